@@ -1,0 +1,44 @@
+"""Is this dataset fit to be used?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.datasets import Survey, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from prompt_evaluator.errors import DatasetError
+
+
+def validate(paths: Iterable[Path]) -> Iterable[Survey]:
+    """Survey each file, one after the other, as they are asked for."""
+    return (survey(path) for path in paths)
+
+
+def survey_as_json(found: Survey) -> dict[str, Any]:
+    """A survey as plain values, in the shape that `validate --json` prints."""
+    return {
+        "path": str(found.path),
+        "ok": found.ok,
+        "format": found.format,
+        "dialect": found.dialect,
+        "count": found.count,
+        "hash": found.hash,
+        "fields": dict(found.fields),
+        "problem_count": found.problem_count,
+        "problems": [_problem_as_json(problem) for problem in found.problems],
+    }
+
+
+def _problem_as_json(problem: DatasetError) -> dict[str, Any]:
+    return {
+        "line": problem.line,
+        "index": problem.index,
+        "field": problem.field,
+        "problem": problem.what + (f" ({problem.note})" if problem.note else ""),
+        "advice": problem.advice,
+        "message": str(problem),
+    }

@@ -1,0 +1,58 @@
+"""`prompt-evaluator validate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from prompt_evaluator.app.validate import survey_as_json, validate
+
+if TYPE_CHECKING:
+    from prompt_evaluator.datasets import Survey
+
+_SHOWN = 50
+_BAD_INPUT = 2
+
+
+@click.command("validate")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def validate_command(paths: tuple[Path, ...], *, as_json: bool) -> None:
+    """Check dataset files: what they contain, and every problem with its place and what to do.
+
+    Reads .jsonl, .yaml and .yml, and .json task lists of the release harness. Makes no call to any model.
+    Exits 0 when every file can be used, 2 otherwise.
+    """
+    surveys = []
+    for found in validate(paths):
+        surveys.append(found)
+        if not as_json:
+            _print(found)
+    ok = all(found.ok for found in surveys)
+    if as_json:
+        report = {"ok": ok, "files": [survey_as_json(found) for found in surveys]}
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    elif len(surveys) > 1:
+        good = sum(found.ok for found in surveys)
+        click.echo(f"{good} of {len(surveys)} files can be used.")
+    if not ok:
+        sys.exit(_BAD_INPUT)
+
+
+def _print(found: Survey) -> None:
+    mark = click.style("ok", fg="green") if found.ok else click.style("problems", fg="red")
+    click.echo(f"{click.style(str(found.path), bold=True)}: {mark}")
+    if found.hash:
+        dialect = f"{found.dialect} dialect, " if found.dialect else ""
+        click.echo(f"  {dialect}{found.count:,} {'case' if found.count == 1 else 'cases'}, sha256 {found.hash}")
+    if found.fields:
+        click.echo("  fields: " + ", ".join(f"{name} {count:,}" for name, count in found.fields.items()))
+    for problem in found.problems[:_SHOWN]:
+        click.echo(f"  - {problem}")
+    if (hidden := found.problem_count - _SHOWN) > 0:
+        click.echo(f"  - and {hidden:,} more; --json lists up to 1,000")
+    click.echo()

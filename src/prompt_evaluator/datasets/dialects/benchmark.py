@@ -1,0 +1,127 @@
+"""The benchmark's mapping with `tasks:`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.datasets.dialects.dialect import Dialect
+from prompt_evaluator.datasets.fields import (
+    check_id,
+    check_optional_text,
+    check_text,
+    check_texts,
+    described,
+    merge_metadata,
+)
+from prompt_evaluator.model import Check, TestCase
+
+if TYPE_CHECKING:
+    from prompt_evaluator.datasets.spots import Report, Spot
+
+_DIFFICULTIES = ("easy", "medium", "hard")
+_OPTIONAL_TEXTS = ("description", "task", "expected_constraints")
+_OWN = {"id", "input", "expected_output", "expected_tools", "expected_tool_sequence", *_OPTIONAL_TEXTS}
+
+
+def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
+    checked = [
+        check_id(record, spot, report),
+        *(check_text(name, record, spot, report) for name in ("name", "input", "expected_output")),
+        *(check_optional_text(name, record, spot, report) for name in _OPTIONAL_TEXTS),
+        check_texts("context", record, spot, report),
+        _check_difficulty(record, spot, report),
+        _check_tools(record, spot, report),
+    ]
+    calls = _calls("expected_tools", record, spot, report, names_allowed=False)
+    sequence = _calls("expected_tool_sequence", record, spot, report, names_allowed=True)
+    if calls is None or sequence is None or not all(checked):
+        return None
+    extra = {name: value for name, value in record.items() if name not in _OWN}
+    return TestCase(
+        id=record["id"],
+        input=record["input"],
+        reference=record["expected_output"],
+        **{name: record.get(name) for name in _OPTIONAL_TEXTS},
+        metadata=merge_metadata({**extra, "difficulty": record.get("difficulty") or "medium"}),
+        checks=_checks(record, calls, sequence),
+    )
+
+
+def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tuple[Check, ...]:
+    checks = []
+    # An empty list is the schema's placeholder, unless tools are offered: then no call is what is expected.
+    if calls or (record.get("tools") and record.get("expected_tools") == []):
+        checks.append(Check(metric="tool_correctness", options={"expected_tools": calls}))
+    if sequence:
+        checks.append(Check(metric="tool_correctness", options={"expected_tools": sequence, "mode": "ordered"}))
+    return tuple(checks)
+
+
+def _check_difficulty(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    value = record.get("difficulty")
+    if value is None or value in _DIFFICULTIES:
+        return True
+    why = f"it is {described(value)}, which is not one of {', '.join(_DIFFICULTIES)}"
+    report(spot.invalid("difficulty", why, "Use one of them, or leave it out for medium."))
+    return False
+
+
+def _check_tools(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    value = record.get("tools")
+    if value is None or (isinstance(value, list) and all(_is_function(tool) for tool in value)):
+        return True
+    why = "it is not a list of function schemas with names"
+    report(spot.invalid("tools", why, "Write a list of mappings with `name`, `description` and `parameters`."))
+    return False
+
+
+def _is_function(tool: object) -> bool:
+    inner = tool.get("function", tool) if isinstance(tool, dict) else None
+    return isinstance(inner, dict) and isinstance(inner.get("name"), str) and bool(inner["name"])
+
+
+def _calls(
+    field: str, record: dict[str, Any], spot: Spot, report: Report, *, names_allowed: bool
+) -> list[dict[str, Any]] | None:
+    """The expected calls with their arguments as mappings; None after reporting a problem."""
+    value = record.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        report(spot.invalid(field, f"it is {described(value)}, not a list", "Write a list of {name, args}."))
+        return None
+    calls = []
+    for position, item in enumerate(value):
+        call = {"name": item} if names_allowed and isinstance(item, str) else item
+        if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"]:
+            why = f"item {position} has no tool name"
+            report(spot.invalid(field, why, "Write each call as a mapping with `name` and `args`."))
+            return None
+        args = _arguments(call.get("args"))
+        if args is _UNREADABLE:
+            why = f"`args` of item {position} is {described(call['args'])}"
+            report(spot.invalid(field, why, "Write `args` as a mapping, or as the JSON text of an object."))
+            return None
+        calls.append({"name": call["name"]} if args is None else {"name": call["name"], "args": args})
+    return calls
+
+
+_UNREADABLE: Any = object()
+
+
+def _arguments(value: object) -> Any:
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return _UNREADABLE
+    return value if value is None or isinstance(value, dict) else _UNREADABLE
+
+
+def _claims(root: Any, _suffix: str) -> bool:
+    return isinstance(root, dict) and isinstance(root.get("tasks"), list)
+
+
+BENCHMARK = Dialect("benchmark", _claims, lambda root: root["tasks"], _case)

@@ -1,0 +1,48 @@
+"""The release harness's JSON task lists: `prompt`, required signals, and terms that give a hallucination away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.datasets.dialects.dialect import Dialect
+from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, check_texts, merge_metadata
+from prompt_evaluator.model import Check, TestCase
+
+if TYPE_CHECKING:
+    from prompt_evaluator.datasets.spots import Report, Spot
+
+_METRICS = {"mustInclude": "includes", "hallucinationTriggers": "excludes"}
+_OWN = {"id", "prompt", *_METRICS}
+
+
+def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
+    named = {"id": f"{spot.path.stem}-{(spot.index or 0) + 1}", "category": spot.path.stem} | record
+    checked = [
+        check_id(named, spot, report),
+        check_text("prompt", named, spot, report),
+        check_optional_text("category", named, spot, report),
+        *(check_texts(field, named, spot, report) for field in _METRICS),
+    ]
+    if not all(checked):
+        return None
+    return TestCase(
+        id=named["id"],
+        input=named["prompt"],
+        metadata=merge_metadata({name: value for name, value in named.items() if name not in _OWN}),
+        checks=tuple(
+            Check(metric=metric, options={"phrases": named[field]})
+            for field, metric in _METRICS.items()
+            if named.get(field)
+        ),
+    )
+
+
+def _claims(root: Any, suffix: str) -> bool:
+    return (
+        suffix == ".json"
+        and isinstance(root, list)
+        and any(isinstance(item, dict) and "prompt" in item and "input" not in item for item in root)
+    )
+
+
+HARNESS = Dialect("harness", _claims, lambda root: root, _case)

@@ -1,0 +1,120 @@
+"""What every dialect asks of the fields of a case."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.datasets.spots import Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from prompt_evaluator.datasets.document import Document
+    from prompt_evaluator.datasets.spots import Report
+
+MAX_ID = 1_000
+"""Characters of an id: it becomes part of reports, addresses and commands."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def is_id(value: str) -> bool:
+    return (value.isprintable() and 0 < len(value) <= MAX_ID and not value.isspace()) or not _wrong_with_id(value)
+
+
+def check_id(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    if record.get("id") is None:
+        report(spot.missing("id", "Give the case a unique id."))
+    elif type(value := record["id"]) is not str:
+        report(spot.invalid("id", f"it is {described(value)}, not a text", "Write it in quotes."))
+    elif why := _wrong_with_id(value):
+        report(spot.invalid("id", why, "Give the case a short, readable, unique id."))
+    else:
+        return True
+    return False
+
+
+def check_text(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    """A required, non-empty text; null is as good as missing."""
+    if record.get(name) is None:
+        report(spot.missing(name, f"Add {name}, a non-empty text."))
+    elif type(value := record[name]) is not str:
+        report(spot.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes."))
+    elif not value:
+        report(spot.invalid(name, "it is empty", f"Fill in {name}, or remove the case."))
+    else:
+        return True
+    return False
+
+
+def check_optional_text(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    value = record.get(name)
+    if value is None or type(value) is str:
+        return True
+    report(spot.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes, or leave it out."))
+    return False
+
+
+def check_texts(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+    """An optional list of non-empty texts."""
+    value = record.get(name)
+    if value is None:
+        return True
+    if type(value) is not list:
+        report(spot.invalid(name, f"it is {described(value)}, not a list", "Write a list of texts."))
+        return False
+    for position, item in enumerate(value):
+        if type(item) is not str or not item.strip():
+            why = f"item {position} is {described(item)}, not a text with content"
+            report(spot.invalid(name, why, "Correct or remove the item."))
+            return False
+    return True
+
+
+def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
+    """A field called `metadata` that is a mapping is merged in and wins; otherwise it is a field like any other."""
+    inner = extra.get("metadata")
+    if not isinstance(inner, dict):
+        return extra
+    return {name: value for name, value in extra.items() if name != "metadata"} | inner
+
+
+def described(value: object) -> str:
+    """A value in the words of somebody who writes YAML or JSON."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int() | float():
+            return f"the number {str(value)[:40]}"
+        case str():
+            return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def mappings(items: list[Any], document: Document, path: Path, report: Report) -> Iterator[tuple[Spot, dict[str, Any]]]:
+    """Each case of a list with its place; what is not a mapping is reported and left out."""
+    lines = document.places[id(items)] if items else {}
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            yield Spot(path, lines[index], index, document.places[id(item)]), item
+        else:
+            what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
+            report(
+                Spot(path, lines[index], index).problem(what, advice="Write each case as a mapping with its fields.")
+            )
+
+
+def _wrong_with_id(value: str) -> str:
+    if not value.strip():
+        return "it is empty" if not value else "it is blank"
+    if len(value) > MAX_ID:
+        return f"it has {len(value):,} characters, more than {MAX_ID:,}"
+    if not value.isprintable() and (found := _CONTROL.search(value)):
+        return f"it contains the control character U+{ord(found[0]):04X}"
+    return ""

@@ -1,0 +1,122 @@
+"""JSONL in blocks: constant memory whatever the size of the file, and as fast as decoding alone.
+
+Each block of lines is decoded by msgspec. Whatever msgspec refuses, or would silently change (the last of two equal
+keys wins there), is read again by the exact path, which either takes it or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.datasets.document import MAX_DEPTH
+from prompt_evaluator.datasets.jsontext import parse_json_line
+from prompt_evaluator.datasets.source import BOM, open_bytes, refuse_wide_encoding, unreadable
+from prompt_evaluator.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from prompt_evaluator.datasets.spots import Report
+
+MAX_LINE = 16 * 1024 * 1024
+"""Bytes of one line. More is a damaged file, not a case."""
+_BLOCK = 256 * 1024
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Batch(NamedTuple):
+    """The objects of one block, and the line each stands on."""
+
+    lines: Sequence[int]
+    records: list[dict[str, Any]]
+
+
+class JsonlFile:
+    """One pass over a file; `hash` is complete when the pass is."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self.path, self.report = path, report
+        self._sha256 = hashlib.sha256()
+
+    @property
+    def hash(self) -> str:
+        return self._sha256.hexdigest()
+
+    def batches(self) -> Iterator[Batch]:
+        first_line = 1
+        for block in self._blocks():
+            lines = block.split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            yield self._fast(block, lines, first_line) or self._exact(lines, first_line)
+            first_line += len(lines)
+
+    def _fast(self, block: bytes, lines: list[bytes], first_line: int) -> Batch | None:
+        """None when anything about the block is unusual."""
+        if len(block) > MAX_LINE:
+            return None
+        try:
+            records = [_decode(line) for line in lines]
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        # A repeated key is lost in decoding, and its quotes with it. An escaped quote could make up the number.
+        if _encode(records).count(b'"') != block.count(b'"') or (b"\\" in block and b"\\u0022" in block):
+            return None
+        openings = block.count(b"{") + block.count(b"[")
+        if openings > len(lines) + MAX_DEPTH and any(x.count(b"{") + x.count(b"[") > MAX_DEPTH for x in lines):
+            return None
+        return Batch(range(first_line, first_line + len(lines)), records)
+
+    def _exact(self, lines: list[bytes], first_line: int) -> Batch:
+        numbers, records = [], []
+        for number, line in enumerate(lines, first_line):
+            if not line.strip(b" \t\r"):
+                continue
+            if len(line) > MAX_LINE:
+                self.report(self._too_long(number))
+                continue
+            try:
+                records.append(parse_json_line(line, path=self.path, number=number))
+            except DatasetError as problem:
+                self.report(problem)
+            else:
+                numbers.append(number)
+        return Batch(numbers, records)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole lines, in pieces of about `_BLOCK` bytes. Of a line that is too long only the start is kept."""
+        descriptor = open_bytes(self.path)
+        try:
+            parts: list[bytes] = []  # of a line whose end has not been read yet
+            held = 0
+            start = True
+            while chunk := os.read(descriptor, _BLOCK):
+                self._sha256.update(chunk)
+                if start:
+                    refuse_wide_encoding(chunk, self.path)
+                    chunk, start = chunk.removeprefix(BOM), False
+                end = chunk.rfind(b"\n") + 1
+                if end:
+                    yield b"".join((*parts, memoryview(chunk)[:end]))
+                    parts, held = [chunk[end:]], len(chunk) - end
+                elif held <= MAX_LINE:
+                    parts.append(chunk)
+                    held += len(chunk)
+            if rest := b"".join(parts):
+                yield rest
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+        finally:
+            os.close(descriptor)
+
+    def _too_long(self, number: int) -> DatasetError:
+        what = f"Line {number} is longer than {MAX_LINE // 2**20} MiB"
+        advice = "Put each case on a line of its own, or keep large content out of the dataset."
+        return DatasetError(what, path=self.path, line=number, advice=advice)

@@ -1,0 +1,70 @@
+"""`load_dataset`: the format guide's promise, word for word."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.datasets.duplicates import report_duplicates
+from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.reading import (
+    GUIDE_FORMATS,
+    checked_format,
+    document_cases,
+    jsonl_cases,
+    parse_document,
+)
+from prompt_evaluator.datasets.source import read_bytes
+from prompt_evaluator.datasets.spots import stop_at_the_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.model import TestCase
+
+
+def load_dataset(dataset_path: Path | str) -> tuple[list[TestCase], dict[str, str | int]]:
+    """Read and check every case of a `.jsonl`, `.yaml` or `.yml` file.
+
+    Returns:
+        The cases in file order, and a dictionary with the file's absolute `path`, the SHA-256 `hash` of its bytes,
+        the `count` of its cases and its `format` (the extension).
+
+    Raises:
+        DatasetError: A `ValueError` with the first problem found: where, what is wrong, and what to do.
+        DatasetNotFoundError: The file is missing; also a `FileNotFoundError`.
+    """
+    path = Path(dataset_path)
+    file_format = checked_format(path, GUIDE_FORMATS)
+    with _collector_paused():
+        cases, digest = _load_jsonl(path) if file_format == ".jsonl" else _load_document(path, file_format)
+        return cases, {"path": str(path.resolve()), "hash": digest, "count": len(cases), "format": file_format}
+
+
+def _load_jsonl(path: Path) -> tuple[list[TestCase], str]:
+    file = JsonlFile(path, stop_at_the_first)
+    cases = [case for block in jsonl_cases(file, stop_at_the_first) for case in block]
+    if len({case.id for case in cases}) != len(cases):
+        report_duplicates(path, {case.id for case in cases}, stop_at_the_first)
+    return cases, file.hash
+
+
+def _load_document(path: Path, file_format: str) -> tuple[list[TestCase], str]:
+    data = read_bytes(path)
+    _, cases = document_cases(parse_document(data, path, file_format), path, stop_at_the_first)
+    return cases, hashlib.sha256(data).hexdigest()
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Loading makes only values that stay; a collector that goes over them again and again doubles the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,156 @@
+"""Datasets for those who run them: every case checked before the first is used, and long files never held whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.datasets.dialects import GUIDE, recognise
+from prompt_evaluator.datasets.dialects.guide import quick_case
+from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
+from prompt_evaluator.datasets.fields import mappings
+from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.jsontext import parse_json
+from prompt_evaluator.datasets.source import check_file, read_bytes
+from prompt_evaluator.datasets.spots import Report, Spot, duplicate, stop_at_the_first
+from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.model import Dataset, TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.datasets.dialects.dialect import Dialect
+    from prompt_evaluator.datasets.document import Document
+
+GUIDE_FORMATS = (".jsonl", ".yaml", ".yml")
+ALL_FORMATS = (*GUIDE_FORMATS, ".json")
+
+Observe = Callable[[dict[str, Any]], None]
+"""Sees each case as it was written, before anything is made of it."""
+
+
+def open_dataset(path: Path | str) -> Dataset:
+    """A dataset whose every case has been checked, and which has at least one.
+
+    Raises:
+        DatasetError: The first problem found.
+    """
+    path = Path(path)
+    file_format = checked_format(path, ALL_FORMATS)
+    dataset = _open_jsonl(path) if file_format == ".jsonl" else _open_document(path, file_format)
+    if not dataset.count:
+        raise no_cases(path)
+    return dataset
+
+
+def checked_format(path: Path, supported: tuple[str, ...]) -> str:
+    """The extension in lower case. It is judged first, whether the file is there or not."""
+    file_format = path.suffix.lower()
+    if file_format in supported:
+        return file_format
+    what = f"Unsupported dataset file format: {path.suffix or '(none)'}. Supported formats: {', '.join(GUIDE_FORMATS)}"
+    raise DatasetError(what, path=path, advice="Release-harness task lists are read from .json by commands.")
+
+
+def no_cases(path: Path) -> DatasetError:
+    return DatasetError("The dataset has no cases", path=path, advice="Add at least one case.")
+
+
+def jsonl_cases(file: JsonlFile, report: Report, observe: Observe | None = None) -> Iterator[list[TestCase]]:
+    """The cases of one pass over a JSONL file, a block at a time; equal ids are the caller's to find."""
+    for lines, records in file.batches():
+        if observe:
+            for record in records:
+                observe(record)
+        cases = [quick_case(record) for record in records]
+        for position, case in enumerate(cases):
+            if case is None:
+                GUIDE.case(records[position], Spot(file.path, lines[position]), report)
+        yield [case for case in cases if case is not None]
+
+
+def document_cases(
+    document: Document, path: Path, report: Report, observe: Observe | None = None
+) -> tuple[Dialect, list[TestCase]]:
+    """All cases of a parsed file, with the dialect that claimed it."""
+    dialect = recognise(document.root, path)
+    cases = []
+    first: dict[str, Spot] = {}
+    for spot, record in mappings(dialect.items(document.root), document, path, report):
+        if observe:
+            observe(record)
+        if case := dialect.case(record, spot, report):
+            if (earlier := first.setdefault(case.id, spot)) is not spot:
+                report(duplicate(case.id, spot, earlier))
+            cases.append(case)
+    return dialect, cases
+
+
+def parse_document(data: bytes, path: Path, file_format: str) -> Document:
+    if file_format == ".json":
+        return parse_json(data, path)
+    from prompt_evaluator.datasets.yamltext import parse_yaml  # noqa: PLC0415 - JSONL users never pay for YAML
+
+    return parse_yaml(data, path)
+
+
+def _open_document(path: Path, file_format: str) -> Dataset:
+    data = read_bytes(path)
+    document = parse_document(data, path, file_format)
+    dialect, cases = document_cases(document, path, stop_at_the_first)
+    header = document.root if isinstance(document.root, dict) else {}
+    return Dataset(
+        name=_text(header.get("name")) or path.stem,
+        description=_text(header.get("description")),
+        path=path.resolve(),
+        hash=hashlib.sha256(data).hexdigest(),
+        count=len(cases),
+        format=file_format,
+        dialect=dialect.name,
+        cases=tuple(cases),
+    )
+
+
+def _open_jsonl(path: Path) -> Dataset:
+    before = check_file(path)
+    file, ids, count = JsonlFile(path, stop_at_the_first), IdFilter(), 0
+    for cases in jsonl_cases(file, stop_at_the_first):
+        ids.add(cases)
+        count += len(cases)
+    if ids.suspects:
+        report_duplicates(path, ids.suspects, stop_at_the_first)
+    return Dataset(
+        name=path.stem,
+        path=path.resolve(),
+        hash=file.hash,
+        count=count,
+        format=".jsonl",
+        dialect=GUIDE.name,
+        cases=_CheckedJsonl(path, file.hash, (before.st_size, before.st_mtime_ns)),
+    )
+
+
+class _CheckedJsonl:
+    """The cases of a file that was checked before, read anew each time."""
+
+    def __init__(self, path: Path, checked_hash: str, stamp: tuple[int, int]) -> None:
+        self._path, self._hash, self._stamp = path, checked_hash, stamp
+
+    def __iter__(self) -> Iterator[TestCase]:
+        found = check_file(self._path)
+        if (found.st_size, found.st_mtime_ns) != self._stamp:
+            raise self._changed()
+        file = JsonlFile(self._path, stop_at_the_first)
+        for cases in jsonl_cases(file, stop_at_the_first):
+            yield from cases
+        if file.hash != self._hash:
+            raise self._changed()
+
+    def _changed(self) -> DatasetError:
+        return DatasetError("The dataset changed while it was in use", path=self._path, advice="Start again.")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,58 @@
+"""Where in a file something stands, and how a problem there is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+from prompt_evaluator.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Report = Callable[[DatasetError], None]
+"""Takes a problem. Loading raises it; a survey keeps it and goes on."""
+
+
+def stop_at_the_first(problem: DatasetError) -> NoReturn:
+    """The `Report` of everyone who wants all cases or none."""
+    raise problem
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One case's place in its file."""
+
+    path: Path
+    line: int | None
+    index: int | None = None
+    """Set where cases are items of a list; a JSONL case is known by its line alone."""
+    field_lines: Mapping[str | int, int] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The place in the words of the format guide."""
+        return f"line {self.line}" if self.index is None else f"index {self.index}"
+
+    def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> DatasetError:
+        line = self.field_lines.get(field, self.line) if field else self.line
+        return DatasetError(what, path=self.path, advice=advice, line=line, index=self.index, field=field, note=note)
+
+    def missing(self, field: str, advice: str) -> DatasetError:
+        return self.problem(f"Record at {self.label} is missing required field: {field}", advice=advice, field=field)
+
+    def invalid(self, field: str, why: str, advice: str) -> DatasetError:
+        what = f"Invalid test case at {self.label}: {field} field validation failed: {why}"
+        return self.problem(what, advice=advice, field=field)
+
+
+def duplicate(case_id: str, spot: Spot, first: Spot) -> DatasetError:
+    place = first.label if first.line is None or first.index is None else f"{first.label}, line {first.line}"
+    return spot.problem(
+        f"Duplicate test case ID '{case_id}' found at {spot.label}",
+        note=f"first at {place}",
+        advice="Give each case its own id.",
+        field="id",
+    )

@@ -1,0 +1,90 @@
+"""Everything there is to say about a dataset file, its problems above all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prompt_evaluator.datasets.dialects import GUIDE
+from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
+from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.reading import (
+    ALL_FORMATS,
+    checked_format,
+    document_cases,
+    jsonl_cases,
+    no_cases,
+    parse_document,
+)
+from prompt_evaluator.datasets.source import read_bytes
+from prompt_evaluator.errors import DatasetError
+
+MAX_PROBLEMS = 1_000
+"""Problems kept of one file; the rest are only counted."""
+
+
+class Survey(msgspec.Struct, kw_only=True):
+    """What a file contains and what is wrong with it."""
+
+    path: Path
+    format: str | None = None
+    dialect: str | None = None
+    count: int = 0
+    """Cases that can be used."""
+    hash: str | None = None
+    fields: Counter[str] = msgspec.field(default_factory=Counter)
+    """How many cases fill each field, by the name their author gave it."""
+    problems: list[DatasetError] = []
+    problem_count: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return not self.problem_count
+
+    def add_problem(self, problem: DatasetError) -> None:
+        self.problem_count += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+    def observe(self, record: dict[str, Any]) -> None:
+        self.fields.update(name for name, value in record.items() if value not in (None, "", [], {}))
+
+
+def survey(path: Path | str) -> Survey:
+    """Read a whole file, keep every problem, raise nothing."""
+    result = Survey(path=Path(path))
+    try:
+        result.format = checked_format(result.path, ALL_FORMATS)
+        if result.format == ".jsonl":
+            _survey_jsonl(result)
+        else:
+            _survey_document(result)
+        if not result.count and result.ok:
+            result.add_problem(no_cases(result.path))
+    except DatasetError as problem:
+        result.add_problem(problem)
+    result.problems.sort(key=lambda problem: problem.line or 0)
+    return result
+
+
+def _survey_jsonl(result: Survey) -> None:
+    file, ids = JsonlFile(result.path, result.add_problem), IdFilter()
+    result.dialect = GUIDE.name
+    for cases in jsonl_cases(file, result.add_problem, result.observe):
+        ids.add(cases)
+        result.count += len(cases)
+    result.hash = file.hash
+    if ids.suspects:
+        report_duplicates(result.path, ids.suspects, result.add_problem)
+
+
+def _survey_document(result: Survey) -> None:
+    data = read_bytes(result.path)
+    result.hash = hashlib.sha256(data).hexdigest()
+    document = parse_document(data, result.path, result.format or "")
+    dialect, cases = document_cases(document, result.path, result.add_problem, result.observe)
+    result.dialect, result.count = dialect.name, len(cases)
