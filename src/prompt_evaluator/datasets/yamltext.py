@@ -79,7 +79,8 @@ class _Builder:
             return Document(None, {})
         root = self._node(self.next(), 1)
         self.next()  # end of the document
-        if type(event := self.next()) is not yaml.StreamEndEvent:
+        event: Any = self.next()
+        if type(event) is not yaml.StreamEndEvent:
             raise self._error(event, "a second document starts here", "Keep one document per file; remove the `---`.")
         return Document(root, self.places)
 

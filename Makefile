@@ -1,0 +1,54 @@
+# `make demo` and `make test` need Python 3.11 or newer and make, nothing else. uv is used when it is there.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
+
+.PHONY: help demo test check bench docs clean
+
+help:
+	@echo "make demo    see it work, offline"
+	@echo "make test    lint, types, import rules and all tests"
+	@echo "make check   lint, types and import rules only"
+	@echo "make bench   measure speed and memory against their limits"
+	@echo "make docs    write the generated reference pages again"
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "Setting up $(VENV) (once) ..."
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python --compile-bytecode -e . --group dev; \
+	else \
+		"$(PYTHON)" -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . --group dev; \
+	fi
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/prompt-evaluator validate examples/datasets/*.* src/prompt_evaluator/benchmarks/*.yaml evals/tasks/*.json
+	@echo
+	@echo "Next: read docs/quick-start.md, or check a dataset of your own:"
+	@echo "  $(BIN)/prompt-evaluator validate PATH"
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: check
+	$(BIN)/pytest -n auto --dist worksteal
+
+bench: $(READY)
+	@for b in bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
