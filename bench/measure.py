@@ -4,8 +4,8 @@ Wall time on a shared machine varies by a fifth, and medians of separate runs fl
 processes that stay up, take turns in short slices, and only the ratio of two neighbouring slices counts; the median of
 those ratios is the result. Each measurement prints its value and its limit, and the script exits 1 beyond it.
 
-A side is a function without arguments that returns a callable; the callable does one slice of work. It may return the
-number of seconds to count; otherwise the whole call is timed.
+A side is a function that returns a callable, named `module:function` with any arguments behind further colons; the
+callable does one slice of work. It may return the number of seconds to count; otherwise the whole call is timed.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def _peak_memory() -> float:
 
 
 def _work(side: str) -> None:
-    module, _, function = side.partition(":")
-    work = getattr(importlib.import_module(module), function)()
+    module, function, *arguments = side.split(":")
+    work = getattr(importlib.import_module(module), function)(*arguments)
     out, sys.stdout = sys.stdout, sys.stderr
     print(0, file=out, flush=True)
     for request in sys.stdin:
@@ -143,6 +143,7 @@ def _work(side: str) -> None:
         counted = work()
         elapsed = time.perf_counter() - start
         print(counted if isinstance(counted, float) else elapsed, file=out, flush=True)
+    os._exit(0)  # what is measured is over; sessions and loops need no farewell
 
 
 if __name__ == "__main__":

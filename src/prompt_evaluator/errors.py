@@ -1,17 +1,38 @@
 """Everything that can go wrong on purpose.
 
 PromptEvaluatorError
-└── DatasetError (also a ValueError)             cases cannot be read or used
-    └── DatasetNotFoundError (also a FileNotFoundError)
+├── DatasetError (also a ValueError)             cases cannot be read or used
+│   └── DatasetNotFoundError (also a FileNotFoundError)
+├── ConfigurationError                           a setting is missing or wrong
+│   ├── UnknownNameError                         no provider, metric, … has that name
+│   └── PluginError                              a plug-in cannot be loaded
+└── ProviderError                                a call gave no answer
+    ├── RateLimitedError            retried      too many requests or tokens for now
+    ├── UnavailableError            retried      the service is down or overloaded
+    ├── ConnectionFailedError       retried      no connection, or one that broke
+    ├── TimedOutError               retried      one try took too long
+    ├── BadReplyError               retried      a reply that is not what it claims to be
+    │   ├── OversizedReplyError     final        more bytes than allowed
+    │   └── RedirectedError         final        sent to another address
+    ├── DeadlineError               final        the call with all its tries took too long
+    ├── RequestRefusedError         final        the service rejects what was asked
+    │   └── TargetFailedError       final        the program or function under test failed
+    └── HopelessError               final        no other call would fare better either
+        ├── AuthenticationError                  the key is missing, wrong or not allowed to
+        ├── ModelNotFoundError                   no such model or address
+        ├── QuotaExhaustedError                  the account is out of money
+        └── CircuitOpenError                     calls have stopped because all of them failed
 
 A message is a sentence for people: what is wrong, where, what to do. The same facts are attributes for machines.
 """
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -62,3 +83,122 @@ class DatasetNotFoundError(DatasetError, FileNotFoundError):
 
     def __str__(self) -> str:  # OSError would print an errno of None
         return str(self.args[0])
+
+
+class ConfigurationError(PromptEvaluatorError):
+    """A setting is missing or wrong."""
+
+
+class UnknownNameError(ConfigurationError):
+    """Nothing of that kind has that name."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        near = get_close_matches(name, self.known, n=1, cutoff=0.5)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(self.known)}."
+        super().__init__(f"There is no {kind} {name!r}. {hint}")
+
+
+class PluginError(ConfigurationError):
+    """A plug-in cannot be loaded."""
+
+
+class ProviderError(PromptEvaluatorError):
+    """A call gave no answer. Never to be read as a bad answer."""
+
+    exit_code: ClassVar[int] = 3
+    retried: ClassVar[bool] = False
+    """Whether the same request may fare better a little later."""
+    hopeless: ClassVar[bool] = False
+    """Whether every other call would fail the same way."""
+
+    def __init__(
+        self, message: str, *, provider: str, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        """Take the sentence, the provider's name, and what the service said if it said anything.
+
+        Args:
+            message: A whole sentence.
+            provider: The provider's name.
+            status: The HTTP status, where there was one.
+            retry_after: Seconds that the service asked us to wait.
+        """
+        self.provider, self.status, self.retry_after = provider, status, retry_after
+        self.tries = 1
+        super().__init__(f"{provider}: {message}")
+
+
+class RateLimitedError(ProviderError):
+    """Too many requests or tokens for now."""
+
+    retried = True
+
+
+class UnavailableError(ProviderError):
+    """The service is down or overloaded."""
+
+    retried = True
+
+
+class ConnectionFailedError(ProviderError):
+    """There was no connection, or it broke."""
+
+    retried = True
+
+
+class TimedOutError(ProviderError):
+    """One try took too long."""
+
+    retried = True
+
+
+class BadReplyError(ProviderError):
+    """The reply is not what it claims to be."""
+
+    retried = True
+
+
+class OversizedReplyError(BadReplyError):
+    """The reply has more bytes than allowed, before or after decompression."""
+
+    retried = False
+
+
+class RedirectedError(BadReplyError):
+    """The service sent us elsewhere; the key does not go there."""
+
+    retried = False
+
+
+class DeadlineError(ProviderError):
+    """The call with all its tries and waits took too long."""
+
+
+class RequestRefusedError(ProviderError):
+    """The service rejects what was asked."""
+
+
+class TargetFailedError(RequestRefusedError):
+    """The program or function under test failed."""
+
+
+class HopelessError(ProviderError):
+    """No other call would fare better either."""
+
+    hopeless = True
+
+
+class AuthenticationError(HopelessError):
+    """The key is missing, wrong or not allowed to do this."""
+
+
+class ModelNotFoundError(HopelessError):
+    """There is no such model, or nothing at this address."""
+
+
+class QuotaExhaustedError(HopelessError):
+    """The account is out of money or of its quota."""
+
+
+class CircuitOpenError(HopelessError):
+    """Calls have stopped because all of them failed."""

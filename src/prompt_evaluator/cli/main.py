@@ -13,6 +13,7 @@ from prompt_evaluator.errors import PromptEvaluatorError
 
 # Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
 COMMANDS = {
+    "providers": ("prompt_evaluator.cli.providers:providers_command", "List providers of models, or test one."),
     "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
 }
 

@@ -45,7 +45,8 @@ def report_duplicates(path: Path, suspects: set[str], report: Report) -> None:
     first: dict[str, Spot] = {}
     for lines, records in JsonlFile(path, lambda _: None).batches():
         for line, record in zip(lines, records, strict=True):
-            if record.get("id") in suspects and (case := quick_case(record)):
+            case_id = record.get("id")  # of any type: a survey goes on after a record that is wrong
+            if type(case_id) is str and case_id in suspects and (case := quick_case(record)):
                 spot = Spot(path, line)
                 if (earlier := first.setdefault(case.id, spot)) is not spot:
                     report(duplicate(case.id, spot, earlier))

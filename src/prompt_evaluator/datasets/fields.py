@@ -99,15 +99,15 @@ def described(value: object) -> str:
 
 def mappings(items: list[Any], document: Document, path: Path, report: Report) -> Iterator[tuple[Spot, dict[str, Any]]]:
     """Each case of a list with its place; what is not a mapping is reported and left out."""
-    lines = document.places[id(items)] if items else {}
+    # An alias may stand for a value from deep inside, where no lines are kept.
+    lines = document.places.get(id(items), {})
     for index, item in enumerate(items):
         if isinstance(item, dict):
-            yield Spot(path, lines[index], index, document.places[id(item)]), item
+            yield Spot(path, lines.get(index), index, document.places.get(id(item), {})), item
         else:
             what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
-            report(
-                Spot(path, lines[index], index).problem(what, advice="Write each case as a mapping with its fields.")
-            )
+            spot = Spot(path, lines.get(index), index)
+            report(spot.problem(what, advice="Write each case as a mapping with its fields."))
 
 
 def _wrong_with_id(value: str) -> str:

@@ -70,7 +70,7 @@ class JsonlFile:
         if _encode(records).count(b'"') != block.count(b'"') or (b"\\" in block and b"\\u0022" in block):
             return None
         openings = block.count(b"{") + block.count(b"[")
-        if openings > len(lines) + MAX_DEPTH and any(x.count(b"{") + x.count(b"[") > MAX_DEPTH for x in lines):
+        if openings >= len(lines) + MAX_DEPTH and any(x.count(b"{") + x.count(b"[") > MAX_DEPTH for x in lines):
             return None
         return Batch(range(first_line, first_line + len(lines)), records)
 

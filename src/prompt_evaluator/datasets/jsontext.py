@@ -23,7 +23,8 @@ _TOO_DEEP = f"values are nested more than {MAX_DEPTH} levels deep"
 
 def parse_json(data: bytes, path: Path) -> Document:
     """A whole `.json` file."""
-    return _Reader(check_text(data, path).decode(), path).document()
+    text = check_text(data, path).decode()
+    return _Reader(text, path).document() if text.strip() else Document(None, {})
 
 
 def parse_json_line(line: bytes, *, path: Path, number: int) -> dict[str, Any]:
@@ -52,6 +53,7 @@ class _Refused(Exception):  # noqa: N818 - a signal inside this module, never se
 class _Reader:
     def __init__(self, text: str, path: Path, first_line: int = 1) -> None:
         self.text, self.path, self.first_line = text, path, first_line
+        self.counted = (0, first_line)  # the last place whose line is known: counting goes on from there
         self.places: dict[int, dict[str | int, int]] = {}
         self.decoder = json.JSONDecoder(
             object_pairs_hook=_object,
@@ -64,14 +66,9 @@ class _Reader:
         at = self._skip(0)
         try:
             root, end = self._value(at, 1)
-            at = self._end(end)
-            _check_values(root, 1)
+            self._end(end)
         except json.JSONDecodeError as error:
             raise self._malformed(error) from None
-        except _Refused as refused:
-            raise self._error(at, refused.why, refused.advice) from None
-        except RecursionError:
-            raise self._error(at, _TOO_DEEP, "Flatten the value.") from None
         return Document(root, self.places)
 
     def _value(self, at: int, depth: int) -> tuple[Any, int]:
@@ -80,10 +77,18 @@ class _Reader:
             return self._mapping(at, depth)
         if depth <= PLACED_DEPTH and start == "[":
             return self._sequence(at, depth)
+        return self._leaf(at, depth)
+
+    def _leaf(self, at: int, depth: int) -> tuple[Any, int]:
+        """A value whose inner lines are not kept."""
         try:
-            return self.decoder.raw_decode(self.text, at)
+            value, end = self.decoder.raw_decode(self.text, at)
+            _check_values(value, depth)
         except _Refused as refused:
             raise self._error(at, refused.why, refused.advice) from None
+        except RecursionError:
+            raise self._error(at, _TOO_DEEP, "Flatten the value.") from None
+        return value, end
 
     def _mapping(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         result: dict[str, Any] = {}
@@ -95,7 +100,7 @@ class _Reader:
             if self.text[at : at + 1] != '"':
                 raise json.JSONDecodeError("Expecting property name enclosed in double quotes", self.text, at)
             key_at = at
-            key, at = self.decoder.raw_decode(self.text, at)
+            key, at = self._leaf(at, depth)
             if key in result:
                 refused = _repeated(key)
                 raise self._error(key_at, refused.why, refused.advice)
@@ -122,11 +127,10 @@ class _Reader:
                 return result, at + 1
             at = self._skip(self._expect(",", at))
 
-    def _end(self, at: int) -> int:
+    def _end(self, at: int) -> None:
         at = self._skip(at)
         if at != len(self.text):
             raise json.JSONDecodeError("Extra data", self.text, at)
-        return at
 
     def _skip(self, at: int) -> int:
         space = _SPACE.match(self.text, at)
@@ -138,7 +142,10 @@ class _Reader:
         return at + 1
 
     def _line(self, at: int) -> int:
-        return self.first_line + self.text.count("\n", 0, at)
+        known_at, known_line = self.counted if self.counted[0] <= at else (0, self.first_line)
+        line = known_line + self.text.count("\n", known_at, at)
+        self.counted = (at, line)
+        return line
 
     def _error(self, at: int, why: str, advice: str) -> DatasetError:
         line = self._line(at)
@@ -175,7 +182,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _repeated(key: str) -> _Refused:
-    return _Refused(f"the key {key!r} stands twice in one object", "Keep one of them.")
+    return _Refused(f"the key {key[:40]!r} stands twice in one object", "Keep one of them.")
 
 
 def _refuse_constant(name: str) -> NoReturn:

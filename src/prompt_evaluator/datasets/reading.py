@@ -13,7 +13,7 @@ from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
 from prompt_evaluator.datasets.fields import mappings
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.jsontext import parse_json
-from prompt_evaluator.datasets.source import check_file, read_bytes
+from prompt_evaluator.datasets.source import check_file, read_bytes, stem
 from prompt_evaluator.datasets.spots import Report, Spot, duplicate, stop_at_the_first
 from prompt_evaluator.errors import DatasetError
 from prompt_evaluator.model import Dataset, TestCase
@@ -102,7 +102,7 @@ def _open_document(path: Path, file_format: str) -> Dataset:
     dialect, cases = document_cases(document, path, stop_at_the_first)
     header = document.root if isinstance(document.root, dict) else {}
     return Dataset(
-        name=_text(header.get("name")) or path.stem,
+        name=_text(header.get("name")) or stem(path),
         description=_text(header.get("description")),
         path=path.resolve(),
         hash=hashlib.sha256(data).hexdigest(),
@@ -122,7 +122,7 @@ def _open_jsonl(path: Path) -> Dataset:
     if ids.suspects:
         report_duplicates(path, ids.suspects, stop_at_the_first)
     return Dataset(
-        name=path.stem,
+        name=stem(path),
         path=path.resolve(),
         hash=file.hash,
         count=count,

@@ -15,6 +15,11 @@ BOM = b"\xef\xbb\xbf"
 _SAVE_AS_UTF8 = "Save the file as UTF-8."
 
 
+def stem(path: Path) -> str:
+    """The file's name without its extension, with a mark for every byte of it that is not UTF-8."""
+    return os.fsencode(path.stem).decode(errors="replace")
+
+
 def check_file(path: Path) -> os.stat_result:
     """Refuse what is not a readable regular file; opening a FIFO or a device could wait for ever."""
     try:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _MAX_COPIES = 1_000_000
 """Values that aliases may add in all. An alias costs nothing to read and everything to write out again."""
+_LONG_TEXT = 100
+"""Characters of a text that count as one more of these values."""
+_MAX_DIGITS = 3_000
+"""Digits of an integer, in any base. Python refuses to write out integers of more than 4,300 decimal digits."""
 
 _Parser: Any = getattr(yaml, "CLoader", yaml.Loader)
 _Scalar, _Alias = yaml.ScalarEvent, yaml.AliasEvent
@@ -49,10 +53,10 @@ _OLD_BREAKS = "\x85\u2028\u2029"
 def parse_yaml(data: bytes, path: Path) -> Document:
     """A whole YAML file."""
     text = check_text(data, path).decode()
-    stand_ins = _stand_ins(text)
-    builder = _Builder(text.translate(stand_ins) if stand_ins else text, path)
+    if stand_ins := _stand_ins(text):
+        text = text.translate(stand_ins)
     try:
-        return builder.document({new: old for old, new in stand_ins.items()})
+        return _Builder(text, path).document({new: old for old, new in stand_ins.items()})
     except yaml.MarkedYAMLError as error:
         raise _malformed(error, path) from None
     except yaml.reader.ReaderError as error:
@@ -71,6 +75,7 @@ class _Builder:
         self.names: dict[str, str] = {}
         self.nodes = self.copies = 0
         self.restore: dict[int, int] = {}
+        self.merged: list[Any] = []  # kept, or another value could get the `id` of one that has lines
 
     def document(self, restore: dict[int, int]) -> Document:
         self.restore = restore
@@ -91,6 +96,7 @@ class _Builder:
         value: Any
         if kind is _Scalar:
             value = self._scalar(event)
+            self.nodes += len(event.value) // _LONG_TEXT
         elif kind is _Alias:
             return self._alias(event)
         elif depth > MAX_DEPTH:
@@ -110,15 +116,12 @@ class _Builder:
         merged: list[dict[str, Any]] = []
         lines: dict[str | int, int] = {}
         while type(event := self.next()) is not _MappingEnd:
-            if type(event) is not _Scalar:
-                raise self._error(event, "a key that is not a text", "Write keys as plain texts.")
-            key = self._text(event.value)
-            key = self.names.setdefault(key, key)
+            key = self._key(event)
             if key == "<<" and event.implicit[0]:
                 merged += self._merged(event, depth)
                 continue
             if key in result:
-                raise self._error(event, f"the key {key!r} stands twice in one mapping", "Keep one of them.")
+                raise self._error(event, f"the key {key[:40]!r} stands twice in one mapping", "Keep one of them.")
             lines[key] = event.start_mark.line + 1
             result[key] = self._node(self.next(), depth + 1)
         if merged:
@@ -127,8 +130,20 @@ class _Builder:
             self.places[id(result)] = lines
         return result
 
+    def _key(self, event: Any) -> str:
+        if type(event) is not _Scalar:
+            raise self._error(event, "a key that is not a text", "Write keys as plain texts.")
+        if event.tag is not None:
+            self._check_tag(event, _TAG + "str")
+        key = self._text(event.value)
+        key = self.names.setdefault(key, key)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (key, 1 + len(key) // _LONG_TEXT)
+        return key
+
     def _merged(self, key: Any, depth: int) -> list[dict[str, Any]]:
         value = self._node(self.next(), depth + 1)
+        self.merged.append(value)
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             raise self._error(key, "`<<` merges something that is not a mapping", "Merge an alias of a mapping.")
@@ -147,8 +162,8 @@ class _Builder:
 
     def _alias(self, event: Any) -> Any:
         if event.anchor not in self.anchors:
-            why = f"the alias *{event.anchor} refers to itself or to nothing above it"
-            raise self._error(event, why, f"Define &{event.anchor} before using it.")
+            why = f"the alias *{event.anchor[:40]} refers to itself or to nothing above it"
+            raise self._error(event, why, f"Define &{event.anchor[:40]} before using it.")
         value, size = self.anchors[event.anchor]
         self.copies += size
         self.nodes += size
@@ -179,12 +194,9 @@ class _Builder:
         return value
 
     def _number(self, text: str, event: Any) -> Any:
-        if _INTEGER.fullmatch(text):
-            try:
-                return int(text)
-            except ValueError:
-                raise self._error(event, f"an integer of {len(text):,} digits", "Write it in quotes.") from None
-        if _RADIX.fullmatch(text):
+        if _INTEGER.fullmatch(text) or _RADIX.fullmatch(text):
+            if len(text) > _MAX_DIGITS:
+                raise self._error(event, f"an integer of {len(text):,} digits", "Write it in quotes.")
             return int(text, 0)
         if _FLOAT.fullmatch(text) and not math.isinf(number := float(text)):
             return number
@@ -207,15 +219,18 @@ class _Builder:
 
 def _stand_ins(text: str) -> dict[int, int]:
     """A private character for each old line break in the text, none of which the text contains already."""
-    present = [ord(character) for character in _OLD_BREAKS if character in text]
-    free = (code for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    if not (present := [ord(character) for character in _OLD_BREAKS if character in text]):
+        return {}
+    escapes = text.upper()  # where it may be written as `\uE000`
+    free = (code for code in range(0xE000, 0xF8FF) if chr(code) not in text and f"{code:X}" not in escapes)
     return dict(zip(present, free, strict=False))
 
 
 def _malformed(error: yaml.MarkedYAMLError, path: Path) -> DatasetError:
-    mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else 1
     problem = error.problem or error.context or "not YAML"
+    no_colon = "could not find expected ':'" in problem  # noticed at the end of the text that was to be a field name
+    mark = (error.context_mark if no_colon else None) or error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
     advice = "Check the indentation, the colons after field names, and quotes around special characters."
     if "cannot start any token" in problem:
         problem, advice = (

@@ -1,6 +1,61 @@
 """The nouns of the product: immutable values, no input or output."""
 
+from prompt_evaluator.model.call import Answer, Message, Request, TokenChoice, ToolCall, Usage
 from prompt_evaluator.model.case import Check, TestCase
 from prompt_evaluator.model.dataset import Dataset
+from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
+from prompt_evaluator.model.run import (
+    CallFailure,
+    CaseStatus,
+    DatasetRef,
+    Generation,
+    JudgeConfig,
+    Judgement,
+    Mark,
+    ModelConfig,
+    PromptRef,
+    RunPlan,
+    RunRecord,
+    RunStatus,
+    SampleStatus,
+    Unit,
+    Verdict,
+)
+from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret
+from prompt_evaluator.model.settings import Limits, Price, ProviderSettings
 
-__all__ = ["Check", "Dataset", "TestCase"]
+__all__ = [
+    "REDACTOR",
+    "Answer",
+    "CallFailure",
+    "CaseStatus",
+    "Check",
+    "Criterion",
+    "Dataset",
+    "DatasetRef",
+    "Flag",
+    "Generation",
+    "JudgeConfig",
+    "Judgement",
+    "Limits",
+    "Mark",
+    "Message",
+    "ModelConfig",
+    "Price",
+    "PromptRef",
+    "ProviderSettings",
+    "Redactor",
+    "Request",
+    "Rubric",
+    "RunPlan",
+    "RunRecord",
+    "RunStatus",
+    "SampleStatus",
+    "Secret",
+    "TestCase",
+    "TokenChoice",
+    "ToolCall",
+    "Unit",
+    "Usage",
+    "Verdict",
+]

@@ -31,5 +31,5 @@ def recognise(root: Any, path: Path) -> Dialect:
             return dialect
     shape = described(root)
     if isinstance(root, dict):
-        shape = "a mapping with " + (", ".join(f"`{name}`" for name in list(root)[:5]) or "nothing in it")
+        shape = "a mapping with " + (", ".join(f"{name[:40]!r}" for name in list(root)[:5]) or "nothing in it")
     raise DatasetError(f"The dataset is {shape}, which is no known way of writing cases", path=path, advice=_SHAPES)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from prompt_evaluator.datasets.dialects.dialect import Dialect
 from prompt_evaluator.datasets.fields import (
     check_id,
@@ -15,6 +13,8 @@ from prompt_evaluator.datasets.fields import (
     described,
     merge_metadata,
 )
+from prompt_evaluator.datasets.jsontext import parse_json_line
+from prompt_evaluator.errors import DatasetError
 from prompt_evaluator.model import Check, TestCase
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _calls(
             why = f"item {position} has no tool name"
             report(spot.invalid(field, why, "Write each call as a mapping with `name` and `args`."))
             return None
-        args = _arguments(call.get("args"))
+        args = _arguments(call.get("args"), spot)
         if args is _UNREADABLE:
             why = f"`args` of item {position} is {described(call['args'])}"
             report(spot.invalid(field, why, "Write `args` as a mapping, or as the JSON text of an object."))
@@ -111,11 +111,11 @@ def _calls(
 _UNREADABLE: Any = object()
 
 
-def _arguments(value: object) -> Any:
+def _arguments(value: object, spot: Spot) -> Any:
     if isinstance(value, str):
         try:
-            value = msgspec.json.decode(value)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return parse_json_line(value.encode(), path=spot.path, number=1)
+        except DatasetError:
             return _UNREADABLE
     return value if value is None or isinstance(value, dict) else _UNREADABLE
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
 from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, check_texts, merge_metadata
+from prompt_evaluator.datasets.source import stem
 from prompt_evaluator.model import Check, TestCase
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ _OWN = {"id", "prompt", *_METRICS}
 
 
 def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
-    named = {"id": f"{spot.path.stem}-{(spot.index or 0) + 1}", "category": spot.path.stem} | record
+    file_name = stem(spot.path)
+    default = {"id": f"{file_name}-{(spot.index or 0) + 1}", "category": file_name}
+    named = record | {name: value for name, value in default.items() if record.get(name) is None}
     checked = [
         check_id(named, spot, report),
         check_text("prompt", named, spot, report),

@@ -1,0 +1,55 @@
+"""From a model's name to somebody who answers for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
+from prompt_evaluator.providers.switchboard import Switchboard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.catalogue import ModelName
+    from prompt_evaluator.providers.meter import Meter
+
+
+class Models:
+    """The providers of one run. Those that share a key and an endpoint share its budget."""
+
+    def __init__(
+        self,
+        configured: Mapping[str, ProviderSettings] | None = None,
+        *,
+        meter: Meter | None = None,
+        max_concurrency: int | None = None,
+    ) -> None:
+        """Take the configured entries, which go over the built-in ones, who counts, and a cap on calls in flight."""
+        self.settings = BUILT_IN | dict(configured or {})
+        self.switchboard = Switchboard(meter=meter, max_concurrency=max_concurrency)
+        self._open: dict[str, Provider] = {}
+
+    def name(self, text: str) -> ModelName:
+        """Take a model's name apart; an unknown provider is refused with the nearest known."""
+        return parse_model_name(text, self.settings)
+
+    def provider(self, name: str) -> Provider:
+        """The provider of that name, made when it is first asked for."""
+        if name not in self._open:
+            settings = self.settings[name]
+            self._open[name] = KINDS.get(settings.kind)(name, settings, self.switchboard)
+        return self._open[name]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for provider in self._open.values():
+            await provider.close()
+        await self.switchboard.close()

@@ -1,0 +1,64 @@
+"""`prompt-evaluator providers`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from prompt_evaluator.app.providers import list_providers, try_provider
+
+if TYPE_CHECKING:
+    from prompt_evaluator.app.providers import ProviderStatus
+
+
+@click.group("providers", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
+def providers_command(context: click.Context, *, as_json: bool) -> None:
+    """List the providers of models: their keys (present or missing, never a value), addresses and limits."""
+    if context.invoked_subcommand is not None:
+        return
+    found = list_providers()
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode({"providers": found}), indent=2) + b"\n")
+        return
+    width = max(len(status.name) for status in found)
+    for status in found:
+        click.echo(f"{click.style(status.name.ljust(width), bold=True)}  {_key(status)}")
+        click.echo(f"{'':{width}}  {status.address or 'on this machine'}; {_limits(status)}")
+
+
+@providers_command.command("test")
+@click.argument("name")
+def providers_test_command(name: str) -> None:
+    """Make one short call to NAME (PROVIDER/MODEL) and report what came back."""
+    answer = asyncio.run(try_provider(name))
+    tokens = f"{_known(answer.usage.input_tokens)} tokens in, {_known(answer.usage.output_tokens)} out"
+    cost = "cost unknown" if answer.cost is None else f"${answer.cost:.6f}"
+    tries = "1 try" if answer.tries == 1 else f"{answer.tries} tries"
+    click.echo(f"{click.style('ok', fg='green')}  {answer.model} answered in {answer.latency_ms:,.0f} ms ({tries})")
+    click.echo(f"    {tokens}, {cost}{', synthetic' if answer.synthetic else ''}")
+    click.echo(f"    {answer.text.strip()[:200]!r}")
+
+
+def _key(status: ProviderStatus) -> str:
+    if status.key_present is None:
+        return "no key needed"
+    mark = click.style("present", fg="green") if status.key_present else click.style("missing", fg="yellow")
+    return f"key {status.key}: {mark}"
+
+
+def _limits(status: ProviderStatus) -> str:
+    limits = status.limits
+    parts = [f"at most {limits.max_concurrency or 64} calls at once"]
+    parts += [f"{limits.requests_per_minute:,} requests a minute"] if limits.requests_per_minute else []
+    parts += [f"{limits.tokens_per_minute:,} tokens a minute"] if limits.tokens_per_minute else []
+    return ", ".join(parts)
+
+
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"

@@ -1,0 +1,149 @@
+"""A run: what was asked for, what became of each sample, and what it all comes to."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from prompt_evaluator.model.call import Answer
+from prompt_evaluator.model.rubric import Rubric
+
+RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
+CaseStatus = Literal["pending", "completed", "partial", "failed"]
+SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
+
+
+class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
+    """Which dataset a run was made from."""
+
+    path: str
+    hash: str
+    count: int
+    """Cases in the file."""
+    selected: int
+    """Cases that passed the filters."""
+
+
+class PromptRef(msgspec.Struct, frozen=True, kw_only=True):
+    """The system prompt, kept whole so that a run can be continued and explained without its file."""
+
+    path: str
+    hash: str
+    text: str
+    version: str | None = None
+
+
+class ModelConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A model and how it is asked."""
+
+    model: str
+    """Its full name, `provider/model`."""
+    identity: str
+    """Which service that is, without any secret: part of what names a unit."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+class JudgeConfig(ModelConfig, frozen=True, kw_only=True):
+    """The judge's model, and what it is told."""
+
+    system_prompt: str | None = None
+    """In place of the built-in instructions."""
+    repeats: int = 1
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decides what a run does. Resuming it with anything else would be another run."""
+
+    run_id: str
+    group_id: str
+    parent_run_id: str | None = None
+    dataset: DatasetRef
+    prompt: PromptRef | None
+    template: str | None = None
+    rubric: Rubric | None
+    generator: ModelConfig
+    judge: JudgeConfig | None
+    num_samples: int
+    output_dir: str
+    """Absolute; the run's own directory is below it."""
+    note: str | None = None
+    tags: dict[str, str] = {}
+    filters: dict[str, Any] = {}
+    fail_under: dict[str, float] = {}
+    reuse: bool = False
+    synthetic: bool = False
+    """Whether the offline mock has any part in it."""
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as the store knows it."""
+
+    plan: RunPlan
+    status: RunStatus
+    started_at: str
+    """ISO 8601, UTC."""
+    ended_at: str | None = None
+    stop_reason: str | None = None
+
+
+class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a call gave no answer."""
+
+    kind: str
+    """The error's class."""
+    message: str
+    tries: int = 1
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge said, checked against its rubric."""
+
+    metrics: dict[str, Mark]
+    flags: dict[str, bool]
+    overall_comment: str = ""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One score with its reason."""
+
+    score: float
+    rationale: str
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
+    """The finished first half of a sample: an answer, or why there is none."""
+
+    answer: Answer | None = None
+    failure: CallFailure | None = None
+    started_at: str
+    ended_at: str
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """One judging of one answer: a verdict, or a reply that is none, or why there is no reply."""
+
+    verdict: Verdict | None = None
+    raw: str | None = None
+    """The judge's last reply as it came."""
+    invalid: str | None = None
+    """What is wrong with that reply."""
+    failure: CallFailure | None = None
+    replies: tuple[Answer, ...] = ()
+    """Every reply that was paid for, for the accounts; their text is in `raw` only."""
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished piece of work. Within a run it is known by case and name; the name alone links runs."""
+
+    case_id: str
+    name: bytes
+    kind: Literal["generation", "judgement"]
+    sample: int
+    repeat: int = 0
+    ok: bool
+    """Whether it gave what it was for. What is not ok may be done again; what is ok never is."""
+    data: bytes
+    """A `Generation` or a `Judgement` as JSON."""

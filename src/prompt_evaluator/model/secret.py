@@ -1,0 +1,108 @@
+"""Secrets that cannot be shown by accident, and the last line of defence when a server sends one back."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+from urllib.parse import quote, quote_plus
+
+_MASK = "[secret]"
+_SHORTEST = 6
+"""Values shorter than this are not looked for: they would mask ordinary words and protect nothing."""
+
+
+class Secret:
+    """A value that has no printable form: not in a log line, a traceback, a struct's repr, JSON or a pickle."""
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: str) -> None:
+        self.__value = value
+        REDACTOR.add(value)
+
+    def reveal(self) -> str:
+        """The value itself. Call this only where it leaves for the service it belongs to."""
+        return self.__value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __str__(self) -> str:
+        return _MASK
+
+    def __format__(self, _spec: str) -> str:
+        return _MASK
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret cannot be serialised")
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a secret cannot be serialised")
+
+    def __bool__(self) -> bool:
+        return bool(self.__value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self.__value == other.__value
+
+    def __hash__(self) -> int:
+        return hash(self.__value)
+
+
+class Redactor:
+    """Replaces every known secret in what is about to be logged, stored or shown."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._bytes: list[bytes] = []
+        self._escaped: list[tuple[re.Pattern[str], re.Pattern[bytes]]] = []
+
+    def add(self, value: str) -> None:
+        """Know a value from now on, also as it looks inside JSON, an address or a web page."""
+        if len(value) < _SHORTEST or value in self._texts:
+            return
+        # The longest first: a secret may contain a shorter one.
+        self._texts = sorted({*self._texts, *_forms(value)}, key=len, reverse=True)
+        self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
+        pattern = "".join(map(_escaped, value))
+        self._escaped.append((re.compile(pattern), re.compile(pattern.encode(errors="surrogatepass"))))
+
+    def text(self, text: str) -> str:
+        for secret in self._texts:
+            if secret in text:
+                text = text.replace(secret, _MASK)
+        if "\\u" in text or "\\/" in text or "\\\\" in text:
+            for pattern, _ in self._escaped:
+                text = pattern.sub(_MASK, text)
+        return text
+
+    def bytes(self, data: bytes) -> bytes:
+        for secret in self._bytes:
+            if secret in data:
+                data = data.replace(secret, _MASK.encode())
+        if b"\\u" in data or b"\\/" in data or b"\\\\" in data:
+            for _, pattern in self._escaped:
+                data = pattern.sub(_MASK.encode(), data)
+        return data
+
+
+def _forms(value: str) -> set[str]:
+    in_json = value.replace("\\", "\\\\").replace('"', '\\"')
+    in_html = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    urls = {encode(value, safe, errors="replace") for encode in (quote, quote_plus) for safe in ("", "/")}
+    lower = {re.sub("%..", lambda code: code[0].lower(), url) for url in urls}
+    return {value, in_json, in_html, in_html.replace("'", "&#x27;"), *urls, *lower}
+
+
+def _escaped(character: str) -> str:
+    """A character as it is or as some JSON encoder writes it: .NET has a code for `+`, PHP a backslash before `/`.
+
+    More backslashes are needed in JSON inside JSON, such as the arguments of tool calls.
+    """
+    code = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(character):04x}")
+    slashes = r"\\{0,4}" if character in "/\"\\'" else ""
+    return rf"(?:{slashes}{re.escape(character)}|\\{{1,4}}u{code})"
+
+
+REDACTOR = Redactor()
+"""Knows every secret that this process has resolved."""

@@ -1,0 +1,56 @@
+"""How a provider is reached, what it costs and how hard it may be pressed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may be asked of one key at one endpoint."""
+
+    max_concurrency: int | None = None
+    """Calls in flight at most (64 when nobody says). How many there really are adapts to what the service bears."""
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    """None: learned from the service's rate-limit headers where it sends them."""
+    try_timeout: float = 120.0
+    """Seconds for one request, its whole body included."""
+    deadline: float = 600.0
+    """Seconds for a call with all its tries and waits."""
+    max_tries: int = 6
+    first_backoff: float = 0.5
+    """Seconds before the second try when the service does not say; doubles with each further one."""
+    max_retry_after: float = 120.0
+    """A longer Retry-After ends the call instead of stalling it."""
+    max_reply_bytes: int = 32 * 1024 * 1024
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry under `providers:`; the name of the entry is what stands before the slash of a model's name."""
+
+    kind: str
+    """Which protocol it speaks: a built-in kind, or one that a plug-in brings."""
+    base_url: str | None = None
+    base_url_env: str | None = None
+    """The environment variable that overrides `base_url`."""
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    api_key_header: str | None = None
+    """Where the key goes when it is no bearer token, such as Azure's `api-key`."""
+    key_required: bool = True
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    limits: Limits = Limits()
+    prices: dict[str, Price] = {}
+    """By model; over the table that ships."""
+    options: dict[str, Any] = {}
+    """What only this kind understands, such as the mock's latency and faults."""

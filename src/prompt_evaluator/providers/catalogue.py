@@ -1,0 +1,87 @@
+"""Which providers there are, and what a model's name means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model import ProviderSettings
+from prompt_evaluator.providers.prices import shipped_prices
+from prompt_evaluator.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.switchboard import Switchboard
+
+    Factory = Callable[[str, ProviderSettings, Switchboard], Provider]
+
+KINDS: Registry[Factory] = Registry(
+    "kind of provider",
+    {
+        "anthropic": "prompt_evaluator.providers.anthropic:build",
+        "command": "prompt_evaluator.providers.command:build",
+        "litellm": "prompt_evaluator.providers.litellm:build",
+        "mock": "prompt_evaluator.providers.mock:build",
+        "openai": "prompt_evaluator.providers.openai:build",
+        "python": "prompt_evaluator.providers.function:build",
+        "router": "prompt_evaluator.providers.router:build",
+    },
+    entry_points="prompt_evaluator.providers",
+)
+
+BUILT_IN = {
+    "mock": ProviderSettings(kind="mock"),
+    "openai": ProviderSettings(
+        kind="openai",
+        base_url="https://api.openai.com/v1",
+        base_url_env="OPENAI_BASE_URL",
+        api_key_env="OPENAI_API_KEY",
+    ),
+    "anthropic": ProviderSettings(
+        kind="anthropic",
+        base_url="https://api.anthropic.com",
+        base_url_env="ANTHROPIC_BASE_URL",
+        api_key_env="ANTHROPIC_API_KEY",
+    ),
+    "router": ProviderSettings(
+        kind="router", base_url_env="EVAL_ROUTER_URL", api_key_env="EVAL_ROUTER_API_KEY", key_required=False
+    ),
+    "python": ProviderSettings(kind="python"),
+    "command": ProviderSettings(kind="command"),
+    "litellm": ProviderSettings(kind="litellm"),
+}
+"""What exists before anybody configures anything. An entry of the same name in the configuration takes its place."""
+
+_DEFAULT_MODELS = {"mock": "default", "router": "default"}
+
+
+class ModelName(NamedTuple):
+    """`openai/gpt-4o`, taken apart."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}{':' if self.provider in ('python', 'command') else '/'}{self.model}"
+
+
+def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
+    """Split `provider/model` or `provider:model`, whichever mark comes first.
+
+    Raises:
+        UnknownNameError: No provider has that name; the nearest is suggested.
+    """
+    known = sorted(providers)
+    split = min((at for mark in "/:" if (at := text.find(mark)) >= 0), default=len(text))
+    provider, model = text[:split].strip(), text[split + 1 :].strip()
+    if provider in known:
+        model = model or _DEFAULT_MODELS.get(provider, "")
+        if not model:
+            raise ConfigurationError(f"The model {text!r} names a provider only. Write {provider}/MODEL.")
+        return ModelName(provider, model)
+    if split == len(text):
+        owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]
+        raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])
+    raise UnknownNameError("provider", provider, known)

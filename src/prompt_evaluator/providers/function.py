@@ -1,0 +1,276 @@
+"""A Python function as the target, so that an application or an agent can be evaluated as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import importlib
+import inspect
+import operator
+import os
+import pkgutil
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+
+import msgspec
+
+from prompt_evaluator.errors import (
+    BadReplyError,
+    ConfigurationError,
+    ModelNotFoundError,
+    TargetFailedError,
+    TimedOutError,
+)
+from prompt_evaluator.model import REDACTOR, Answer, Request
+from prompt_evaluator.providers.command import TargetReply, answer_of, last_user_text, read_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.providers.door import Door
+    from prompt_evaluator.providers.switchboard import Switchboard
+
+
+def _system_text(request: Request) -> str | None:
+    texts = [message.content for message in request.messages if message.role == "system"]
+    return "\n\n".join(texts) or None
+
+
+_EXTRAS: dict[str, Callable[[Request], Any]] = {
+    "system": _system_text,
+    "case": operator.attrgetter("case"),
+    "seed": operator.attrgetter("seed"),
+    "sample": operator.attrgetter("sample"),
+    "attempt": operator.attrgetter("attempt"),
+}
+"""What a function is given by keyword when its signature names it."""
+_SHOWN_MESSAGE = 2_000
+_PATIENCE = 1.0
+"""Seconds for a coroutine to clean up after it was cancelled."""
+
+
+class Target(NamedTuple):
+    """A function, and how it wants to be called."""
+
+    function: Callable[..., Any]
+    takes_request: bool
+    extras: tuple[str, ...]
+    in_thread: bool
+
+
+class _ExitedError(Exception):
+    """the function called `sys.exit`, which must not end the run."""
+
+
+class FunctionProvider:
+    """Calls `module:function` with the question, or with the whole `Request` if its first parameter is annotated so.
+
+    An async function runs on this event loop and is cancelled when time is up. A sync function runs in a thread of
+    its own: Python cannot stop a thread, so when time is up or the call is cancelled its result is dropped and the
+    thread runs on to its own end. Such threads hold up neither the other calls nor the end of the process.
+
+    An exception is a `TargetFailedError`, too much time a `TimedOutError`. The function is called once for each call
+    whatever `max_tries` says: its failures are what is being measured, and each try after a time-out would leave one
+    more thread behind.
+    """
+
+    structured_output: ClassVar[bool] = False
+
+    def __init__(self, name: str, door: Door) -> None:
+        self.name = name
+        self._door = door
+
+    async def complete(self, request: Request) -> Answer:
+        return await self._door.call(self._send, request)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    async def _send(self, request: Request, timeout_s: float) -> Answer:
+        try:
+            target = load(request.model)
+        except ConfigurationError as error:
+            raise ModelNotFoundError(str(error), provider=self.name) from None
+        began = time.monotonic()
+        task = asyncio.ensure_future(_result(target, request))
+        try:
+            done, _ = await asyncio.wait({task}, timeout=timeout_s)
+        finally:
+            if not task.done():
+                await _abandon(task)
+        seconds = time.monotonic() - began
+        if not done:
+            raise TimedOutError(f"the function did not answer within {timeout_s:g} s.", provider=self.name)
+        return answer_of(self._read(task), asked=request.model, seconds=seconds)
+
+    def _read(self, task: asyncio.Future[Any]) -> TargetReply:
+        if task.cancelled():
+            raise TargetFailedError("the function was cancelled by what it called.", provider=self.name)
+        if error := task.exception():
+            raise TargetFailedError(_what_happened(error), provider=self.name)
+        result = task.result()
+        try:
+            return read_reply(_as_json(result))
+        except (ValueError, TypeError, RecursionError) as problem:
+            sentence = f"the function did not return an answer: {REDACTOR.text(str(problem))}."
+            raise BadReplyError(sentence, provider=self.name) from None
+
+
+def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> FunctionProvider:
+    once = msgspec.structs.replace(settings.limits, max_tries=1)
+    return FunctionProvider(name, switchboard.door(name, msgspec.structs.replace(settings, limits=once)))
+
+
+def check(model: str) -> None:
+    """Find out before any call whether there is such a function and whether it can be called with a question.
+
+    Raises:
+        ConfigurationError: Says what is missing, and the nearest name that is there.
+    """
+    load(model)
+
+
+@functools.cache
+def load(model: str) -> Target:
+    """Import `module:function`, once for each name. The working folder is searched first, as by `python -m`."""
+    module_name, colon, path = model.partition(":")
+    if not (colon and module_name and path):
+        raise ConfigurationError(f"`python:{model}` names no function. Write it as `python:module:function`.")
+    module = _imported(module_name)
+    try:
+        function = operator.attrgetter(path)(module)
+    except AttributeError:
+        _no_function(module, path)
+    if not callable(function):
+        raise ConfigurationError(f"`{path}` in the module `{module_name}` is of type {_kind(function)}, no function.")
+    return _target(model, function)
+
+
+def _imported(name: str) -> ModuleType:
+    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise ConfigurationError(_no_module(str(error.name))) from None
+        raise ConfigurationError(f"The module `{name}` cannot be imported: {_what_happened(error)}") from error
+
+
+def _no_module(name: str) -> str:
+    parent, _, leaf = name.rpartition(".")
+    places = getattr(sys.modules.get(parent), "__path__", []) if parent else None
+    near = get_close_matches(leaf, [found.name for found in pkgutil.iter_modules(places)], n=1)
+    hint = f" Did you mean `{parent}{'.' if parent else ''}{near[0]}`?" if near else ""
+    return f"There is no module `{name}` in {os.getcwd()} or among the installed ones.{hint}"  # noqa: PTH109 - shown
+
+
+def _no_function(module: ModuleType, path: str) -> NoReturn:
+    own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+    near = get_close_matches(path, own, n=1)
+    hint = f" Did you mean `{near[0]}`?" if near else ""
+    raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
+
+
+def _target(model: str, function: Callable[..., Any]) -> Target:
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    signature = _signature(function)
+    if signature is None:
+        return Target(function, takes_request=False, extras=(), in_thread=not is_async)
+    parameters = list(signature.parameters.values())
+    named = {each.name for each in parameters[1:] if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
+    extras = tuple(name for name in _EXTRAS if name in named)
+    try:
+        signature.bind(object(), **dict.fromkeys(extras))
+    except TypeError as error:
+        sentence = f"`python:{model}` cannot be called with a question: {error}. Besides it, a function may name"
+        raise ConfigurationError(f"{sentence} {', '.join(_EXTRAS)}.") from None
+    takes_request = _is_request(parameters[0].annotation)
+    return Target(function, takes_request=takes_request, extras=extras, in_thread=not is_async)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (NameError, AttributeError, TypeError, SyntaxError):  # annotations that exist only for a type checker
+        return inspect.signature(function)
+    except ValueError:  # written in C, without a signature
+        return None
+
+
+def _is_request(annotation: object) -> bool:
+    return annotation is Request or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Request")
+
+
+async def _result(target: Target, request: Request) -> Any:
+    question = request if target.takes_request else last_user_text(request)
+    call = functools.partial(target.function, question, **{name: _EXTRAS[name](request) for name in target.extras})
+    try:
+        value = await _in_thread(call) if target.in_thread else call()
+        return await value if inspect.isawaitable(value) else value
+    except SystemExit as error:
+        raise _ExitedError(f"it called sys.exit({error.code!r})") from None
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    """Like `asyncio.to_thread`, but on a thread of its own that nobody has to wait for.
+
+    The pool behind `to_thread` has a handful of threads: functions that hang would fill it, and it would be waited
+    for at the end of the loop.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not outcome.done():
+            outcome.set_result((result, error))
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = context.run(call)
+        except BaseException as caught:  # noqa: BLE001 - raised again, where the call is awaited
+            error = caught
+        with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name="prompt-evaluator python target", daemon=True).start()
+    result, error = await outcome
+    if error is not None:
+        raise error
+    return result
+
+
+async def _abandon(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # so that nobody misses the exception
+    await asyncio.wait({task}, timeout=_PATIENCE)
+
+
+def _as_json(result: object) -> bytes:
+    if isinstance(result, str):
+        return msgspec.json.encode({"text": result})
+    if isinstance(result, dict | Answer):
+        return msgspec.json.encode(result)
+    raise TypeError(f"it is of type {_kind(result)}, not a str, a dict or an Answer")
+
+
+def _what_happened(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    message = REDACTOR.text(str(error))[:_SHOWN_MESSAGE]
+    return f"{type(error).__name__}: {message}{place}."
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

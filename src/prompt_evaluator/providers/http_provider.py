@@ -1,0 +1,62 @@
+"""What all providers that speak HTTP have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from prompt_evaluator.providers.http import Call
+from prompt_evaluator.providers.keys import Key, endpoint, join
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
+    from prompt_evaluator.providers.http import Reply
+    from prompt_evaluator.providers.switchboard import Switchboard
+
+
+class HttpProvider:
+    """One address, one key, and a protocol that a subclass speaks in `_send`."""
+
+    structured_output: ClassVar[bool] = False
+    path: ClassVar[str] = ""
+    """Where requests go, below the base address."""
+    fixed_headers: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, name: str, settings: ProviderSettings, switchboard: Switchboard) -> None:
+        self._name, self._settings = name, settings
+        self._key = Key(name, settings)
+        self._base = endpoint(name, settings)
+        self._http = switchboard.http
+        key = self._key.resolve() if self._key.present else None
+        self._door = switchboard.door(name, settings, key, str(self._base.origin()))
+        self._call: tuple[Secret | None, Call] | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def complete(self, request: Request) -> Answer:
+        self._key.resolve()  # a missing key is said before anything waits for its turn
+        return await self._door.call(self._send, request)
+
+    async def close(self) -> None:
+        """Connections belong to the switchboard."""
+
+    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+        raise NotImplementedError
+
+    async def _post(self, body: bytes, timeout: float) -> Reply:  # noqa: ASYNC109
+        return await self._http.post(self._where(), body, timeout)
+
+    def _key_headers(self, key: Secret) -> dict[str, str]:
+        if header := self._settings.api_key_header:
+            return {header: key.reveal()}
+        return {"Authorization": f"Bearer {key.reveal()}"}
+
+    def _where(self) -> Call:
+        """Address and headers; made anew only when the key has changed."""
+        key = self._key.resolve()
+        if self._call is None or self._call[0] != key:
+            headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
+            url = join(self._base, self.path)
+            self._call = (key, Call(self._name, url, headers, self._settings.limits.max_reply_bytes))
+        return self._call[1]

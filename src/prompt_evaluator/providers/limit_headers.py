@@ -1,0 +1,28 @@
+"""What services say about their limits in the headers of every reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prompt_evaluator.providers.door import Door
+
+_REQUESTS = ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
+_TOKENS = ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit")
+
+
+def learn_from(headers: Mapping[str, str], door: Door) -> None:
+    """Tell the governor the limits per minute, if the reply names any."""
+    requests, tokens = _first(headers, _REQUESTS), _first(headers, _TOKENS)
+    if requests or tokens:
+        door.learn(requests, tokens)
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> float | None:
+    for name in names:
+        value = headers.get(name)
+        if value and value.isascii() and value.isdigit() and len(value) < 12:  # noqa: PLR2004 - more is no limit at all
+            return float(value)
+    return None

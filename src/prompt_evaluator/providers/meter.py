@@ -1,0 +1,87 @@
+"""What is going on with all the calls, for whoever shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from prompt_evaluator.errors import ProviderError
+    from prompt_evaluator.model import Answer
+
+
+class CallEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened to a call."""
+
+    kind: Literal["started", "throttled", "retrying", "answered", "failed"]
+    provider: str
+    cause: str | None = None
+    """The error's class, for `retrying` and `failed`."""
+    seconds: float | None = None
+    """How long the call waited (`throttled`), will wait (`retrying`) or took (`answered`)."""
+
+
+Listener = Callable[[CallEvent], None]
+
+
+class Meter:
+    """Running totals. Reading them at any moment is free; a listener is told of each event as it happens."""
+
+    def __init__(self, listener: Listener | None = None) -> None:
+        self._listener = listener
+        self.in_flight = self.calls = self.tries = self.answers = 0
+        self.retries: Counter[str] = Counter()
+        """By the class of the error that caused them."""
+        self.failures: Counter[str] = Counter()
+        self.input_tokens = self.output_tokens = 0
+        self.cost = 0.0
+        """US dollars of all calls whose price is known."""
+        self.unpriced = 0
+        """Answers whose cost is not known."""
+        self.throttled_seconds = self.busy_seconds = 0.0
+
+    @property
+    def throttled_share(self) -> float:
+        """Of the time that calls took, the share they spent waiting for a budget."""
+        total = self.throttled_seconds + self.busy_seconds
+        return self.throttled_seconds / total if total else 0.0
+
+    def started(self, provider: str) -> None:
+        self.in_flight += 1
+        self.calls += 1
+        if self._listener:
+            self._listener(CallEvent(kind="started", provider=provider))
+
+    def throttled(self, provider: str, seconds: float) -> None:
+        self.throttled_seconds += seconds
+        if self._listener:
+            self._listener(CallEvent(kind="throttled", provider=provider, seconds=seconds))
+
+    def retrying(self, error: ProviderError, seconds: float) -> None:
+        cause = type(error).__name__
+        self.retries[cause] += 1
+        if self._listener:
+            self._listener(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
+
+    def answered(self, provider: str, answer: Answer, seconds: float) -> None:
+        self.answers += 1
+        self.input_tokens += answer.usage.input_tokens or 0
+        self.output_tokens += answer.usage.output_tokens or 0
+        if answer.cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += answer.cost
+        if self._listener:
+            self._listener(CallEvent(kind="answered", provider=provider, seconds=seconds))
+
+    def failed(self, error: ProviderError) -> None:
+        cause = type(error).__name__
+        self.failures[cause] += 1
+        if self._listener:
+            self._listener(CallEvent(kind="failed", provider=error.provider, cause=cause))
+
+    def ended(self) -> None:
+        self.in_flight -= 1

@@ -1,0 +1,240 @@
+"""A model that costs nothing and needs no network: it makes up answers and judgements, and bad days on request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from hashlib import blake2b
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.errors import (
+    AuthenticationError,
+    BadReplyError,
+    ConfigurationError,
+    ConnectionFailedError,
+    ProviderError,
+    QuotaExhaustedError,
+    RateLimitedError,
+    RequestRefusedError,
+    TimedOutError,
+    UnavailableError,
+    UnknownNameError,
+)
+from prompt_evaluator.model import Answer, ToolCall, Usage
+from prompt_evaluator.providers.mock_answers import write
+from prompt_evaluator.providers.mock_judge import judgement, prose
+from prompt_evaluator.providers.mock_logprobs import logprobs
+from prompt_evaluator.providers.mock_prompt import schema_asked_for
+from prompt_evaluator.providers.mock_tools import tool_calls
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import ProviderSettings, Request
+    from prompt_evaluator.providers.door import Door
+    from prompt_evaluator.providers.switchboard import Switchboard
+
+_CHARACTERS_PER_TOKEN = 4
+_HOUR = 3_600
+_LONGEST_STALL = 1.0
+"""Seconds that a simulated time-out really waits; a longer one is only told."""
+_VARIES_WHEN_COLD = 13
+"""Of 256 samples at temperature 0, those that differ from the others: real services are not quite repeatable."""
+
+Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class MockOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set under `options:` of a mock provider."""
+
+    latency_ms: Annotated[float, msgspec.Meta(ge=0, le=_HOUR * 1_000)] = 0.0
+    latency_jitter: Rate = 0.0
+    """The share by which a latency may be longer or shorter."""
+    faults: dict[str, Rate] = {}
+    """The share of tries that fail, by the kind of fault."""
+    fault_seed: int = 0
+    """Another number makes other tries fail."""
+    retry_after_s: Annotated[float, msgspec.Meta(ge=0, le=_HOUR)] = 0.05
+    """What a simulated rate limit asks to wait."""
+    quality: Rate = 0.88
+    """The share of answers that meet what their case asks for."""
+    bad_judge: Rate = 0.0
+    """The share of judge replies that are prose instead of JSON."""
+
+
+class _Fault(NamedTuple):
+    error: type[ProviderError]
+    sentence: str
+    status: int | None = None
+
+
+FAULTS = {
+    "rate_limited": _Fault(RateLimitedError, "Too many requests.", 429),
+    "unavailable": _Fault(UnavailableError, "The service is overloaded.", 503),
+    "connection": _Fault(ConnectionFailedError, "The connection was reset."),
+    "timeout": _Fault(TimedOutError, "No reply in time."),
+    "bad_reply": _Fault(BadReplyError, "The reply is not JSON.", 200),
+    "refused": _Fault(RequestRefusedError, "The request is not acceptable.", 400),
+    "authentication": _Fault(AuthenticationError, "The key is not valid.", 401),
+    "quota": _Fault(QuotaExhaustedError, "The quota is used up.", 429),
+}
+
+
+def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> MockProvider:
+    return MockProvider(name, options_from(settings), switchboard.door(name, settings))
+
+
+def options_from(settings: ProviderSettings) -> MockOptions:
+    """The options, checked.
+
+    Raises:
+        ConfigurationError: An option or a fault is unknown, or a value cannot be.
+    """
+    for key in settings.options:
+        if key not in MockOptions.__struct_fields__:
+            raise UnknownNameError("mock option", str(key), MockOptions.__struct_fields__)
+    try:
+        options = msgspec.convert(settings.options, MockOptions)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"An option of the mock provider is wrong: {error}.") from error
+    for kind in options.faults:
+        if kind not in FAULTS:
+            raise UnknownNameError("mock fault", kind, FAULTS)
+    if (total := sum(options.faults.values())) > 1:
+        raise ConfigurationError(
+            f"The rates of the mock provider's faults add up to {total:g}. A try fails in one way only: stay below 1."
+        )
+    return options
+
+
+class MockProvider:
+    """Deterministic by content, model, temperature, seed, sample and attempt; every answer is marked as synthetic."""
+
+    structured_output: ClassVar[bool] = True
+
+    def __init__(self, name: str, options: MockOptions, door: Door) -> None:
+        self._name, self._options, self._door = name, options, door
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def complete(self, request: Request) -> Answer:
+        numbers = count()
+        return await self._door.call(lambda asked, limit: self._send(asked, limit, next(numbers)), request)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+    async def _send(self, request: Request, limit: float, number: int) -> Answer:
+        started = time.perf_counter()
+        source = _Source(request)
+        await self._wait_or_fail(source, limit, number)
+        text, calls = self._reply(request, source)
+        finish = "tool_calls" if calls else "stop"
+        most = None if request.max_tokens is None else request.max_tokens * _CHARACTERS_PER_TOKEN
+        if most is not None and len(text) > most:
+            text, finish = text[:most], "length"
+        return Answer(
+            text=text,
+            tool_calls=calls,
+            finish_reason=finish,
+            usage=_usage(request, text, calls),
+            cost=0.0,
+            latency_ms=(time.perf_counter() - started) * 1_000,
+            model=request.model or "default",
+            logprobs=None
+            if request.top_logprobs is None
+            else logprobs(text, request.top_logprobs, source.rng("logprobs")),
+            synthetic=True,
+        )
+
+    async def _wait_or_fail(self, source: _Source, limit: float, number: int) -> None:
+        """Spend the latency, and raise what this try is due."""
+        options = self._options
+        seconds, kind = options.latency_ms / 1_000, None
+        if options.faults or options.latency_jitter:
+            weather = source.rng("weather", options.fault_seed, number)
+            kind = _drawn(options.faults, weather.random())
+            seconds *= 1 + options.latency_jitter * weather.uniform(-1, 1)
+        if kind == "timeout":
+            seconds = limit if limit < _LONGEST_STALL else 0.0
+        elif seconds > limit:
+            seconds, kind = limit, "timeout"
+        await asyncio.sleep(seconds)
+        if kind is not None:
+            fault = FAULTS[kind]
+            after = options.retry_after_s if kind == "rate_limited" else None
+            sentence = f"{fault.sentence} (simulated)"
+            raise fault.error(sentence, provider=self._name, status=fault.status, retry_after=after)
+
+    def _reply(self, request: Request, source: _Source) -> tuple[str, tuple[ToolCall, ...]]:
+        if (schema := schema_asked_for(request)) is not None:
+            varied = source.rng("judge", request.sample)
+            if varied.random() < self._options.bad_judge:
+                return prose(varied), ()
+            return judgement(schema, request, source.opinion(), varied), ()
+        rng = source.rng("answer", source.effective_sample())
+        good = rng.random() < 1 - (1 - self._options.quality) ** (request.attempt + 1)
+        return write(request, rng, good=good), tool_calls(request, rng, good=good) if request.tools else ()
+
+
+class _Source:
+    """Where the randomness of one request comes from: only from what was asked."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        text = blake2b(request.model.encode(), digest_size=8)
+        for message in request.messages:
+            content = message.content.encode("utf-8", "surrogatepass")
+            text.update(b"%s %d " % (message.role.encode(), len(content)))
+            text.update(content)
+        self._text = text
+
+    def rng(self, purpose: str, *more: int) -> Random:
+        asked = self._request
+        heat = None if asked.temperature is None else float(asked.temperature)
+        return _random(self._digest(purpose, heat, asked.seed, asked.attempt, *more))
+
+    def opinion(self) -> Random:
+        """The same whatever the seed, sample and temperature: a judge does not change its mind about a text."""
+        return _random(self._text.digest())
+
+    def effective_sample(self) -> int:
+        """At temperature 0 nearly all samples are the first one."""
+        asked = self._request
+        if asked.temperature != 0 or self._digest("cold", asked.seed, asked.sample)[0] < _VARIES_WHEN_COLD:
+            return asked.sample
+        return 0
+
+    def _digest(self, *parts: object) -> bytes:
+        digest = self._text.copy()
+        digest.update(repr(parts).encode())
+        return digest.digest()
+
+
+def _random(digest: bytes) -> Random:
+    return Random(int.from_bytes(digest, "big"))  # noqa: S311 - makes up answers, guards nothing
+
+
+def _drawn(rates: dict[str, float], share: float) -> str | None:
+    """The fault whose stretch of 0..1 the share falls into."""
+    for kind, rate in rates.items():
+        if share < rate:
+            return kind
+        share -= rate
+    return None
+
+
+def _usage(request: Request, text: str, calls: tuple[ToolCall, ...]) -> Usage:
+    """As many tokens as so much text usually has."""
+    asked = sum(len(message.content) for message in request.messages)
+    asked += len(msgspec.json.encode(request.tools)) if request.tools else 0
+    made = len(text) + sum(len(call.name) + len(msgspec.json.encode(call.arguments)) for call in calls)
+    return Usage(input_tokens=_tokens(asked), output_tokens=_tokens(made))
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // _CHARACTERS_PER_TOKEN)

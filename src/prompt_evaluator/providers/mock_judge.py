@@ -1,0 +1,156 @@
+"""The offline provider as a judge: replies in the shape that was asked for, with scores that make sense."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.providers.mock_answers import sentences
+from prompt_evaluator.providers.mock_prompt import items_in, prompt_of, section, standing, stated_range
+from prompt_evaluator.providers.mock_schema import Path, fill, index_of, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from prompt_evaluator.model import Request
+
+_RATIONALES = (
+    (
+        "The output misses important parts of what was asked.",
+        "Large parts of the request are not addressed.",
+        "The output stays too vague to be useful.",
+    ),
+    (
+        "The output covers the main point but leaves gaps.",
+        "Mostly on topic, although some of the request is not addressed.",
+        "The essentials are there; details are missing.",
+    ),
+    (
+        "The output addresses the request clearly and completely.",
+        "It follows the request closely, with only minor differences in wording.",
+        "The content matches what was asked for and is easy to follow.",
+        "Accurate and to the point.",
+    ),
+)
+_STEPS = (
+    "Read the input and note what a good answer has to contain.",
+    "Compare the output with the expected answer, point by point.",
+    "Look for statements that contradict or go beyond what is known.",
+    "Weigh omissions and errors, and settle on a score.",
+)
+_PROSE = (
+    "I would say this is a decent answer overall, though it could be more precise.",
+    "The answer looks good to me. I have no further remarks.",
+    "As an assistant I find it hard to put a number on this.",
+)
+_EXTRACTED = {"statements", "statement", "claims", "claim", "truths", "truth", "facts", "fact"}
+_POSITIVE = {"yes", "true", "pass", "passed", "correct", "supported", "relevant", "good", "faithful"}
+_POSITIVE_FLAGS = _POSITIVE | {"is_correct", "is_relevant", "is_faithful", "success"}
+_POSITIONS = {"index", "position", "rank", "node", "number"}
+_JUDGED = ("output", "answer", "response", "text")
+_KNOWN = ("context", "document", "text")
+_MOST_EXTRACTED = 6
+_TRUE_FLAGS = 0.06
+_MIDDLE, _HIGH = 0.5, 0.66
+"""Where in a scale "fair" and "good" begin."""
+
+
+def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: Random) -> str:
+    """JSON text that follows the schema.
+
+    Args:
+        schema: The shape of the reply.
+        request: The judge's prompt, and the case it is about.
+        stable: The judge's opinion: the same whenever the same judge reads the same text.
+        varied: Its mood, which differs between repeats.
+    """
+    prompt = prompt_of(request)
+    looks = standing(request.case, prompt, stable)
+    spread = 0.05 if request.temperature == 0 else 0.08
+    value = fill(schema, _Judge(prompt, looks, stable, varied, spread))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def prose(rng: Random) -> str:
+    """A reply that no parser can read as a judgement."""
+    return rng.choice(_PROSE)
+
+
+def _within(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+class _Judge:
+    """Keeps a score, its rationale and its verdict of one mind."""
+
+    def __init__(self, prompt: str, looks: float, stable: Random, varied: Random, spread: float) -> None:
+        self._prompt, self._looks, self._spread = prompt, looks, spread
+        self._stable, self._varied = stable, varied
+        self._moods: dict[Path, float] = {}
+        self._found: dict[Sequence[str], list[str]] = {}
+
+    def enter(self, path: Path, names: Sequence[str]) -> None:
+        mood = self._looks + self._stable.gauss(0, 0.07) + self._varied.gauss(0, self._spread)
+        if "verdict" in names:
+            mood = 0.9 if self._stable.random() < 0.58 + 0.4 * self._looks else 0.2
+        self._moods[path] = _within(mood)
+
+    def text(self, path: Path) -> str:
+        name = name_of(path).lower()
+        if name == "verdict":
+            return str(self.choice(path, ("yes", "no", "idk")))
+        if name in _EXTRACTED:
+            known = self._extracts(name)
+            return known[index_of(path) % len(known)]
+        if name in {"steps", "step"}:
+            return _STEPS[index_of(path) % len(_STEPS)]
+        mood = self._mood(path)
+        return self._varied.choice(_RATIONALES[0 if mood < _MIDDLE else 1 if mood < _HIGH else 2])
+
+    def number(self, path: Path, low: float | None, high: float | None) -> float:
+        if name_of(path).lower() in _POSITIONS:
+            return index_of(path) + (1 if low is None else low)
+        if low is None or high is None:
+            stated = stated_range(self._prompt, str(path[-2]) if path[1:] else "")
+            low = stated[0] if low is None else low
+            high = max(low, stated[1]) if high is None else high
+        return low + (high - low) * _within(self._mood(path) + self._stable.gauss(0, 0.04))
+
+    def choice(self, path: Path, options: Sequence[Any]) -> Any:
+        if all(isinstance(option, bool) for option in options):
+            return options[0] if len(options) == 1 else self.flag(path)
+        if numbers := sorted(option for option in options if isinstance(option, int | float)):
+            return numbers[round((len(numbers) - 1) * self._mood(path))]
+        said = [option for option in options if option is not None] or options
+        good = [option for option in said if str(option).lower() in _POSITIVE] or said[:1]
+        rest = [option for option in said if option not in good] or said
+        return good[0] if self._mood(path) >= _MIDDLE else self._stable.choice(rest)
+
+    def flag(self, path: Path) -> bool:
+        name = name_of(path).lower()
+        if "flags" not in path and name in _POSITIVE_FLAGS | {"verdict"}:
+            return self._mood(path) >= _MIDDLE
+        return self._stable.random() < _TRUE_FLAGS + max(0.0, _MIDDLE - self._looks) / 2
+
+    def size(self, path: Path) -> int:
+        name = name_of(path).lower()
+        if name == "verdicts":
+            return items_in(self._prompt) or 3
+        if name in _EXTRACTED:
+            return min(_MOST_EXTRACTED, len(self._extracts(name)))
+        if name == "steps":
+            return self._stable.randint(3, 4)
+        return self._stable.randint(1, 3)
+
+    def _mood(self, path: Path) -> float:
+        """Of the innermost object around a value."""
+        around = (path[:end] for end in range(len(path) - 1, -1, -1))
+        return next((self._moods[outer] for outer in around if outer in self._moods), self._looks)
+
+    def _extracts(self, name: str) -> list[str]:
+        labels = _KNOWN if name.startswith(("truth", "fact")) else _JUDGED
+        if labels not in self._found:
+            found = sentences(section(self._prompt, labels)) or sentences(self._prompt)[-3:]
+            self._found[labels] = found or ["Nothing is claimed."]
+        return self._found[labels]

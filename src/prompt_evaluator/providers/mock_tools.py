@@ -1,0 +1,148 @@
+"""The tool calls that the offline provider makes up."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.model import ToolCall
+from prompt_evaluator.providers.mock_schema import Path, fill, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from prompt_evaluator.model import Request, TestCase
+
+_WHOLE_QUESTION = {"input", "message", "prompt", "q", "query", "question", "search", "text"}
+_PLACES = {"city", "country", "destination", "location", "origin", "place"}
+_WRONG_ARGUMENT = 0.6
+"""Of bad samples, those with a wrong argument; the others miss a call."""
+
+
+def tool_calls(request: Request, rng: Random, *, good: bool) -> tuple[ToolCall, ...]:
+    """What the case expects to be called, or in a bad sample nearly that. Nothing where no tools are offered."""
+    offered = {tool["name"]: tool for tool in map(_function, request.tools) if isinstance(tool.get("name"), str)}
+    expected = _expected(request.case) if request.case and offered else None
+    if expected is None or request.case is None:
+        return ()
+    author = _Caller(request.case.input, rng)
+    calls = [
+        ToolCall(
+            name=call["name"],
+            arguments=_arguments(call, offered[call["name"]], author),
+            id=f"call_{rng.getrandbits(64):016x}",
+        )
+        for call in expected
+        if call["name"] in offered
+    ]
+    return tuple(calls if good else _spoilt(calls, list(offered.values()), author, rng))
+
+
+def _function(tool: dict[str, Any]) -> dict[str, Any]:
+    inner = tool.get("function", tool)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _expected(case: TestCase) -> list[dict[str, Any]] | None:
+    """The calls that all the wishes of a case add up to, in order where one asks for an order.
+
+    None where the case says nothing about tools: that is not the same as wanting none called.
+    """
+    wishes = [check.options for check in case.checks if check.metric == "tool_correctness"]
+    wishes = wishes or [case.metadata]
+    wishes.sort(key=lambda options: options.get("mode") != "ordered")
+    lists = [found for options in wishes if (found := _calls(options.get("expected_tools"))) is not None]
+    if not lists:
+        return None
+    calls = [dict(call) for call in lists[0]]
+    for extra in (call for others in lists[1:] for call in others):
+        same = [call for call in calls if call["name"] == extra["name"]]
+        if not same:
+            calls.append(dict(extra))
+        elif "args" not in same[0] and "args" in extra:
+            same[0]["args"] = extra["args"]
+    return calls
+
+
+def _calls(value: Any) -> list[dict[str, Any]] | None:
+    if not isinstance(value, list):
+        return None
+    return [call for call in value if isinstance(call, dict) and isinstance(call.get("name"), str)]
+
+
+def _arguments(call: dict[str, Any], tool: dict[str, Any], author: _Caller) -> dict[str, Any]:
+    if isinstance(call.get("args"), dict):
+        return dict(call["args"])
+    schema = tool.get("parameters")
+    made = fill(schema, author) if isinstance(schema, dict) else {}
+    return made if isinstance(made, dict) else {}
+
+
+def _spoilt(
+    calls: list[ToolCall], offered: Sequence[dict[str, Any]], author: _Caller, rng: Random
+) -> Sequence[ToolCall]:
+    """The calls with one mistake: a wrong argument, one missing, or one that nobody wanted."""
+    if not calls:
+        tool = rng.choice(offered)
+        return [ToolCall(name=tool["name"], arguments=_arguments({}, tool, author), id="call_uncalled_for")]
+    at = rng.randrange(len(calls))
+    call = calls[at]
+    if not isinstance(call.arguments, dict) or not call.arguments or rng.random() >= _WRONG_ARGUMENT:
+        return calls[:at] + calls[at + 1 :]
+    key = rng.choice(list(call.arguments))
+    arguments = {**call.arguments, key: _other(call.arguments[key])}
+    return [*calls[:at], ToolCall(name=call.name, arguments=arguments, id=call.id), *calls[at + 1 :]]
+
+
+def _other(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return f"{value} or similar" if value else "unknown"
+        case _:
+            return None
+
+
+class _Caller:
+    """Takes arguments from what the user said, as far as that goes."""
+
+    def __init__(self, question: str, rng: Random) -> None:
+        self._question, self._rng = question[:2_000], rng
+
+    def enter(self, path: Path, names: Sequence[str]) -> None:
+        """Nothing to remember."""
+
+    def text(self, path: Path) -> str:
+        name = name_of(path).lower()
+        if name in _WHOLE_QUESTION:
+            return self._question
+        proper = re.findall(r"(?<=\w )[A-Z][\w-]+", self._question)
+        if name in _PLACES and proper:
+            return str(proper[0])
+        words = proper or re.findall(r"\w{4,}", self._question) or ["example"]
+        return str(self._rng.choice(words))
+
+    def number(self, path: Path, low: float | None, high: float | None) -> float:
+        del path
+        least, most = (1.0 if low is None else low), (10.0 if high is None else high)
+        mentioned = [float(number) for number in re.findall(r"\d{1,9}(?:\.\d{1,9})?", self._question)]
+        fitting = [
+            number for number in mentioned if (low is None or number >= low) and (high is None or number <= high)
+        ]
+        return fitting[0] if fitting else float(round(self._rng.uniform(least, max(least, most))))
+
+    def choice(self, path: Path, options: Sequence[Any]) -> Any:
+        del path
+        said = self._question.lower()
+        return next((option for option in options if isinstance(option, str) and option.lower() in said), options[0])
+
+    def flag(self, path: Path) -> bool:
+        return name_of(path).lower().replace("_", " ") in self._question.lower()
+
+    def size(self, path: Path) -> int:
+        del path
+        return 1

@@ -1,0 +1,226 @@
+"""OpenAI's chat completions, and every server that speaks the same protocol."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.errors import BadReplyError, RequestRefusedError
+from prompt_evaluator.model import REDACTOR, Answer, TokenChoice, ToolCall, Usage
+from prompt_evaluator.providers.http import Reply, decode, encode
+from prompt_evaluator.providers.http_provider import HttpProvider
+from prompt_evaluator.providers.limit_headers import learn_from
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import ProviderSettings, Request
+    from prompt_evaluator.providers.switchboard import Switchboard
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str | dict[str, Any] | None = None
+
+
+class _ToolCall(msgspec.Struct):
+    function: _Function
+    id: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Alternative(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Token(_Alternative):
+    top_logprobs: list[_Alternative] = []
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice] = []
+    model: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_COMPLETION = msgspec.json.Decoder(_Completion)
+
+# What a service may refuse although the protocol has it, and how the request goes without it.
+_FALLBACKS = {
+    "max_completion_tokens": lambda body: {
+        **_without(body, "max_completion_tokens"),
+        "max_tokens": body["max_completion_tokens"],
+    },
+    "temperature": lambda body: _without(body, "temperature"),
+    "seed": lambda body: _without(body, "seed"),
+    "logprobs": lambda body: _without(body, "logprobs", "top_logprobs"),
+    "response_format": lambda body: _without(body, "response_format"),
+}
+
+_NOT_TAKEN = re.compile(
+    r"(un|not |n't )support|unrecogni[sz]ed|unknown|unexpected|unavailable|forbidden"
+    r"|not (permitted|allowed|enabled|available)|extra inputs|cannot find|deprecated",
+    re.IGNORECASE,
+)
+
+
+def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> OpenAIProvider:
+    """The factory that the registry names."""
+    return OpenAIProvider(name, settings, switchboard)
+
+
+class OpenAIProvider(HttpProvider):
+    """Chat completions over HTTP."""
+
+    structured_output = True
+    path = "/chat/completions"
+
+    def __init__(self, name: str, settings: ProviderSettings, switchboard: Switchboard) -> None:
+        super().__init__(name, settings, switchboard)
+        self._refused: dict[str, tuple[str, ...]] = {}
+        """By model, what the service has said it does not take."""
+
+    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+        refused = self._refused.get(request.model, ())
+        body = _body(request, refused)
+        try:
+            reply = await self._post(encode(body, self._name), timeout)
+        except RequestRefusedError as error:
+            if not (more := _named_in(str(error), body)):
+                raise
+            # Remembered for the whole run: only the first call to such a model is sent twice.
+            # Other calls may have learned other fields meanwhile.
+            known = self._refused.get(request.model, ())
+            self._refused[request.model] = tuple(dict.fromkeys((*known, more)))
+            return await self._send(request, timeout)
+        learn_from(reply.headers, self._door)
+        return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
+
+
+def _body(request: Request, refused: tuple[str, ...]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+    }
+    optional = {
+        "temperature": request.temperature,
+        "max_completion_tokens": request.max_tokens,
+        "seed": request.seed,
+        "tools": [_tool(tool) for tool in request.tools] or None,
+        "response_format": _response_format(request.response_schema),
+        "logprobs": True if request.top_logprobs is not None else None,
+        "top_logprobs": request.top_logprobs,
+    }
+    body.update((field, value) for field, value in optional.items() if value is not None)
+    body.update(request.options)
+    for field in refused:
+        if field in body:
+            body = _FALLBACKS[field](body)
+    return body
+
+
+def _without(body: dict[str, Any], *fields: str) -> dict[str, Any]:
+    return {field: value for field, value in body.items() if field not in fields}
+
+
+def _named_in(message: str, body: dict[str, Any]) -> str | None:
+    """Which optional field of this request the service does not take, if any.
+
+    A field that it takes, with a value that it does not, is the caller's mistake: to leave it out would hide that.
+    """
+    if not _NOT_TAKEN.search(message) or "invalid schema" in message.lower():
+        return None
+    return next((field for field in _FALLBACKS if field in body and re.search(rf"\b(top_)?{field}\b", message)), None)
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    return tool if "function" in tool else {"type": "function", "function": tool}
+
+
+def _response_format(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    if schema is None:
+        return None
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+
+
+def _answer(completion: _Completion, reply: Reply, request: Request, provider: str) -> Answer:
+    if not completion.choices:
+        said = f"; it says {completion.error!r:.300}" if completion.error else ""
+        raise BadReplyError(f"the reply has no choices{said}.", provider=provider, status=200)
+    choice = completion.choices[0]
+    calls = tuple(_tool_call(call) for call in choice.message.tool_calls or ())
+    usage = completion.usage or _Usage()
+    return Answer(
+        text=_text(choice, provider, calls),
+        tool_calls=calls,
+        finish_reason=choice.finish_reason,
+        usage=Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens),
+        latency_ms=reply.latency_ms,
+        model=completion.model or request.model,
+        logprobs=_logprobs(choice.logprobs),
+    )
+
+
+def _text(choice: _Choice, provider: str, calls: tuple[ToolCall, ...]) -> str:
+    content = choice.message.content
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    if content is not None:
+        return content
+    if choice.message.refusal is not None:
+        return choice.message.refusal
+    if calls:
+        return ""
+    reason = choice.finish_reason or "none given"
+    raise BadReplyError(
+        f"the reply has neither content nor tool calls (finish reason: {reason}).", provider=provider, status=200
+    )
+
+
+def _tool_call(call: _ToolCall) -> ToolCall:
+    return ToolCall(name=call.function.name, arguments=parsed_arguments(call.function.arguments), id=call.id)
+
+
+def parsed_arguments(arguments: str | dict[str, Any] | None) -> dict[str, Any] | str:
+    """Arguments as an object where they are one; the raw text where the model wrote something else."""
+    if not isinstance(arguments, str):
+        return arguments or {}
+    arguments = REDACTOR.text(arguments)  # JSON inside JSON: what was escaped twice has been redacted once
+    try:
+        found = msgspec.json.decode(arguments or "{}")
+    except (msgspec.MsgspecError, RecursionError):
+        return arguments
+    return found if isinstance(found, dict) else arguments
+
+
+def _logprobs(found: _Logprobs | None) -> tuple[TokenChoice, ...] | None:
+    if found is None or found.content is None:
+        return None
+    return tuple(
+        TokenChoice(
+            token=token.token, logprob=token.logprob, top={other.token: other.logprob for other in token.top_logprobs}
+        )
+        for token in found.content
+    )

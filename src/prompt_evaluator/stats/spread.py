@@ -1,0 +1,31 @@
+"""How much do scores vary?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Spread(NamedTuple):
+    """The usual five numbers."""
+
+    mean: float
+    std: float | None
+    """Of the sample (n - 1). None of a single value: one value says nothing about spread."""
+    min: float
+    max: float
+    count: int
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """None of no values at all: nothing measured is not 0."""
+    if not values:
+        return None
+    mean = math.fsum(values) / len(values)
+    std = None
+    if len(values) > 1:
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return Spread(mean, std, min(values), max(values), len(values))

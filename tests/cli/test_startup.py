@@ -1,0 +1,51 @@
+"""The command line starts quickly because it loads nothing that it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from prompt_evaluator import __version__
+
+HEAVY = {"aiohttp", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec", "prompt_evaluator.datasets"}
+PROGRAM = """
+import sys
+from prompt_evaluator.cli.main import main
+sys.argv = ["prompt-evaluator", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("option", ["--help", "-h", "--version"])
+def test_help_and_version_load_nothing_heavy(option: str) -> None:
+    done = run(option)
+
+    assert done.returncode == 0
+    assert HEAVY.isdisjoint(done.stderr.split("\n"))
+    assert "prompt_evaluator.cli.main" in done.stderr.split("\n")
+
+
+def test_validating_jsonl_does_not_load_yaml() -> None:
+    done = run("validate", "no-such-file.jsonl")
+
+    assert done.returncode == 2
+    assert "msgspec" in done.stderr.split("\n")
+    assert "yaml" not in done.stderr.split("\n")
+
+
+def test_help_lists_the_commands() -> None:
+    assert "validate" in run("--help").stdout
+
+
+def test_version_is_the_packages_own() -> None:
+    assert run("--version").stdout == f"prompt-evaluator, version {__version__}\n"

@@ -1,0 +1,476 @@
+"""The format guide, sentence by sentence: each test is named after the sentence it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.config import load_dataset
+from prompt_evaluator.model import TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.datasets.conftest import Write
+
+GUIDE_JSONL = """\
+{"id": "test-001", "input": "Explain what Python is in simple terms.", \
+"description": "Basic Python explanation", "task": "Explain programming language", \
+"expected_constraints": "Keep it under 100 words, use simple language", \
+"reference": "Python is a popular programming language known for its readability and ease of use.", \
+"difficulty": "easy", "topic": "programming"}
+{"id": "test-002", "input": "Write a function to calculate factorial of a number.", "task": "Code generation", \
+"expected_constraints": "Use recursion, include docstring", "custom_tag": "algorithms"}
+{"id": "test-003", "input": "Summarize the water cycle.", "description": "Science education test case", \
+"metadata_field": "example"}
+"""
+GUIDE_YAML = """\
+- id: test-001
+  input: Explain what Python is in simple terms.
+  description: Basic Python explanation
+  task: Explain programming language
+  expected_constraints: Keep it under 100 words, use simple language
+  reference: Python is a popular programming language known for its readability and ease of use.
+  difficulty: easy
+  topic: programming
+
+- id: test-002
+  input: Write a function to calculate factorial of a number.
+  task: Code generation
+  expected_constraints: Use recursion, include docstring
+  custom_tag: algorithms
+
+- id: test-003
+  input: Summarize the water cycle.
+  description: Science education test case
+  metadata_field: example
+"""
+GUIDE_CASES = [
+    TestCase(
+        id="test-001",
+        input="Explain what Python is in simple terms.",
+        description="Basic Python explanation",
+        task="Explain programming language",
+        expected_constraints="Keep it under 100 words, use simple language",
+        reference="Python is a popular programming language known for its readability and ease of use.",
+        metadata={"difficulty": "easy", "topic": "programming"},
+    ),
+    TestCase(
+        id="test-002",
+        input="Write a function to calculate factorial of a number.",
+        task="Code generation",
+        expected_constraints="Use recursion, include docstring",
+        metadata={"custom_tag": "algorithms"},
+    ),
+    TestCase(
+        id="test-003",
+        input="Summarize the water cycle.",
+        description="Science education test case",
+        metadata={"metadata_field": "example"},
+    ),
+]
+TWO = '{"id": "a", "input": "first"}\n{"id": "b", "input": "second"}\n'
+
+
+# Supported formats and schema
+
+
+def test_jsonl_is_one_json_object_per_line(write: Write) -> None:
+    cases, _ = load_dataset(write("dataset.jsonl", GUIDE_JSONL))
+
+    assert cases == GUIDE_CASES
+
+
+@pytest.mark.parametrize("name", ["dataset.yaml", "dataset.yml"])
+def test_yaml_is_a_list_of_objects(write: Write, name: str) -> None:
+    cases, _ = load_dataset(write(name, GUIDE_YAML))
+
+    assert cases == GUIDE_CASES
+
+
+def test_both_formats_have_identical_semantics(write: Write) -> None:
+    from_jsonl, _ = load_dataset(write("dataset.jsonl", GUIDE_JSONL))
+    from_yaml, _ = load_dataset(write("dataset.yaml", GUIDE_YAML))
+
+    assert from_jsonl == from_yaml
+
+
+@pytest.mark.parametrize("field", ["id", "input"])
+def test_every_test_case_must_include_id_and_input(write: Write, field: str) -> None:
+    record = {"id": "a", "input": "x"}
+    del record[field]
+
+    with pytest.raises(ValueError, match=f"Record at line 1 is missing required field: {field}"):
+        load_dataset(write("d.jsonl", str(record).replace("'", '"')))
+
+
+def test_id_is_a_string(write: Write) -> None:
+    with pytest.raises(ValueError, match="id field validation failed: it is the number 7, not a text"):
+        load_dataset(write("d.jsonl", '{"id": 7, "input": "x"}'))
+
+
+@pytest.mark.parametrize("case_id", ["test-001", "scenario-alpha", "edge-case-42"])
+def test_the_example_ids_are_accepted(write: Write, case_id: str) -> None:
+    cases, _ = load_dataset(write("d.yaml", f"- id: {case_id}\n  input: x\n"))
+
+    assert cases[0].id == case_id
+
+
+def test_id_must_be_unique_across_the_entire_dataset(write: Write) -> None:
+    lines = [f'{{"id": "case-{n}", "input": "x"}}' for n in range(5_000)]
+
+    with pytest.raises(ValueError, match="Duplicate test case ID 'case-3' found at line 5001"):
+        load_dataset(write("d.jsonl", "\n".join([*lines, lines[3]])))
+
+
+def test_input_is_a_non_empty_string(write: Write) -> None:
+    with pytest.raises(ValueError, match="Invalid test case at index 0: input field validation failed"):
+        load_dataset(write("d.yaml", '- id: a\n  input: ""\n'))
+
+
+@pytest.mark.parametrize("field", ["description", "task", "expected_constraints", "reference"])
+def test_optional_fields_are_none_when_left_out(write: Write, field: str) -> None:
+    cases, _ = load_dataset(write("d.jsonl", TWO))
+
+    assert getattr(cases[0], field) is None
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
+@pytest.mark.parametrize("field", ["description", "task", "expected_constraints", "reference"])
+def test_optional_fields_are_strings(write: Write, field: str, name: str) -> None:
+    record = f'{{"id": "a", "input": "x", "{field}": ["no", "string"]}}'
+
+    with pytest.raises(ValueError, match=f"{field} field validation failed: it is a list, not a text"):
+        load_dataset(write(name, record if name == "d.jsonl" else f"- {record}"))
+
+
+def test_any_additional_field_is_preserved_in_metadata(write: Write) -> None:
+    cases, _ = load_dataset(
+        write("d.jsonl", '{"id": "a", "input": "x", "difficulty": "hard", "topic": "math", "priority": 3}')
+    )
+
+    assert cases[0].metadata == {"difficulty": "hard", "topic": "math", "priority": 3}
+
+
+def test_custom_fields_need_no_schema_of_their_own(write: Write) -> None:
+    cases, _ = load_dataset(write("d.yaml", "- {id: a, input: x, difficulty: brutal, context: one text, tools: 7}"))
+
+    assert cases[0].metadata == {"difficulty": "brutal", "context": "one text", "tools": 7}
+
+
+# File formats
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TWO.replace("\n", "\n\n"),
+        "\n\n" + TWO,
+        TWO.replace("\n", "\n  \t\n"),
+        TWO.replace("\n", "\r\n\r\n"),
+        TWO.rstrip("\n"),
+    ],
+    ids=["between", "before", "with spaces", "crlf", "no newline at the end"],
+)
+def test_empty_lines_are_ignored(write: Write, text: str) -> None:
+    cases, _ = load_dataset(write("d.jsonl", text))
+
+    assert [case.id for case in cases] == ["a", "b"]
+
+
+def test_ignored_lines_still_count_as_lines(write: Write) -> None:
+    with pytest.raises(ValueError, match="Record at line 4 is missing required field: input"):
+        load_dataset(write("d.jsonl", '\n{"id": "a", "input": "x"}\n\n{"id": "b"}\n'))
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
+def test_order_of_test_cases_is_preserved(write: Write, name: str) -> None:
+    ids = [f"case-{n * 7919 % 1_000}" for n in range(1_000)]
+    lines = [f'{{"id": "{case_id}", "input": "x"}}' for case_id in ids]
+
+    cases, _ = load_dataset(write(name, "\n".join(lines if name == "d.jsonl" else [f"- {line}" for line in lines])))
+
+    assert [case.id for case in cases] == ids
+
+
+def test_yaml_comments_are_supported(write: Write) -> None:
+    text = """\
+# Production test cases
+- id: prod-001
+  input: Test case for production  # not part of the input
+
+# Experimental test cases
+- id: exp-001
+  input: Experimental test case
+"""
+    cases, _ = load_dataset(write("d.yaml", text))
+
+    assert [case.id for case in cases] == ["prod-001", "exp-001"]
+    assert cases[0].input == "Test case for production"
+
+
+def test_blank_lines_are_allowed_between_yaml_entries(write: Write) -> None:
+    cases, _ = load_dataset(write("d.yaml", "\n\n- id: a\n\n  input: x\n\n\n- id: b\n  input: y\n\n"))
+
+    assert [case.id for case in cases] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("mark", "expected"), [("|", "one\ntwo\n"), (">", "one two\n"), ("|-", "one\ntwo")])
+def test_multi_line_strings_are_supported(write: Write, mark: str, expected: str) -> None:
+    cases, _ = load_dataset(write("d.yaml", f"- id: a\n  input: {mark}\n    one\n    two\n"))
+
+    assert cases[0].input == expected
+
+
+# Loading
+
+
+def test_load_dataset_returns_a_list_of_test_cases_and_a_dictionary(write: Write) -> None:
+    result = load_dataset(write("d.jsonl", TWO))
+
+    cases, metadata = result
+    assert type(result) is tuple
+    assert type(cases) is list
+    assert type(metadata) is dict
+    assert all(isinstance(case, TestCase) for case in cases)
+
+
+def test_the_dictionary_has_path_hash_count_and_format(write: Write) -> None:
+    path = write("d.jsonl", TWO)
+
+    _, metadata = load_dataset(path)
+
+    assert metadata == {
+        "path": str(path.resolve()),
+        "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "count": 2,
+        "format": ".jsonl",
+    }
+
+
+def test_path_is_absolute_and_follows_links(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = write("d.jsonl", TWO)
+    (tmp_path / "link.jsonl").symlink_to(target.name)
+    monkeypatch.chdir(tmp_path)
+
+    _, metadata = load_dataset(Path("link.jsonl"))
+
+    assert metadata["path"] == str(target.resolve())
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "d.yml"])
+def test_format_is_the_file_extension(write: Write, name: str) -> None:
+    _, metadata = load_dataset(write(name, ""))
+
+    assert metadata["format"] == Path(name).suffix
+
+
+@pytest.mark.parametrize("name", ["d.JSONL", "d.Yaml", "d.YML"])
+def test_the_extension_may_be_in_any_letter_case(write: Write, name: str) -> None:
+    _, metadata = load_dataset(write(name, ""))
+
+    assert metadata["format"] == Path(name).suffix.lower()
+
+
+def test_a_path_may_be_a_plain_string(write: Write) -> None:
+    path = write("d.jsonl", TWO)
+
+    assert load_dataset(str(path)) == load_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
+@pytest.mark.parametrize("content", ["", "\n", " \n\n", "\ufeff"], ids=["empty", "newline", "blank", "bom"])
+def test_an_empty_file_is_an_empty_list(write: Write, name: str, content: str) -> None:
+    cases, metadata = load_dataset(write(name, content))
+
+    assert cases == []
+    assert metadata["count"] == 0
+
+
+@pytest.mark.parametrize("content", ["[]\n", "# nothing yet\n", "---\n"])
+def test_a_yaml_file_without_cases_is_an_empty_list(write: Write, content: str) -> None:
+    cases, _ = load_dataset(write("d.yaml", content))
+
+    assert cases == []
+
+
+# Validation
+
+
+def test_duplicate_ids_raise_value_error_in_the_words_of_the_guide(write: Write) -> None:
+    path = write(
+        "dataset.jsonl",
+        '{"id": "test-001", "input": "First case"}\n{"id": "test-001", "input": "Duplicate ID!"}\n',
+    )
+
+    with pytest.raises(ValueError, match="Duplicate test case ID 'test-001' found at line 2") as caught:
+        load_dataset(path)
+
+    assert "first at line 1" in str(caught.value)
+
+
+def test_duplicate_ids_in_yaml_name_both_indexes_and_lines(write: Write) -> None:
+    path = write("d.yaml", "- id: a\n  input: x\n- id: b\n  input: x\n- id: a\n  input: y\n")
+
+    with pytest.raises(ValueError, match="Duplicate test case ID 'a' found at index 2") as caught:
+        load_dataset(path)
+
+    assert "line 5" in str(caught.value)
+    assert "first at index 0, line 1" in str(caught.value)
+
+
+def test_missing_required_fields_raise_value_error_in_the_words_of_the_guide(write: Write) -> None:
+    with pytest.raises(ValueError, match="Record at line 1 is missing required field: id"):
+        load_dataset(write("dataset.jsonl", '{"input": "Missing ID field"}\n'))
+
+
+def test_empty_required_fields_raise_value_error_in_the_words_of_the_guide(write: Write) -> None:
+    with pytest.raises(ValueError, match="Invalid test case at index 0: id field validation failed"):
+        load_dataset(write("dataset.yaml", '- id: ""\n  input: "Empty ID string"\n'))
+
+
+def test_unsupported_extensions_raise_value_error_in_the_words_of_the_guide() -> None:
+    expected = r"Unsupported dataset file format: \.csv\. Supported formats: \.jsonl, \.yaml, \.yml"
+
+    with pytest.raises(ValueError, match=expected):
+        load_dataset(Path("dataset.csv"))
+
+
+def test_the_extension_is_judged_before_the_file() -> None:
+    with pytest.raises(ValueError, match="Unsupported dataset file format") as caught:
+        load_dataset(Path("no/such/folder/dataset.csv"))
+
+    assert not isinstance(caught.value, FileNotFoundError)
+
+
+@pytest.mark.parametrize("name", ["dataset.json", "dataset", "dataset.jsonl.gz", ".yaml"])
+def test_only_the_three_extensions_of_the_guide_are_loaded(write: Write, name: str) -> None:
+    with pytest.raises(ValueError, match="Unsupported dataset file format"):
+        load_dataset(write(name, "[]"))
+
+
+@pytest.mark.parametrize("kind", [ValueError, FileNotFoundError])
+def test_a_missing_file_is_a_value_error_and_a_file_not_found_error(tmp_path: Path, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=r"Dataset file not found \(in .*nothing\.yaml\)"):
+        load_dataset(tmp_path / "nothing.yaml")
+
+
+# Tips
+
+
+def test_description_and_task_can_coexist(write: Write) -> None:
+    text = """\
+- id: test-complex
+  input: Implement a binary search tree
+  description: Data structure implementation with core operations
+  task: Write a BST class with insert, search, and delete methods
+"""
+    cases, _ = load_dataset(write("d.yaml", text))
+
+    assert cases[0].description == "Data structure implementation with core operations"
+    assert cases[0].task == "Write a BST class with insert, search, and delete methods"
+
+
+def test_a_reference_may_span_lines_and_contain_markdown(write: Write) -> None:
+    text = """\
+- id: api-doc-example
+  input: Generate API documentation for a REST endpoint
+  reference: |
+    ## POST /api/users
+    Creates a new user account.
+
+    **Parameters:**
+    - username (string, required)
+"""
+    cases, _ = load_dataset(write("d.yaml", text))
+
+    assert cases[0].reference == (
+        "## POST /api/users\nCreates a new user account.\n\n**Parameters:**\n- username (string, required)\n"
+    )
+
+
+# Edge cases
+
+
+def test_custom_metadata_fields_can_have_any_json_compatible_type(write: Write) -> None:
+    text = """\
+- id: test-001
+  input: Test input
+  priority: 1           # integer
+  tags: [a, b, c]       # list
+  config:               # nested object
+    strict: true
+    timeout: 30
+"""
+    cases, _ = load_dataset(write("d.yaml", text))
+
+    assert cases[0].metadata == {"priority": 1, "tags": ["a", "b", "c"], "config": {"strict": True, "timeout": 30}}
+
+
+# Content hashing
+
+
+def test_the_hash_is_of_the_content_not_of_the_path(write: Write) -> None:
+    _, one = load_dataset(write("one.jsonl", TWO))
+    _, other = load_dataset(write("other.jsonl", TWO))
+
+    assert one["hash"] == other["hash"]
+
+
+def test_the_hash_detects_a_changed_test_case(write: Write) -> None:
+    _, before = load_dataset(write("d.jsonl", TWO))
+    _, after = load_dataset(write("d.jsonl", TWO.replace("second", "2nd")))
+
+    assert before["hash"] != after["hash"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text.replace("\n", "\r\n"), lambda text: text + "\n", lambda text: "\ufeff" + text],
+    ids=["line endings", "whitespace", "byte order mark"],
+)
+@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
+def test_hashes_include_whitespace_and_line_endings(write: Write, name: str, change: Callable[[str], str]) -> None:
+    text = TWO if name == "d.jsonl" else "- id: a\n  input: first\n- id: b\n  input: second\n"
+
+    plain, plain_metadata = load_dataset(write(name, text))
+    changed, changed_metadata = load_dataset(write(name, change(text)))
+
+    assert plain == changed
+    assert plain_metadata["hash"] != changed_metadata["hash"]
+
+
+# Troubleshooting
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- id: a\n  input: x\n task: y\n", "line 3"),
+        ("- id: a\n  input x\n", "line 2"),
+        ("- id: a\n  input: @x\n", "line 2"),
+        ("- id: a\n  input: 'it's'\n", "line 2"),
+    ],
+    ids=["incorrect indentation", "missing colon", "special character", "quote inside quotes"],
+)
+def test_yaml_parser_errors_name_the_line(write: Write, text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"(?s)Invalid YAML at {expected}"):
+        load_dataset(write("d.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"id": "b" "input": "x"}', "expecting ',' delimiter"),
+        ('{"id": b, "input": "x"}', "expecting value"),
+        ('{"id": "b", "input": "x",}', "a trailing comma"),
+        ("{'id': 'b', 'input': 'x'}", "single quotes"),
+    ],
+    ids=["missing comma", "unquoted string", "trailing comma", "single quotes"],
+)
+def test_json_parser_errors_name_the_line(write: Write, line: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"Invalid JSON at line 2: {expected}"):
+        load_dataset(write("d.jsonl", f'{{"id": "a", "input": "x"}}\n{line}\n'))

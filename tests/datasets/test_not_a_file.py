@@ -1,0 +1,99 @@
+"""Paths that lead to no file, or to something that only looks like one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.config import load_dataset
+from prompt_evaluator.datasets import open_dataset, survey
+from prompt_evaluator.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _directory(path: Path) -> None:
+    path.mkdir()
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))
+
+
+def _broken_link(path: Path) -> None:
+    path.symlink_to(path.with_name("gone"))
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _nothing(_: Path) -> None:
+    """A missing file."""
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.yaml", "x.json"])
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (_directory, "is a directory, not a file"),
+        (_fifo, "is a FIFO, not a file"),
+        (_device, "is a device, not a file"),
+        (_socket, "is a socket, not a file"),
+        (_broken_link, "symbolic link to a file that does not exist"),
+        (_loop, "cannot be read"),
+        (_nothing, "Dataset file not found"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_what_is_not_a_file_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[[Path], None], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
+    make(tmp_path / name)
+
+    with pytest.raises(DatasetError, match=says):
+        open_dataset(tmp_path / name)
+    found = survey(tmp_path / name)
+
+    assert [says in str(problem) for problem in found.problems] == [True]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("file/x.jsonl", "cannot be read: Not a directory"),
+        ("x" * 300 + ".jsonl", "cannot be read: File name too long"),
+        ("nul\0.jsonl", "cannot be read: embedded null"),
+    ],
+    ids=["inside a file", "too long", "nul"],
+)
+def test_a_path_that_cannot_be_followed_is_refused(tmp_path: Path, path: str, says: str) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(DatasetError, match=says):
+        load_dataset(tmp_path / path)
+
+
+def test_a_file_name_that_is_not_utf8_gives_ids_that_can_be_written(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/code\xff.json"))
+    path.write_text('[{"prompt": "x"}]')
+
+    dataset = open_dataset(path)
+
+    assert [case.id for case in dataset.cases] == ["code\ufffd-1"]
+    assert dataset.name == "code\ufffd"

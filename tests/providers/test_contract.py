@@ -1,0 +1,204 @@
+"""What every kind of provider promises, whatever it speaks to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from stands import ALL, HTTP, RETRYING, Stand
+
+from prompt_evaluator.errors import ProviderError, TimedOutError
+from prompt_evaluator.model import Limits, Message, Price, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stands import Behaviour
+
+COUNTING = ("openai", "anthropic", "python", "command", "litellm")
+REAL = tuple(kind for kind in ALL if kind != "mock")
+PATIENT = Limits(first_backoff=600, deadline=6_000, try_timeout=600)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def becomes_true(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_an_answer_says_what_it_is_who_gave_it_and_how_long_it_took(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        answer = await stand.ask()
+
+    assert answer.text == "A good answer." if kind != "mock" else answer.text
+    assert answer.model == (stand.server.model if kind in ("openai", "anthropic") else stand.model)
+    assert answer.tries == 1
+    assert answer.latency_ms > 0
+    assert answer.synthetic == (kind == "mock")
+
+
+@pytest.mark.parametrize("kind", COUNTING)
+async def test_tokens_are_those_that_the_service_counted(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        answer = await stand.ask()
+
+    assert answer.usage == Usage(input_tokens=11, output_tokens=7)
+
+
+@pytest.mark.parametrize("kind", REAL)
+async def test_tokens_that_nobody_counted_are_unknown_not_zero(kind: str) -> None:
+    async with Stand(kind, "does not count", prices={"m": Price(input=2, output=10)}) as stand:
+        answer = await stand.ask()
+
+    assert answer.usage == Usage(input_tokens=None, output_tokens=None)
+    assert answer.cost is None
+
+
+@pytest.mark.parametrize("kind", REAL)
+async def test_a_cost_without_a_known_price_is_unknown(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        answer = await stand.ask()
+
+    assert answer.cost is None
+    assert stand.switchboard.meter.unpriced == 1
+
+
+@pytest.mark.parametrize("kind", COUNTING)
+async def test_a_cost_follows_from_the_configured_price(kind: str) -> None:
+    model = Stand(kind, "answers").model
+    async with Stand(kind, "answers", prices={model: Price(input=2, output=10)}) as stand:
+        answer = await stand.ask()
+
+    assert answer.cost == pytest.approx((11 * 2 + 7 * 10) / 1_000_000)
+    assert stand.switchboard.meter.cost == answer.cost
+
+
+@pytest.mark.parametrize("behaviour", ["fails", "fails for now"])
+@pytest.mark.parametrize("kind", ALL)
+async def test_an_outage_is_a_provider_error_that_names_the_provider(kind: str, behaviour: Behaviour) -> None:
+    if kind not in RETRYING:
+        behaviour = "fails"
+    async with Stand(kind, behaviour) as stand:
+        with pytest.raises(ProviderError) as caught:
+            await stand.ask()
+
+    assert caught.value.provider == "svc"
+    assert str(caught.value).startswith("svc: ")
+
+
+@pytest.mark.parametrize("kind", RETRYING)
+async def test_what_may_pass_is_tried_again_as_often_as_the_limits_say(kind: str) -> None:
+    async with Stand(kind, "fails for now") as stand:
+        with pytest.raises(ProviderError) as caught:
+            await stand.ask()
+
+    assert caught.value.tries == stand.switchboard.meter.tries == 2
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_a_service_that_hangs_is_given_up(kind: str) -> None:
+    async with Stand(kind, "hangs", limits=Limits(try_timeout=0.2, max_tries=1)) as stand:
+        with pytest.raises(TimedOutError) as caught:
+            await stand.ask()
+
+    assert caught.value.provider == "svc"
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(kind: str) -> None:
+    async with Stand(kind, "hangs", limits=PATIENT) as stand:
+        before = open_files()
+        call = asyncio.ensure_future(stand.ask())
+        await becomes_true(lambda: bool(stand.server.received) if kind in HTTP else stand.switchboard.meter.tries == 1)
+        await asyncio.sleep(0.02)
+
+        began = time.monotonic()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+        assert time.monotonic() - began < 0.5
+        await becomes_true(lambda: stand.server.open_connections == 0 and open_files() <= before)
+        assert stand.switchboard.meter.in_flight == 0
+
+
+@pytest.mark.parametrize("kind", RETRYING)
+async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str) -> None:
+    before = open_files()
+    async with Stand(kind, "fails for now", limits=PATIENT) as stand:
+        call = asyncio.ensure_future(stand.ask())
+        await becomes_true(lambda: bool(stand.switchboard.meter.retries))
+
+        began = time.monotonic()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+        assert time.monotonic() - began < 0.5
+        assert stand.switchboard.meter.in_flight == 0
+        await stand.switchboard.close()
+        await becomes_true(lambda: stand.server.open_connections == 0)
+    await becomes_true(lambda: open_files() <= before)
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_calls_still_work_after_one_of_them_was_cancelled(kind: str) -> None:
+    async with Stand(kind, "answers", limits=Limits(max_concurrency=1)) as stand:
+        calls = [asyncio.ensure_future(stand.ask()) for _ in range(4)]
+        await asyncio.sleep(0)
+        for call in calls[:3]:
+            call.cancel()
+
+        assert (await calls[3]).text
+        assert (await stand.ask()).text
+
+
+ODD_REQUESTS: dict[str, dict[str, Any]] = {
+    "half a character": {"messages": (Message("user", "\ud800"),)},
+    "no message": {"messages": ()},
+    "an empty message": {"messages": (Message("user", ""),)},
+    "a NUL": {"messages": (Message("user", "a\0b"),)},
+    "a temperature that is no number": {"temperature": float("nan")},
+    "an option that is no JSON": {"options": {"x": object()}},
+    "a million characters": {"messages": (Message("user", "x" * 1_000_000),)},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_REQUESTS.values(), ids=list(ODD_REQUESTS))
+@pytest.mark.parametrize("kind", ALL)
+async def test_whatever_is_asked_there_is_an_answer_or_a_provider_error(kind: str, odd: dict[str, Any]) -> None:
+    async with Stand(kind, "answers") as stand:
+        try:
+            answer = await stand.ask(**odd)
+        except ProviderError as error:
+            assert error.provider == "svc"  # noqa: PT017 - either outcome will do
+        else:
+            assert answer.model
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        async with asyncio.timeout(60):
+            answers = await asyncio.gather(*(stand.ask(sample=number) for number in range(200)))
+
+        meter = stand.switchboard.meter
+        assert all(answer.text and answer.tries == 1 for answer in answers)
+        assert (meter.calls, meter.answers, meter.in_flight) == (200, 200, 0)
+        assert stand.server.open_connections <= 64
+
+
+@pytest.mark.parametrize("kind", ALL)
+async def test_closing_twice_is_no_error(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        await stand.ask()
+        await stand.provider.close()
+        await stand.switchboard.close()

@@ -1,0 +1,249 @@
+"""Tries, deadline, breaker and accounting, with a service that the test plays."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.errors import (
+    AuthenticationError,
+    BadReplyError,
+    CircuitOpenError,
+    DeadlineError,
+    ProviderError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from prompt_evaluator.model import Answer, Limits, Message, Price, ProviderSettings, Request, Usage
+from prompt_evaluator.providers.meter import CallEvent, Meter
+from prompt_evaluator.providers.switchboard import Switchboard
+
+if TYPE_CHECKING:
+    from prompt_evaluator.providers.door import Door
+
+REQUEST = Request(model="m", messages=(Message("user", "hello"),))
+ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
+QUICK = Limits(first_backoff=0.01)
+
+
+def door(limits: Limits = QUICK, switchboard: Switchboard | None = None) -> Door:
+    settings = ProviderSettings(kind="test", limits=limits, prices={"m": Price(input=2.0, output=10.0)})
+    return (switchboard or Switchboard()).door("svc", settings)
+
+
+class Service:
+    """Raises what it is told, one after the other, then answers."""
+
+    def __init__(self, *errors: ProviderError) -> None:
+        self.errors = list(errors)
+        self.tries: list[float] = []
+
+    async def send(self, _request: Request, _timeout: float) -> Answer:
+        self.tries.append(time.monotonic())
+        await asyncio.sleep(0)
+        if self.errors:
+            raise self.errors.pop(0)
+        return ANSWER
+
+
+def down() -> UnavailableError:
+    return UnavailableError("down.", provider="svc", status=503)
+
+
+async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
+    service = Service(down(), down())
+
+    answer = await door().call(service.send, REQUEST)
+
+    assert answer.tries == 3
+    assert answer.text == "hi"
+
+
+async def test_tries_are_finite_and_the_error_says_how_many() -> None:
+    service = Service(*(down() for _ in range(10)))
+
+    with pytest.raises(UnavailableError, match="Given up after 4 tries") as caught:
+        await door(Limits(max_tries=4, first_backoff=0.001)).call(service.send, REQUEST)
+
+    assert caught.value.tries == len(service.tries) == 4
+
+
+async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
+    service = Service(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
+
+    with pytest.raises(BadReplyError):
+        await door().call(service.send, REQUEST)
+
+    assert len(service.tries) == 3
+
+
+async def test_a_refused_request_is_not_tried_again() -> None:
+    service = Service(RequestRefusedError("no.", provider="svc", status=400))
+
+    with pytest.raises(RequestRefusedError):
+        await door().call(service.send, REQUEST)
+
+    assert len(service.tries) == 1
+
+
+async def test_no_try_comes_before_its_retry_after() -> None:
+    service = Service(RateLimitedError("slow down.", provider="svc", retry_after=0.15))
+
+    await door().call(service.send, REQUEST)
+
+    assert service.tries[1] - service.tries[0] >= 0.15
+
+
+async def test_the_deadline_ends_a_call_that_would_wait_longer() -> None:
+    service = Service(*(down() for _ in range(50)))
+    limits = Limits(deadline=0.2, first_backoff=0.05, max_tries=50)
+
+    start = time.monotonic()
+    with pytest.raises(DeadlineError, match="the last: down"):
+        await door(limits).call(service.send, REQUEST)
+
+    assert time.monotonic() - start < 1
+
+
+async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
+    given: list[float] = []
+
+    async def send(_request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
+        given.append(timeout)
+        await asyncio.sleep(0.05)
+        if len(given) < 3:
+            raise down()
+        return ANSWER
+
+    await door(Limits(try_timeout=10, deadline=5, first_backoff=0.01)).call(send, REQUEST)
+
+    assert given[0] == 5
+    assert given[2] < 4.9
+
+
+async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
+    service = Service(RateLimitedError("slow down.", provider="svc", retry_after=60))
+    switchboard = Switchboard()
+    call = asyncio.create_task(door(switchboard=switchboard).call(service.send, REQUEST))
+    await asyncio.sleep(0.02)
+
+    start = time.monotonic()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+    assert time.monotonic() - start < 0.5
+    assert switchboard.meter.in_flight == 0
+
+
+async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> None:
+    service = Service(AuthenticationError("the key was not accepted (401).", provider="svc", status=401))
+    shared = door()
+    with pytest.raises(AuthenticationError):
+        await shared.call(service.send, REQUEST)
+
+    with pytest.raises(CircuitOpenError, match="the key was not accepted"):
+        await shared.call(service.send, REQUEST)
+
+    assert len(service.tries) == 1
+
+
+async def test_one_refusal_among_answers_stops_nothing() -> None:
+    shared = door()
+    await shared.call(Service().send, REQUEST)
+    with pytest.raises(AuthenticationError):
+        await shared.call(Service(AuthenticationError("not this.", provider="svc")).send, REQUEST)
+
+    assert (await shared.call(Service().send, REQUEST)).text == "hi"
+
+
+async def test_twenty_failures_in_a_row_stop_the_run() -> None:
+    shared = door()
+    for _ in range(20):
+        with pytest.raises(RequestRefusedError):
+            await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
+
+    with pytest.raises(CircuitOpenError, match="20 failures in a row"):
+        await shared.call(Service().send, REQUEST)
+
+
+async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
+    shared = door(Limits(max_concurrency=1))
+    service = Service(AuthenticationError("wrong key.", provider="svc"))
+
+    results = await asyncio.gather(*(shared.call(service.send, REQUEST) for _ in range(10)), return_exceptions=True)
+
+    assert len(service.tries) == 1
+    assert sum(isinstance(result, CircuitOpenError) for result in results) == 9
+
+
+async def test_cost_comes_from_the_configured_price() -> None:
+    answer = await door().call(Service().send, REQUEST)
+
+    assert answer.cost == pytest.approx((1_000 * 2.0 + 500 * 10.0) / 1e6)
+
+
+async def test_cost_is_unknown_when_the_price_is() -> None:
+    unpriced = Switchboard().door("svc", ProviderSettings(kind="test"))
+
+    answer = await unpriced.call(Service().send, REQUEST)
+
+    assert answer.cost is None
+
+
+async def test_the_meter_counts_what_happens() -> None:
+    meter = Meter()
+    shared = door(switchboard=Switchboard(meter=meter))
+    await shared.call(Service(down()).send, REQUEST)
+    with pytest.raises(RequestRefusedError):
+        await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
+
+    assert (meter.calls, meter.tries, meter.answers, meter.in_flight) == (2, 3, 1, 0)
+    assert meter.retries == {"UnavailableError": 1}
+    assert meter.failures == {"RequestRefusedError": 1}
+    assert (meter.input_tokens, meter.output_tokens) == (1_000, 500)
+    assert meter.cost == pytest.approx(0.007)
+
+
+async def test_a_listener_hears_every_event_in_order() -> None:
+    events: list[CallEvent] = []
+    shared = door(switchboard=Switchboard(meter=Meter(events.append)))
+
+    await shared.call(Service(down()).send, REQUEST)
+
+    assert [event.kind for event in events] == ["started", "retrying", "answered"]
+    assert events[1].cause == "UnavailableError"
+
+
+async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
+    meter = Meter()
+    shared = door(Limits(requests_per_minute=600), Switchboard(meter=meter))
+
+    await asyncio.gather(*(shared.call(Service().send, REQUEST) for _ in range(13)))
+
+    assert meter.throttled_seconds > 0.1
+    assert 0 < meter.throttled_share <= 1
+
+
+async def test_providers_with_one_key_at_one_endpoint_share_a_budget() -> None:
+    switchboard = Switchboard(max_concurrency=1)
+    settings = ProviderSettings(kind="test")
+    generator = switchboard.door("a", settings, endpoint="https://one.example")
+    judge = switchboard.door("b", settings, endpoint="https://one.example")
+    most = running = 0
+
+    async def send(_request: Request, _timeout: float) -> Answer:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return ANSWER
+
+    await asyncio.gather(*(each.call(send, REQUEST) for each in (generator, judge) for _ in range(5)))
+
+    assert most == 1

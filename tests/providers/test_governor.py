@@ -1,0 +1,257 @@
+"""Adaptive concurrency and budgets, by a clock that the test turns."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from prompt_evaluator.model import Limits
+from prompt_evaluator.providers.governor import Bucket, Governor
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def fill(governor: Governor) -> int:
+    """Enter as often as possible; how often that was."""
+    entered = 0
+    while governor.try_enter(0):
+        entered += 1
+    return entered
+
+
+def answer_all(governor: Governor, clock: Clock, seconds: float = 0.1) -> None:
+    began = clock.now
+    clock.now += seconds
+    for _ in range(governor.in_flight):
+        governor.succeeded(seconds, began)
+        governor.leave()
+
+
+def test_concurrency_starts_modest(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+
+    assert fill(governor) == 8
+
+
+def test_concurrency_doubles_while_it_is_used_up_until_the_cap(clock: Clock) -> None:
+    governor = Governor(Limits(max_concurrency=100), clock=clock)
+    sizes = []
+
+    for _ in range(6):
+        sizes.append(fill(governor))
+        answer_all(governor, clock)
+
+    assert sizes[0] == 8
+    assert sizes[1] > 1.4 * sizes[0]
+    assert sizes[-1] == 100
+
+
+def test_concurrency_does_not_grow_when_it_is_not_used(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+
+    for _ in range(50):
+        assert governor.try_enter(0)
+        answer_all(governor, clock)
+
+    assert governor.limit == 8
+
+
+def test_the_lower_of_two_caps_counts(clock: Clock) -> None:
+    assert fill(Governor(Limits(max_concurrency=3), cap=50, clock=clock)) == 3
+    assert fill(Governor(Limits(max_concurrency=50), cap=2, clock=clock)) == 2
+
+
+def test_a_burst_of_429s_cuts_concurrency_once(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+    fill(governor)
+    began = clock.now
+    clock.now += 0.1
+
+    for _ in range(8):
+        governor.pushed_back(began, None)
+        governor.leave()
+
+    assert governor.limit == pytest.approx(8 * 0.7)
+
+
+def test_concurrency_recovers_after_a_cut(clock: Clock) -> None:
+    governor = Governor(Limits(max_concurrency=8), clock=clock)
+    governor.pushed_back(clock.now, None)
+
+    for _ in range(40):
+        fill(governor)
+        answer_all(governor, clock)
+        clock.now += 1
+
+    assert governor.limit == 8
+
+
+def test_rising_latency_cuts_concurrency(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+    for _ in range(20):
+        fill(governor)
+        answer_all(governor, clock, 0.1)
+    before = governor.limit
+
+    for _ in range(3):
+        fill(governor)
+        answer_all(governor, clock, 1.0)
+
+    assert governor.limit < before
+
+
+def test_a_late_event_loop_is_not_taken_for_a_slow_service(clock: Clock) -> None:
+    lag = 0.0
+    governor = Governor(Limits(), clock=clock, lag=lambda: lag)
+    for _ in range(20):
+        fill(governor)
+        answer_all(governor, clock, 0.1)
+    before = governor.limit
+    lag = 0.4
+
+    for _ in range(3):
+        fill(governor)
+        answer_all(governor, clock, 1.0)
+
+    assert governor.limit >= before
+
+
+def test_requests_per_minute_are_paced(clock: Clock) -> None:
+    governor = Governor(Limits(requests_per_minute=60), clock=clock)
+    entered = 0
+
+    for _ in range(100):
+        entered += fill(governor)
+        answer_all(governor, clock, 0.1)
+
+    assert entered == pytest.approx(11, abs=1)  # ten seconds and the first
+
+
+def test_three_requests_a_minute_are_one_every_twenty_seconds(clock: Clock) -> None:
+    governor = Governor(Limits(requests_per_minute=3), clock=clock)
+    assert fill(governor) == 1
+
+    clock.now += 19.9
+    assert fill(governor) == 0
+    clock.now += 0.2
+    assert fill(governor) == 1
+
+
+def test_tokens_per_minute_are_paced_by_what_calls_really_used(clock: Clock) -> None:
+    governor = Governor(Limits(tokens_per_minute=6_000), clock=clock)
+    assert governor.try_enter(100)
+    governor.succeeded(0.1, clock.now, tokens=2_500, estimate=100)  # far more than expected: 500 were there
+    governor.leave()
+
+    assert not governor.try_enter(100)
+    clock.now += 19
+    assert not governor.try_enter(100)
+    clock.now += 2
+    assert governor.try_enter(100)
+
+
+def test_a_call_larger_than_the_whole_budget_still_goes() -> None:
+    bucket = Bucket(60, 1)
+
+    assert bucket.wait(1.0) == 0
+    bucket.take(1_000)
+
+    assert bucket.wait(2.0) == pytest.approx(999, abs=1)
+
+
+def test_retry_after_holds_every_call_of_the_key(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+    governor.pushed_back(clock.now, 5.0)
+
+    assert not governor.try_enter(0)
+    clock.now += 4.9
+    assert not governor.try_enter(0)
+    clock.now += 0.2
+    assert governor.try_enter(0)
+
+
+def test_limits_from_headers_are_used_unless_configured(clock: Clock) -> None:
+    learned = Governor(Limits(), clock=clock)
+    configured = Governor(Limits(requests_per_minute=600), clock=clock)
+
+    for governor in (learned, configured):
+        governor.learn(60, None)
+
+    assert fill(learned) == 1
+    assert fill(configured) == 8
+
+
+def test_a_service_that_only_says_429_teaches_its_rate(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+    for _ in range(10):  # ten answers a second
+        assert governor.try_enter(0)
+        answer_all(governor, clock, 0.1)
+    governor.pushed_back(clock.now, None)
+    entered = 0
+
+    for _ in range(500):
+        entered += fill(governor)
+        answer_all(governor, clock, 0.01)
+
+    assert 40 <= entered <= 60
+
+
+async def test_waiting_calls_go_in_the_order_they_came() -> None:
+    governor = Governor(Limits(max_concurrency=1))
+    assert governor.try_enter(0)
+    order: list[int] = []
+
+    async def call(number: int) -> None:
+        await governor.enter(0)
+        order.append(number)
+        governor.leave()
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(5):
+            group.create_task(call(number))
+        await asyncio.sleep(0)
+        governor.leave()
+
+    assert order == [0, 1, 2, 3, 4]
+    assert governor.in_flight == 0
+
+
+async def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
+    governor = Governor(Limits(max_concurrency=1))
+    assert governor.try_enter(0)
+    first = asyncio.create_task(governor.enter(0))
+    second = asyncio.create_task(governor.enter(0))
+    await asyncio.sleep(0)
+
+    first.cancel()
+    await asyncio.sleep(0)
+    governor.leave()
+    await asyncio.wait_for(second, 1)
+
+    assert governor.in_flight == 1
+
+
+async def test_a_call_cancelled_in_the_moment_of_its_admission_leaves_again() -> None:
+    governor = Governor(Limits(max_concurrency=1))
+    assert governor.try_enter(0)
+    waiting = asyncio.create_task(governor.enter(0))
+    await asyncio.sleep(0)
+
+    governor.leave()  # admits the waiting call
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert governor.in_flight == 0

@@ -1,0 +1,54 @@
+"""Retry-After in all its forms, and what to do without one."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from prompt_evaluator.providers.waiting import retry_after, wait_before_retry
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        pytest.param({"retry-after": "7"}, 7.0, id="seconds"),
+        pytest.param({"retry-after": "0.25"}, 0.25, id="fractions"),
+        pytest.param({"retry-after": "-3"}, 0.0, id="negative"),
+        pytest.param({"retry-after": formatdate(NOW + 30, usegmt=True)}, 30.0, id="a date"),
+        pytest.param({"retry-after": formatdate(NOW - 30, usegmt=True)}, 0.0, id="a date in the past"),
+        pytest.param({"retry-after-ms": "1500"}, 1.5, id="milliseconds"),
+        pytest.param({"x-ms-retry-after-ms": "250"}, 0.25, id="Azure's milliseconds"),
+        pytest.param({"retry-after-ms": "100", "retry-after": "1"}, 0.1, id="the finer of two"),
+        pytest.param({"retry-after-ms": "x", "retry-after": "1"}, 1.0, id="the readable of two"),
+        pytest.param({"retry-after": "soon"}, None, id="words"),
+        pytest.param({"retry-after": ""}, None, id="nothing"),
+        pytest.param({"retry-after": "nan"}, None, id="nan"),
+        pytest.param({"retry-after": "inf"}, None, id="for ever"),
+        pytest.param({"retry-after": "Wed, 99 Foo 2025 99:99:99 GMT"}, None, id="no date"),
+        pytest.param({}, None, id="no header"),
+    ],
+)
+def test_retry_after_is_read_in_every_form(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.2, 1.0, 60.0])
+def test_the_wait_is_never_shorter_than_asked_and_hardly_longer(asked: float) -> None:
+    waits = [wait_before_retry(1, asked, 0.5, Random(seed)) for seed in range(200)]
+
+    assert min(waits) >= asked
+    assert max(waits) <= asked + 1
+    assert len(set(waits)) > 100
+
+
+def test_without_retry_after_waits_double_up_to_a_limit() -> None:
+    waits = [wait_before_retry(tries, None, 0.5, Random(1)) for tries in range(1, 12)]
+
+    assert 0.5 <= waits[0] <= 0.75
+    assert all(later >= earlier for earlier, later in pairwise(waits))
+    assert waits[-1] <= 45

@@ -1,0 +1,149 @@
+"""One provider of each kind, and behind it a service that behaves as told: what the contract suite runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from contextlib import AsyncExitStack
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from fault_server import FAULTS, FaultServer, Handler, Received, good_body, respond, send
+
+from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
+from prompt_evaluator.providers.catalogue import KINDS
+from prompt_evaluator.providers.litellm import LiteLLMProvider
+from prompt_evaluator.providers.switchboard import Switchboard
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Answer
+    from prompt_evaluator.ports import Provider
+
+Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for now"]
+"""`fails for now` is what the provider tries again."""
+ALL = ("openai", "anthropic", "router", "mock", "python", "command", "litellm")
+RETRYING = tuple(kind for kind in ALL if kind != "python")
+HTTP = ("openai", "anthropic", "router")
+
+_GOOD = {"text": "A good answer.", "usage": {"input_tokens": 11, "output_tokens": 7}}
+_PROGRAMS: dict[Behaviour, str] = {
+    "answers": f"cat >/dev/null; echo {shlex.quote(json.dumps(_GOOD))}",
+    "does not count": """echo '{"text": "A good answer."}'""",
+    "fails": "echo out of order >&2; exit 3",
+    "hangs": "sleep 600",
+    "fails for now": "echo garbage",
+}
+_FUNCTIONS: dict[Behaviour, str] = {
+    "answers": "answers",
+    "does not count": "does_not_count",
+    "fails": "fails",
+    "hangs": "hangs",
+}
+_FAULTS: dict[Behaviour, dict[str, Any]] = {
+    "fails": {"faults": {"refused": 1.0}},
+    "hangs": {"latency_ms": 600_000},
+    "fails for now": {"faults": {"unavailable": 1.0}},
+}
+
+
+class Stand:
+    """Use as a context: everything is closed at its end."""
+
+    def __init__(self, kind: str, behaviour: Behaviour, **settings: Any) -> None:
+        self.kind, self._behaviour, self._settings = kind, behaviour, settings
+        self.switchboard = Switchboard()
+        self.server = FaultServer()
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        if self.kind in HTTP:
+            await self._stack.enter_async_context(self.server)
+            self.server.handler = _handler(self._behaviour)
+        self._stack.push_async_callback(self.switchboard.close)
+        self.provider = self._provider()
+        self._stack.push_async_callback(self.provider.close)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    @property
+    def model(self) -> str:
+        if self.kind == "python":
+            return f"contract_targets:{_FUNCTIONS[self._behaviour]}"
+        if self.kind == "command":
+            return shlex.join(["sh", "-c", _PROGRAMS[self._behaviour]])
+        return "m"
+
+    def request(self, **changes: Any) -> Request:
+        return Request(**{"model": self.model, "messages": (Message("user", "hello"),), **changes})
+
+    async def ask(self, **changes: Any) -> Answer:
+        return await self.provider.complete(self.request(**changes))
+
+    def _provider(self) -> Provider:
+        settings = ProviderSettings(
+            **{
+                "kind": self.kind,
+                "base_url": self._address(),
+                "key_required": False,
+                "limits": Limits(first_backoff=0.01, max_tries=2),
+                "options": _FAULTS.get(self._behaviour, {}) if self.kind == "mock" else {},
+                **self._settings,
+            }
+        )
+        if self.kind == "litellm":
+            door = self.switchboard.door("svc", settings)
+            return LiteLLMProvider("svc", door, settings, module=FakeLiteLLM(self._behaviour))
+        return KINDS.get(self.kind)("svc", settings, self.switchboard)
+
+    def _address(self) -> str | None:
+        return self.server.url + ("/router" if self.kind == "router" else "") if self.kind in HTTP else None
+
+
+class FakeLiteLLM:
+    """Behaves like the module, as far as anybody looks."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+
+    async def acompletion(self, **_arguments: Any) -> Any:
+        if self._behaviour == "hangs":
+            await asyncio.sleep(600)
+        if self._behaviour.startswith("fails"):
+            raise _ServiceUnavailableError("out of order")
+        message = SimpleNamespace(content="A good answer.", tool_calls=None)
+        counted = SimpleNamespace(prompt_tokens=11, completion_tokens=7)
+        return SimpleNamespace(
+            choices=[SimpleNamespace(message=message, finish_reason="stop", logprobs=None)],
+            usage=counted if self._behaviour == "answers" else None,
+            model="m",
+        )
+
+    def completion_cost(self, *, completion_response: Any) -> float:
+        raise LookupError(f"no price of {completion_response.model}")
+
+
+class _ServiceUnavailableError(Exception):
+    status_code = 503
+
+
+def _handler(behaviour: Behaviour) -> Handler:
+    match behaviour:
+        case "answers":
+            return respond
+        case "does not count":
+            return _does_not_count
+        case "fails":
+            return FAULTS["400"]
+        case "hangs":
+            return FAULTS["a stall before the reply"]
+        case "fails for now":
+            return FAULTS["500"]
+
+
+async def _does_not_count(server: FaultServer, request: Received, writer: asyncio.StreamWriter) -> None:
+    body = good_body(server, request)
+    body.pop("usage", None)
+    send(writer, body)
