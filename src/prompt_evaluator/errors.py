@@ -1,11 +1,13 @@
 """Everything that can go wrong on purpose.
 
 PromptEvaluatorError
-├── DatasetError (also a ValueError)             cases cannot be read or used
-│   └── DatasetNotFoundError (also a FileNotFoundError)
+├── InputError (also a ValueError)               a file that somebody wrote cannot be used
+│   └── InputNotFoundError (also a FileNotFoundError)
 ├── ConfigurationError                           a setting is missing or wrong
 │   ├── UnknownNameError                         no provider, metric, … has that name
 │   └── PluginError                              a plug-in cannot be loaded
+├── StoreError                                   runs cannot be kept or read
+│   └── RunBusyError                             another process is working on this run
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
     ├── UnavailableError            retried      the service is down or overloaded
@@ -43,8 +45,8 @@ class PromptEvaluatorError(Exception):
     """What a command exits with when this error ends it."""
 
 
-class DatasetError(PromptEvaluatorError, ValueError):
-    """One thing that is wrong with a dataset, and where."""
+class InputError(PromptEvaluatorError, ValueError):
+    """One thing that is wrong with a file that somebody wrote, a dataset above all, and where."""
 
     def __init__(  # noqa: PLR0913 - one keyword for each fact a reader of the error may need
         self,
@@ -78,7 +80,7 @@ class DatasetError(PromptEvaluatorError, ValueError):
         super().__init__(f"{what} ({place}).{' ' if advice else ''}{advice}")
 
 
-class DatasetNotFoundError(DatasetError, FileNotFoundError):
+class InputNotFoundError(InputError, FileNotFoundError):
     """The file is not there."""
 
     def __str__(self) -> str:  # OSError would print an errno of None
@@ -101,6 +103,18 @@ class UnknownNameError(ConfigurationError):
 
 class PluginError(ConfigurationError):
     """A plug-in cannot be loaded."""
+
+
+class StoreError(PromptEvaluatorError):
+    """Runs cannot be kept or read."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class RunBusyError(StoreError):
+    """Another process is working on this run."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class ProviderError(PromptEvaluatorError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Answer, Request
+    from prompt_evaluator.model import Answer, Judgement, Request, TestCase, Unit
 
 
 class Provider(Protocol):
@@ -27,3 +27,23 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and processes. No call may be under way or follow."""
+
+
+class Judge(Protocol):
+    """Says how good an answer is."""
+
+    def request(self, case: TestCase, answer: Answer, repeat: int) -> Request:
+        """What the judge is asked: the same for the same answer, rubric and repeat, because it names the judgement."""
+
+    async def judge(self, request: Request) -> Judgement:
+        """A verdict, or a value that says why there is none. Raise only what ends the whole run."""
+
+
+class Ledger(Protocol):
+    """Where finished units go."""
+
+    def put(self, unit: Unit) -> None:
+        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
+
+    async def room(self) -> None:
+        """Wait while too much is not yet durable."""

@@ -183,7 +183,7 @@ def test_several_files_are_all_surveyed_and_counted(good: Path, bad: Path, tmp_p
     result = invoke(bad, good, tmp_path / "missing.jsonl")
 
     assert result.exit_code == 2
-    assert "Dataset file not found" in result.stdout
+    assert "File not found" in result.stdout
     assert result.stdout.endswith("1 of 3 files can be used.\n")
 
 

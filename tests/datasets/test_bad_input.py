@@ -9,7 +9,7 @@ import pytest
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,7 +263,7 @@ def test_bad_input_is_a_sentence_with_its_place(write: Write, name: str, bad: Ba
     read: Callable[[Path], object] = open_dataset if name == "x.json" else load_dataset
     path = write(name, bad.content)
 
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(InputError) as caught:
         read(path)
 
     sentence = str(caught.value)
@@ -281,7 +281,7 @@ def test_bad_input_is_a_sentence_with_its_place(write: Write, name: str, bad: Ba
 def test_streaming_and_surveying_find_the_same(write: Write, name: str, bad: Bad) -> None:
     path = write(name, bad.content)
 
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(InputError) as caught:
         open_dataset(path)
     found = survey(path)
 
@@ -297,7 +297,7 @@ def test_a_line_of_200_mb_is_refused_in_little_memory(tmp_path: Path) -> None:
 
     tracemalloc.start()
     try:
-        with pytest.raises(DatasetError, match="Line 2 is longer than 16 MiB") as caught:
+        with pytest.raises(InputError, match="Line 2 is longer than 16 MiB") as caught:
             load_dataset(path)
         _, peak = tracemalloc.get_traced_memory()
     finally:

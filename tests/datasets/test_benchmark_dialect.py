@@ -8,7 +8,7 @@ import pytest
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Check, TestCase
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_required_fields_are_required(write: Write, field: str) -> None:
     del lines[field]
     text = "tasks:\n  - " + "\n    ".join(f"{name}: {value}" for name, value in lines.items())
 
-    with pytest.raises(DatasetError, match=f"Record at index 0 is missing required field: {field}"):
+    with pytest.raises(InputError, match=f"Record at index 0 is missing required field: {field}"):
         open_dataset(write("b.yaml", text))
 
 
@@ -97,7 +97,7 @@ def test_the_default_difficulty_is_medium(write: Write, line: str) -> None:
 
 @pytest.mark.parametrize("value", ["brutal", "Easy", "2", "[easy]", '""', "true"])
 def test_any_other_difficulty_is_refused(write: Write, value: str) -> None:
-    with pytest.raises(DatasetError, match="which is not one of easy, medium, hard") as caught:
+    with pytest.raises(InputError, match="which is not one of easy, medium, hard") as caught:
         open_dataset(write("b.yaml", task(f"difficulty: {value}")))
 
     assert (caught.value.line, caught.value.field) == (6, "difficulty")
@@ -109,7 +109,7 @@ def test_context_is_kept_as_metadata(write: Write) -> None:
 
 @pytest.mark.parametrize("value", ["a passage", "[a, 7]", "['']", "{a: b}"])
 def test_context_is_a_list_of_texts(write: Write, value: str) -> None:
-    with pytest.raises(DatasetError, match="context field validation failed"):
+    with pytest.raises(InputError, match="context field validation failed"):
         open_dataset(write("b.yaml", task(f"context: {value}")))
 
 
@@ -134,7 +134,7 @@ def test_args_are_a_mapping_or_its_json(write: Write, args: str) -> None:
     ids=["list", "number", "cut", "json list", "empty", "duplicate keys", "too deep"],
 )
 def test_other_args_are_refused(write: Write, args: str) -> None:
-    with pytest.raises(DatasetError, match="`args` of item 0 is") as caught:
+    with pytest.raises(InputError, match="`args` of item 0 is") as caught:
         open_dataset(write("b.yaml", task(f"expected_tools: [{{name: t, args: {args}}}]")))
 
     assert (caught.value.line, caught.value.field) == (6, "expected_tools")
@@ -142,7 +142,7 @@ def test_other_args_are_refused(write: Write, args: str) -> None:
 
 @pytest.mark.parametrize("value", ["search", "[search]", "[{args: {}}]", "[{name: ''}]", "[{name: 7}]", "{name: t}"])
 def test_expected_tools_are_a_list_of_named_calls(write: Write, value: str) -> None:
-    with pytest.raises(DatasetError, match="expected_tools field validation failed"):
+    with pytest.raises(InputError, match="expected_tools field validation failed"):
         open_dataset(write("b.yaml", task(f"expected_tools: {value}")))
 
 
@@ -176,7 +176,7 @@ def test_function_schemas_are_kept(write: Write, schema: str) -> None:
 
 @pytest.mark.parametrize("value", ["search", "[search]", "[{description: d}]", "[{function: 7}]", "{name: t}"])
 def test_tools_are_function_schemas(write: Write, value: str) -> None:
-    with pytest.raises(DatasetError, match="tools field validation failed"):
+    with pytest.raises(InputError, match="tools field validation failed"):
         open_dataset(write("b.yaml", task(f"tools: {value}")))
 
 
@@ -210,5 +210,5 @@ def test_tasks_may_be_an_alias(write: Write) -> None:
 
 @pytest.mark.parametrize("text", ["tasks: []\n", "name: n\ntasks: []\n"])
 def test_no_tasks_are_no_cases(write: Write, text: str) -> None:
-    with pytest.raises(DatasetError, match="The dataset has no cases"):
+    with pytest.raises(InputError, match="The dataset has no cases"):
         open_dataset(write("b.yaml", text))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Check, TestCase
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_id_and_category_come_from_file_name_and_position(write: Write, missing:
 
 
 def test_a_given_id_may_not_be_one_that_a_position_gives(write: Write) -> None:
-    with pytest.raises(DatasetError, match="Duplicate test case ID 'code-2' found at index 1"):
+    with pytest.raises(InputError, match="Duplicate test case ID 'code-2' found at index 1"):
         cases(write, {"id": "code-2", "prompt": "x"}, {"prompt": "y"})
 
 
@@ -64,7 +64,7 @@ def test_no_phrases_ask_for_nothing(write: Write, value: list[str] | None) -> No
 @pytest.mark.parametrize("field", ["mustInclude", "hallucinationTriggers"])
 @pytest.mark.parametrize("value", ["word", [""], [" "], [7], [None], {"a": 1}, 7], ids=repr)
 def test_phrases_are_a_list_of_texts_with_content(write: Write, field: str, value: object) -> None:
-    with pytest.raises(DatasetError, match=f"index 0: {field} field validation failed") as caught:
+    with pytest.raises(InputError, match=f"index 0: {field} field validation failed") as caught:
         cases(write, {"prompt": "x", field: value})
 
     assert caught.value.field == field

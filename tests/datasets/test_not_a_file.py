@@ -11,7 +11,7 @@ import pytest
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def _nothing(_: Path) -> None:
         (_socket, "is a socket, not a file"),
         (_broken_link, "symbolic link to a file that does not exist"),
         (_loop, "cannot be read"),
-        (_nothing, "Dataset file not found"),
+        (_nothing, "File not found"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -66,7 +66,7 @@ def test_what_is_not_a_file_is_refused_at_once(
     monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
     make(tmp_path / name)
 
-    with pytest.raises(DatasetError, match=says):
+    with pytest.raises(InputError, match=says):
         open_dataset(tmp_path / name)
     found = survey(tmp_path / name)
 
@@ -85,7 +85,7 @@ def test_what_is_not_a_file_is_refused_at_once(
 def test_a_path_that_cannot_be_followed_is_refused(tmp_path: Path, path: str, says: str) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(DatasetError, match=says):
+    with pytest.raises(InputError, match=says):
         load_dataset(tmp_path / path)
 
 

@@ -1,4 +1,4 @@
-"""For all cases and all bytes: what was written is read back, and nothing but a `DatasetError` is ever raised."""
+"""For all cases and all bytes: what was written is read back, and nothing but a `InputError` is ever raised."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Check, TestCase
 
 same_each_time = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -254,7 +254,7 @@ def outcome(path: Path, content: bytes) -> str:
     path.write_bytes(content)
     try:
         cases = list(open_dataset(path).cases)
-    except DatasetError as error:
+    except InputError as error:
         said = str(error)
         assert said in [str(problem) for problem in survey(path).problems]
     else:
@@ -264,7 +264,7 @@ def outcome(path: Path, content: bytes) -> str:
     if path.suffix != ".json":
         try:
             loaded = exactly(load_dataset(path)[0])
-        except DatasetError as error:
+        except InputError as error:
             loaded = str(error)
         assert loaded in (said, "[]")  # an empty file is no error there
     return said

@@ -10,7 +10,7 @@ import pytest
 import prompt_evaluator
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from tests.datasets.conftest import Write
@@ -59,7 +59,7 @@ def test_a_dialect_is_recognised_by_shape(write: Write, name: str, text: str, di
 def test_a_file_that_no_dialect_claims_is_refused_with_the_shapes_that_would_work(
     write: Write, text: str, shape: str
 ) -> None:
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(InputError) as caught:
         load_dataset(write("d.yaml", text))
 
     assert f"The dataset is {shape}, which is no known way of writing cases" in str(caught.value)
@@ -67,12 +67,12 @@ def test_a_file_that_no_dialect_claims_is_refused_with_the_shapes_that_would_wor
 
 
 def test_load_dataset_does_not_read_the_harness_list(write: Write) -> None:
-    with pytest.raises(DatasetError, match=r"Unsupported dataset file format: \.json\."):
+    with pytest.raises(InputError, match=r"Unsupported dataset file format: \.json\."):
         load_dataset(write("d.json", '[{"prompt": "x"}]'))
 
 
 def test_a_harness_list_written_in_yaml_is_read_as_the_guides(write: Write) -> None:
-    with pytest.raises(DatasetError, match="missing required field: id"):
+    with pytest.raises(InputError, match="missing required field: id"):
         load_dataset(write("d.yaml", "- {prompt: x}"))
 
 
@@ -88,7 +88,7 @@ def test_strictness_about_benchmark_fields_does_not_reach_the_guide(write: Write
 @pytest.mark.parametrize("name", ["d.json", "d.yaml", "d.jsonl"])
 @pytest.mark.parametrize("text", ["", "\n"], ids=["empty", "blank"])
 def test_an_empty_file_has_no_cases(write: Write, name: str, text: str) -> None:
-    with pytest.raises(DatasetError, match="The dataset has no cases"):
+    with pytest.raises(InputError, match="The dataset has no cases"):
         open_dataset(write(name, text))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,14 +69,14 @@ def test_a_path_may_be_a_plain_string(write: Write) -> None:
 def test_the_whole_file_is_checked_before_the_first_case_is_used(write: Write) -> None:
     path = write("d.jsonl", "".join([*lines(20_000), '{"id": "last"}\n']))
 
-    with pytest.raises(DatasetError, match="Record at line 20001 is missing required field: input"):
+    with pytest.raises(InputError, match="Record at line 20001 is missing required field: input"):
         open_dataset(path)
 
 
 def test_duplicates_far_apart_are_found_with_both_lines(write: Write) -> None:
     path = write("d.jsonl", "".join([*lines(20_000), '\n{"id": "case-7", "input": "again"}\n']))
 
-    with pytest.raises(DatasetError, match="Duplicate test case ID 'case-7' found at line 20002") as caught:
+    with pytest.raises(InputError, match="Duplicate test case ID 'case-7' found at line 20002") as caught:
         open_dataset(path)
 
     assert "first at line 8" in str(caught.value)
@@ -113,7 +113,7 @@ def test_a_file_that_changed_in_between_is_refused(write: Write, change: str) ->
     elif change == "same length and time":
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    with pytest.raises(DatasetError, match="The dataset changed while it was in use"):
+    with pytest.raises(InputError, match="The dataset changed while it was in use"):
         list(dataset.cases)
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
 
     path.unlink()
 
-    with pytest.raises(DatasetError, match="Dataset file not found"):
+    with pytest.raises(InputError, match="File not found"):
         list(dataset.cases)
 
 
@@ -132,7 +132,7 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
 def test_an_empty_dataset_is_refused(write: Write, name: str, content: str) -> None:
     path = write(name, content)
 
-    with pytest.raises(DatasetError, match=r"The dataset has no cases .* Add at least one case\."):
+    with pytest.raises(InputError, match=r"The dataset has no cases .* Add at least one case\."):
         open_dataset(path)
 
     assert [problem.what for problem in survey(path).problems] == ["The dataset has no cases"]

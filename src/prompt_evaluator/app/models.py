@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
+from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Models:
         max_concurrency: int | None = None,
     ) -> None:
         """Take the configured entries, which go over the built-in ones, who counts, and a cap on calls in flight."""
+        self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
         self.switchboard = Switchboard(meter=meter, max_concurrency=max_concurrency)
         self._open: dict[str, Provider] = {}

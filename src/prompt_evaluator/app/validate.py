@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets import Survey, survey
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from prompt_evaluator.errors import DatasetError
+    from prompt_evaluator.errors import InputError
 
 
 def validate(paths: Iterable[Path]) -> Iterable[Survey]:
@@ -21,7 +22,7 @@ def validate(paths: Iterable[Path]) -> Iterable[Survey]:
 def survey_as_json(found: Survey) -> dict[str, Any]:
     """A survey as plain values, in the shape that `validate --json` prints."""
     return {
-        "path": str(found.path),
+        "path": os.fsencode(found.path).decode(errors="replace"),
         "ok": found.ok,
         "format": found.format,
         "dialect": found.dialect,
@@ -33,7 +34,7 @@ def survey_as_json(found: Survey) -> dict[str, Any]:
     }
 
 
-def _problem_as_json(problem: DatasetError) -> dict[str, Any]:
+def _problem_as_json(problem: InputError) -> dict[str, Any]:
     return {
         "line": problem.line,
         "index": problem.index,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -11,8 +12,16 @@ import click
 from prompt_evaluator import __version__
 from prompt_evaluator.errors import PromptEvaluatorError
 
+_INTERRUPTED, _BROKEN_PIPE, _FAILED = 130, 141, 3
+
 # Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
 COMMANDS = {
+    "evaluate-dataset": (
+        "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
+        "Evaluate a prompt on every case of a dataset.",
+    ),
+    "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
+    "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "providers": ("prompt_evaluator.cli.providers:providers_command", "List providers of models, or test one."),
     "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
 }
@@ -57,10 +66,28 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; errors we know become a sentence, everything else keeps its traceback."""
     try:
-        cli.main(prog_name="prompt-evaluator")
+        code = cli.main(prog_name="prompt-evaluator", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except click.Abort:
+        code = _INTERRUPTED
     except PromptEvaluatorError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
+        code = error.exit_code
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        _silence_stdout()
+        code = _BROKEN_PIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _silence_stdout()
+        click.echo("Error: the output cannot be written: the disk is full.", err=True)
+        code = _FAILED
+    sys.exit(code)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from trying once more to write what cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,9 +50,16 @@ def _print(found: Survey) -> None:
         dialect = f"{found.dialect} dialect, " if found.dialect else ""
         click.echo(f"  {dialect}{found.count:,} {'case' if found.count == 1 else 'cases'}, sha256 {found.hash}")
     if found.fields:
-        click.echo("  fields: " + ", ".join(f"{name} {count:,}" for name, count in found.fields.items()))
+        click.echo(f"  fields: {_fields(found)}")
     for problem in found.problems[:_SHOWN]:
         click.echo(f"  - {problem}")
     if (hidden := found.problem_count - _SHOWN) > 0:
         click.echo(f"  - and {hidden:,} more; --json lists up to 1,000")
     click.echo()
+
+
+def _fields(found: Survey) -> str:
+    """Names are the author's own: whatever would not print is shown as an escape."""
+    names = list(found.fields.items())
+    shown = [f"{name if name.isprintable() else repr(name)} {count:,}" for name, count in names[:_SHOWN]]
+    return ", ".join(shown) + (f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")

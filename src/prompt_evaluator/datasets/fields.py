@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prompt_evaluator.datasets.document import Document
     from prompt_evaluator.datasets.spots import Report
+    from prompt_evaluator.syntax.document import Document
 
 MAX_ID = 1_000
 """Characters of an id: it becomes part of reports, addresses and commands."""

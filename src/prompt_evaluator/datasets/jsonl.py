@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.datasets.document import MAX_DEPTH
-from prompt_evaluator.datasets.jsontext import parse_json_line
-from prompt_evaluator.datasets.source import BOM, open_bytes, refuse_wide_encoding, unreadable
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.document import MAX_DEPTH
+from prompt_evaluator.syntax.jsontext import parse_json_line
+from prompt_evaluator.syntax.source import BOM, open_bytes, refuse_wide_encoding, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ class JsonlFile:
                 continue
             try:
                 records.append(parse_json_line(line, path=self.path, number=number))
-            except DatasetError as problem:
+            except InputError as problem:
                 self.report(problem)
             else:
                 numbers.append(number)
@@ -116,7 +116,7 @@ class JsonlFile:
         finally:
             os.close(descriptor)
 
-    def _too_long(self, number: int) -> DatasetError:
+    def _too_long(self, number: int) -> InputError:
         what = f"Line {number} is longer than {MAX_LINE // 2**20} MiB"
         advice = "Put each case on a line of its own, or keep large content out of the dataset."
-        return DatasetError(what, path=self.path, line=number, advice=advice)
+        return InputError(what, path=self.path, line=number, advice=advice)

@@ -17,8 +17,8 @@ from prompt_evaluator.datasets.reading import (
     jsonl_cases,
     parse_document,
 )
-from prompt_evaluator.datasets.source import read_bytes
 from prompt_evaluator.datasets.spots import stop_at_the_first
+from prompt_evaluator.syntax.source import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,8 @@ def load_dataset(dataset_path: Path | str) -> tuple[list[TestCase], dict[str, st
         the `count` of its cases and its `format` (the extension).
 
     Raises:
-        DatasetError: A `ValueError` with the first problem found: where, what is wrong, and what to do.
-        DatasetNotFoundError: The file is missing; also a `FileNotFoundError`.
+        InputError: A `ValueError` with the first problem found: where, what is wrong, and what to do.
+        InputNotFoundError: The file is missing; also a `FileNotFoundError`.
     """
     path = Path(dataset_path)
     file_format = checked_format(path, GUIDE_FORMATS)

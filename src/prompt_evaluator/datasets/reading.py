@@ -12,17 +12,17 @@ from prompt_evaluator.datasets.dialects.guide import quick_case
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
 from prompt_evaluator.datasets.fields import mappings
 from prompt_evaluator.datasets.jsonl import JsonlFile
-from prompt_evaluator.datasets.jsontext import parse_json
-from prompt_evaluator.datasets.source import check_file, read_bytes, stem
 from prompt_evaluator.datasets.spots import Report, Spot, duplicate, stop_at_the_first
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Dataset, TestCase
+from prompt_evaluator.syntax.jsontext import parse_json
+from prompt_evaluator.syntax.source import check_file, read_bytes, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompt_evaluator.datasets.dialects.dialect import Dialect
-    from prompt_evaluator.datasets.document import Document
+    from prompt_evaluator.syntax.document import Document
 
 GUIDE_FORMATS = (".jsonl", ".yaml", ".yml")
 ALL_FORMATS = (*GUIDE_FORMATS, ".json")
@@ -35,7 +35,7 @@ def open_dataset(path: Path | str) -> Dataset:
     """A dataset whose every case has been checked, and which has at least one.
 
     Raises:
-        DatasetError: The first problem found.
+        InputError: The first problem found.
     """
     path = Path(path)
     file_format = checked_format(path, ALL_FORMATS)
@@ -51,11 +51,11 @@ def checked_format(path: Path, supported: tuple[str, ...]) -> str:
     if file_format in supported:
         return file_format
     what = f"Unsupported dataset file format: {path.suffix or '(none)'}. Supported formats: {', '.join(GUIDE_FORMATS)}"
-    raise DatasetError(what, path=path, advice="Release-harness task lists are read from .json by commands.")
+    raise InputError(what, path=path, advice="Release-harness task lists are read from .json by commands.")
 
 
-def no_cases(path: Path) -> DatasetError:
-    return DatasetError("The dataset has no cases", path=path, advice="Add at least one case.")
+def no_cases(path: Path) -> InputError:
+    return InputError("The dataset has no cases", path=path, advice="Add at least one case.")
 
 
 def jsonl_cases(file: JsonlFile, report: Report, observe: Observe | None = None) -> Iterator[list[TestCase]]:
@@ -91,7 +91,7 @@ def document_cases(
 def parse_document(data: bytes, path: Path, file_format: str) -> Document:
     if file_format == ".json":
         return parse_json(data, path)
-    from prompt_evaluator.datasets.yamltext import parse_yaml  # noqa: PLC0415 - JSONL users never pay for YAML
+    from prompt_evaluator.syntax.yamltext import parse_yaml  # noqa: PLC0415 - JSONL users never pay for YAML
 
     return parse_yaml(data, path)
 
@@ -148,8 +148,8 @@ class _CheckedJsonl:
         if file.hash != self._hash:
             raise self._changed()
 
-    def _changed(self) -> DatasetError:
-        return DatasetError("The dataset changed while it was in use", path=self._path, advice="Start again.")
+    def _changed(self) -> InputError:
+        return InputError("The dataset changed while it was in use", path=self._path, advice="Start again.")
 
 
 def _text(value: object) -> str | None:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-Report = Callable[[DatasetError], None]
+Report = Callable[[InputError], None]
 """Takes a problem. Loading raises it; a survey keeps it and goes on."""
 
 
-def stop_at_the_first(problem: DatasetError) -> NoReturn:
+def stop_at_the_first(problem: InputError) -> NoReturn:
     """The `Report` of everyone who wants all cases or none."""
     raise problem
 
@@ -36,19 +36,19 @@ class Spot:
         """The place in the words of the format guide."""
         return f"line {self.line}" if self.index is None else f"index {self.index}"
 
-    def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> DatasetError:
+    def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> InputError:
         line = self.field_lines.get(field, self.line) if field else self.line
-        return DatasetError(what, path=self.path, advice=advice, line=line, index=self.index, field=field, note=note)
+        return InputError(what, path=self.path, advice=advice, line=line, index=self.index, field=field, note=note)
 
-    def missing(self, field: str, advice: str) -> DatasetError:
+    def missing(self, field: str, advice: str) -> InputError:
         return self.problem(f"Record at {self.label} is missing required field: {field}", advice=advice, field=field)
 
-    def invalid(self, field: str, why: str, advice: str) -> DatasetError:
+    def invalid(self, field: str, why: str, advice: str) -> InputError:
         what = f"Invalid test case at {self.label}: {field} field validation failed: {why}"
         return self.problem(what, advice=advice, field=field)
 
 
-def duplicate(case_id: str, spot: Spot, first: Spot) -> DatasetError:
+def duplicate(case_id: str, spot: Spot, first: Spot) -> InputError:
     place = first.label if first.line is None or first.index is None else f"{first.label}, line {first.line}"
     return spot.problem(
         f"Duplicate test case ID '{case_id}' found at {spot.label}",

@@ -20,8 +20,8 @@ from prompt_evaluator.datasets.reading import (
     no_cases,
     parse_document,
 )
-from prompt_evaluator.datasets.source import read_bytes
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.source import read_bytes
 
 MAX_PROBLEMS = 1_000
 """Problems kept of one file; the rest are only counted."""
@@ -38,14 +38,14 @@ class Survey(msgspec.Struct, kw_only=True):
     hash: str | None = None
     fields: Counter[str] = msgspec.field(default_factory=Counter)
     """How many cases fill each field, by the name their author gave it."""
-    problems: list[DatasetError] = []
+    problems: list[InputError] = []
     problem_count: int = 0
 
     @property
     def ok(self) -> bool:
         return not self.problem_count
 
-    def add_problem(self, problem: DatasetError) -> None:
+    def add_problem(self, problem: InputError) -> None:
         self.problem_count += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
@@ -65,7 +65,7 @@ def survey(path: Path | str) -> Survey:
             _survey_document(result)
         if not result.count and result.ok:
             result.add_problem(no_cases(result.path))
-    except DatasetError as problem:
+    except InputError as problem:
         result.add_problem(problem)
     result.problems.sort(key=lambda problem: problem.line or 0)
     return result

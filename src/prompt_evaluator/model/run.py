@@ -120,6 +120,8 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     failure: CallFailure | None = None
     started_at: str
     ended_at: str
+    reused: bool = False
+    """Taken over from an earlier run, and not paid for again."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +135,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     failure: CallFailure | None = None
     replies: tuple[Answer, ...] = ()
     """Every reply that was paid for, for the accounts; their text is in `raw` only."""
+    ended_at: str | None = None
+    reused: bool = False
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):

@@ -55,7 +55,6 @@ class Redactor:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._bytes: list[bytes] = []
-        self._escaped: list[tuple[re.Pattern[str], re.Pattern[bytes]]] = []
 
     def add(self, value: str) -> None:
         """Know a value from now on, also as it looks inside JSON, an address or a web page."""
@@ -64,41 +63,49 @@ class Redactor:
         # The longest first: a secret may contain a shorter one.
         self._texts = sorted({*self._texts, *_forms(value)}, key=len, reverse=True)
         self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
-        pattern = "".join(map(_escaped, value))
-        self._escaped.append((re.compile(pattern), re.compile(pattern.encode(errors="surrogatepass"))))
 
     def text(self, text: str) -> str:
         for secret in self._texts:
             if secret in text:
                 text = text.replace(secret, _MASK)
-        if "\\u" in text or "\\/" in text or "\\\\" in text:
-            for pattern, _ in self._escaped:
-                text = pattern.sub(_MASK, text)
-        return text
+        return self._escaped(text) if "\\u" in text or "\\/" in text or "\\\\" in text else text
 
     def bytes(self, data: bytes) -> bytes:
         for secret in self._bytes:
             if secret in data:
                 data = data.replace(secret, _MASK.encode())
         if b"\\u" in data or b"\\/" in data or b"\\\\" in data:
-            for _, pattern in self._escaped:
-                data = pattern.sub(_MASK.encode(), data)
+            return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         return data
+
+    def _escaped(self, text: str) -> str:
+        plain = _unescaped(text)
+        for secret in self._texts:
+            if _unescaped(secret) in plain:
+                text = re.sub("".join(map(_escapable, secret)), _MASK, text)
+        return text
 
 
 def _forms(value: str) -> set[str]:
     in_json = value.replace("\\", "\\\\").replace('"', '\\"')
-    in_html = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    in_text = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    in_html = in_text.replace('"', "&quot;")
     urls = {encode(value, safe, errors="replace") for encode in (quote, quote_plus) for safe in ("", "/")}
     lower = {re.sub("%..", lambda code: code[0].lower(), url) for url in urls}
-    return {value, in_json, in_html, in_html.replace("'", "&#x27;"), *urls, *lower}
+    return {value, in_json, in_text, in_html, in_html.replace("'", "&#x27;"), *urls, *lower}
 
 
-def _escaped(character: str) -> str:
-    """A character as it is or as some JSON encoder writes it: .NET has a code for `+`, PHP a backslash before `/`.
+def _unescaped(text: str) -> str:
+    """Without any backslashes, which is exact enough to see whether there may be a secret in JSON.
 
-    More backslashes are needed in JSON inside JSON, such as the arguments of tool calls.
+    Encoders differ: .NET writes `+` as a code, PHP puts a backslash before `/`, and there are more backslashes in JSON
+    inside JSON, such as the arguments of tool calls.
     """
+    return re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text).replace("\\", "")
+
+
+def _escapable(character: str) -> str:
+    """A pattern for the character in all these spellings."""
     code = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(character):04x}")
     slashes = r"\\{0,4}" if character in "/\"\\'" else ""
     return rf"(?:{slashes}{re.escape(character)}|\\{{1,4}}u{code})"

@@ -179,7 +179,8 @@ class _Child(asyncio.SubprocessProtocol):
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # asyncio would kill a half-started program, but not its children: let these few turns of the loop pass.
+            # Let these few turns of the loop pass: interrupted in them, asyncio kills the program but not its children,
+            # and then waits without end for the pipes that they hold open.
             while not starting.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({starting})

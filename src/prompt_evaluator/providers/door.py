@@ -137,8 +137,19 @@ class Door:
             cost = self._prices.cost(request.model, answer.usage)
         if cost != answer.cost or tries != 1:
             answer = msgspec.structs.replace(answer, cost=cost, tries=tries)
+        if not answer.text.isascii():
+            answer = _storable(answer)
         self._meter.answered(self._provider, answer, seconds)
         return answer
+
+
+def _storable(answer: Answer) -> Answer:
+    """The answer without halves of characters, which programs under test may produce and no file can hold."""
+    try:
+        answer.text.encode()
+    except UnicodeEncodeError:
+        return msgspec.structs.replace(answer, text=answer.text.encode(errors="replace").decode())
+    return answer
 
 
 def _estimated_tokens(request: Request) -> float:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Limits
 
-_START, _MOST = 8, 64
+DEFAULT_CONCURRENCY = 64
+"""Calls in flight per key when nobody says anything else."""
+_START = 8
 _CUT = 0.7
 _REGROWTH = 0.05
 """Share by which a limit that was cut grows again in the time of one call."""
@@ -70,7 +72,7 @@ class Governor:
 
         A saturated client sees its own lateness as the service's latency; without `lag` it would throttle itself.
         """
-        self.cap = min((most for most in (cap, limits.max_concurrency) if most is not None), default=_MOST)
+        self.cap = min((most for most in (cap, limits.max_concurrency) if most), default=DEFAULT_CONCURRENCY)
         self.limit = float(min(_START, self.cap))
         self.in_flight = 0
         self._clock, self._lag = clock, lag

@@ -27,7 +27,9 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean_interval(mean: float, std: float | None, count: int, bounds: tuple[float, float] | None = None) -> Interval | None:
+def mean_interval(
+    mean: float, std: float | None, count: int, bounds: tuple[float, float] | None = None
+) -> Interval | None:
     """Student's interval of a mean of independent values, cut at the ends of their scale. None of fewer than two."""
     if std is None or count < 2:  # noqa: PLR2004
         return None

@@ -8,7 +8,7 @@ from prompt_evaluator.datasets.dialects.benchmark import BENCHMARK
 from prompt_evaluator.datasets.dialects.guide import GUIDE
 from prompt_evaluator.datasets.dialects.harness import HARNESS
 from prompt_evaluator.datasets.fields import described
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,4 +32,4 @@ def recognise(root: Any, path: Path) -> Dialect:
     shape = described(root)
     if isinstance(root, dict):
         shape = "a mapping with " + (", ".join(f"{name[:40]!r}" for name in list(root)[:5]) or "nothing in it")
-    raise DatasetError(f"The dataset is {shape}, which is no known way of writing cases", path=path, advice=_SHAPES)
+    raise InputError(f"The dataset is {shape}, which is no known way of writing cases", path=path, advice=_SHAPES)

@@ -13,9 +13,9 @@ from prompt_evaluator.datasets.fields import (
     described,
     merge_metadata,
 )
-from prompt_evaluator.datasets.jsontext import parse_json_line
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.syntax.jsontext import parse_json_line
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.spots import Report, Spot
@@ -115,7 +115,7 @@ def _arguments(value: object, spot: Spot) -> Any:
     if isinstance(value, str):
         try:
             return parse_json_line(value.encode(), path=spot.path, number=1)
-        except DatasetError:
+        except InputError:
             return _UNREADABLE
     return value if value is None or isinstance(value, dict) else _UNREADABLE
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
 from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, check_texts, merge_metadata
-from prompt_evaluator.datasets.source import stem
 from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.syntax.source import stem
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.spots import Report, Spot

@@ -10,9 +10,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from prompt_evaluator.datasets.document import MAX_DEPTH, PLACED_DEPTH, Document
-from prompt_evaluator.datasets.source import bad_byte, check_text, nul_byte
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.document import MAX_DEPTH, PLACED_DEPTH, Document
+from prompt_evaluator.syntax.source import bad_byte, check_text, nul_byte
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def parse_json_line(line: bytes, *, path: Path, number: int) -> dict[str, Any]:
         return root
     kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(type(root), "a number")
     advice = 'Write one object per line, such as {"id": "a", "input": "…"}, without brackets around them.'
-    raise DatasetError(f"Line {number} is {kind}, not an object", path=path, line=number, advice=advice)
+    raise InputError(f"Line {number} is {kind}, not an object", path=path, line=number, advice=advice)
 
 
 class _Refused(Exception):  # noqa: N818 - a signal inside this module, never seen outside
@@ -147,11 +147,11 @@ class _Reader:
         self.counted = (at, line)
         return line
 
-    def _error(self, at: int, why: str, advice: str) -> DatasetError:
+    def _error(self, at: int, why: str, advice: str) -> InputError:
         line = self._line(at)
-        return DatasetError(f"Invalid JSON at line {line}: {why}", path=self.path, line=line, advice=advice)
+        return InputError(f"Invalid JSON at line {line}: {why}", path=self.path, line=line, advice=advice)
 
-    def _malformed(self, error: json.JSONDecodeError) -> DatasetError:
+    def _malformed(self, error: json.JSONDecodeError) -> InputError:
         why, advice = _in_plain_words(error)
         return self._error(error.pos, f"{why}, at column {error.colno}", advice)
 

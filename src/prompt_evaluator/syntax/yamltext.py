@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from prompt_evaluator.datasets.document import MAX_DEPTH, PLACED_DEPTH, Document
-from prompt_evaluator.datasets.source import check_text
-from prompt_evaluator.errors import DatasetError
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.document import MAX_DEPTH, PLACED_DEPTH, Document
+from prompt_evaluator.syntax.source import check_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def parse_yaml(data: bytes, path: Path) -> Document:
         line = text.count("\n", 0, _character(text, error.position)) + 1
         what = f"Invalid YAML at line {line}: the control character U+{_code(error.character):04X}"
         advice = r"Remove it, or write it as an escape such as \x07 in double quotes."
-        raise DatasetError(what, path=path, line=line, advice=advice) from None
+        raise InputError(what, path=path, line=line, advice=advice) from None
 
 
 class _Builder:
@@ -210,11 +210,11 @@ class _Builder:
     def _check_tag(self, event: Any, allowed: str) -> None:
         if event.tag not in (None, "!", allowed):
             shown = event.tag.replace(_TAG, "!!")
-            raise self._error(event, f"the tag {shown[:80]}", "Remove it; a dataset holds plain values only.")
+            raise self._error(event, f"the tag {shown[:80]}", "Remove it; only plain values are read.")
 
-    def _error(self, event: Any, why: str, advice: str) -> DatasetError:
+    def _error(self, event: Any, why: str, advice: str) -> InputError:
         line = event.start_mark.line + 1
-        return DatasetError(f"Invalid YAML at line {line}: {why}", path=self.path, line=line, advice=advice)
+        return InputError(f"Invalid YAML at line {line}: {why}", path=self.path, line=line, advice=advice)
 
 
 def _stand_ins(text: str) -> dict[int, int]:
@@ -226,7 +226,7 @@ def _stand_ins(text: str) -> dict[int, int]:
     return dict(zip(present, free, strict=False))
 
 
-def _malformed(error: yaml.MarkedYAMLError, path: Path) -> DatasetError:
+def _malformed(error: yaml.MarkedYAMLError, path: Path) -> InputError:
     problem = error.problem or error.context or "not YAML"
     no_colon = "could not find expected ':'" in problem  # noticed at the end of the text that was to be a field name
     mark = (error.context_mark if no_colon else None) or error.problem_mark or error.context_mark
@@ -244,7 +244,7 @@ def _malformed(error: yaml.MarkedYAMLError, path: Path) -> DatasetError:
         )
     elif "end of stream" in problem:
         advice = "A quote or bracket is not closed; the file may have been cut off."
-    return DatasetError(f"Invalid YAML at line {line}: {problem}", path=path, line=line, advice=advice)
+    return InputError(f"Invalid YAML at line {line}: {problem}", path=path, line=line, advice=advice)
 
 
 def _character(text: str, byte: int) -> int:

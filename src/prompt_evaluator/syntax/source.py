@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import DatasetError, DatasetNotFoundError
+from prompt_evaluator.errors import InputError, InputNotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,15 +26,15 @@ def check_file(path: Path) -> os.stat_result:
         found = path.stat()
     except FileNotFoundError:
         if path.is_symlink():
-            what, advice = "The dataset is a symbolic link to a file that does not exist", "Mend the link."
+            what, advice = "The path is a symbolic link to a file that does not exist", "Mend the link."
         else:
-            what, advice = "Dataset file not found", "Check the path."
-        raise DatasetNotFoundError(what, path=path, advice=advice) from None
+            what, advice = "File not found", "Check the path."
+        raise InputNotFoundError(what, path=path, advice=advice) from None
     except (OSError, ValueError) as error:  # too long, a loop of links, a NUL in the name
         raise unreadable(path, error) from None
     if not stat.S_ISREG(found.st_mode):
-        what = f"The dataset is {_kind(found.st_mode)}, not a file"
-        raise DatasetError(what, path=path, advice="Give the path of a dataset file.")
+        what = f"The path is {_kind(found.st_mode)}, not a file"
+        raise InputError(what, path=path, advice="Give the path of a file.")
     return found
 
 
@@ -71,24 +71,24 @@ def check_text(data: bytes, path: Path) -> bytes:
 def refuse_wide_encoding(start: bytes, path: Path) -> None:
     """Name UTF-16 and UTF-32 for what they are, from the first bytes of a file."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:2]:
-        raise DatasetError("The dataset is encoded as UTF-16 or UTF-32", path=path, line=1, advice=_SAVE_AS_UTF8)
+        raise InputError("The file is encoded as UTF-16 or UTF-32", path=path, line=1, advice=_SAVE_AS_UTF8)
 
 
-def bad_byte(text: bytes, offset: int, *, path: Path, line: int) -> DatasetError:
+def bad_byte(text: bytes, offset: int, *, path: Path, line: int) -> InputError:
     """The error for `text[offset]`, with the byte's place in its line."""
     column = offset - (text.rfind(b"\n", 0, offset) + 1)
     what = f"Line {line} is not UTF-8: byte 0x{text[offset]:02x} at offset {column} of the line"
-    return DatasetError(what, path=path, line=line, advice=_SAVE_AS_UTF8)
+    return InputError(what, path=path, line=line, advice=_SAVE_AS_UTF8)
 
 
-def nul_byte(*, path: Path, line: int) -> DatasetError:
+def nul_byte(*, path: Path, line: int) -> InputError:
     what = f"Line {line} contains a NUL byte"
-    return DatasetError(what, path=path, line=line, advice="Remove it; the file may be damaged or not be text.")
+    return InputError(what, path=path, line=line, advice="Remove it; the file may be damaged or not be text.")
 
 
-def unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
+def unreadable(path: Path, error: OSError | ValueError) -> InputError:
     why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return DatasetError(f"Dataset file cannot be read: {why}", path=path, advice="Check its permissions and its path.")
+    return InputError(f"The file cannot be read: {why}", path=path, advice="Check its permissions and its path.")
 
 
 def _kind(mode: int) -> str:

@@ -1,0 +1,198 @@
+"""Evaluate a dataset: new runs, resumed runs, and new verdicts on old answers."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.models import Models
+from prompt_evaluator.app.plans import check_mock_judge, identity, prepare, read_prompt
+from prompt_evaluator.app.runs import Outcome, Run, export, now, stored_cases
+from prompt_evaluator.config.files import Config, load_config
+from prompt_evaluator.datasets import survey
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.rubrics import load_rubric
+from prompt_evaluator.model import JudgeConfig, RunRecord
+from prompt_evaluator.store import Store
+from prompt_evaluator.store.artifacts import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_evaluator.app.plans import EvaluateOptions
+    from prompt_evaluator.app.runs import Watcher
+    from prompt_evaluator.model import RunPlan, TestCase
+    from prompt_evaluator.providers.meter import Meter
+
+FINAL = ("completed", "partial", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the outside world lends to a run."""
+
+    watcher: Watcher | None = None
+    meter: Meter | None = None
+    max_concurrency: int | None = None
+    on_run: Callable[[Run], None] | None = None
+    """Told of the run before it starts, so that a signal can stop it."""
+
+
+def store_location(config: Config) -> Path:
+    return config.home / ".prompt_evaluator" / "store.db"
+
+
+def open_store(config: Config | None = None) -> Store:
+    return Store.open(store_location(config or load_config()))
+
+
+async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
+    """Plan a new run and carry it out."""
+    config = load_config()
+    async with _models(config, session) as models:
+        prepared = prepare(options, models)
+        return await _start(config, models, prepared.plan, prepared.cases, session)
+
+
+async def resume_run(
+    run_id: str, session: Session, *, retry_errors: bool = False, wanted: EvaluateOptions | None = None
+) -> Outcome:
+    """Continue a run with its own settings: only what is missing is paid for.
+
+    Args:
+        run_id: The run, or the start of its id.
+        session: What the outside world lends.
+        retry_errors: Whether to do again what failed.
+        wanted: Settings given once more; they have to be the run's own.
+
+    Raises:
+        ConfigurationError: Something the run was made from has changed; says what.
+    """
+    config = load_config()
+    store = open_store(config)
+    try:
+        record = store.run(run_id)
+        if record.status in FINAL and not (retry_errors and record.status != "completed"):
+            if RunFolder(record).main_file.exists():
+                return Outcome(record, None)
+            return export(store, record, ended_at=record.ended_at)
+        async with _models(config, session) as models:
+            _refuse_changes(record.plan, prepare(wanted, models).plan if wanted else None)
+            run = Run(store, msgspec.structs.replace(record, status="running", ended_at=None), models, session.watcher)
+            if session.on_run:
+                session.on_run(run)
+            return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))
+    finally:
+        store.close()
+
+
+async def score_run(  # noqa: PLR0913 - each is a flag of the command
+    run_id: str,
+    session: Session,
+    *,
+    rubric: str | None = None,
+    judge_model: str | None = None,
+    judge_temperature: float = 0.0,
+    judge_repeats: int = 1,
+    allow_mock_judge: bool = False,
+) -> Outcome:
+    """Judge the stored answers of a run again, as a new run, without generating anything."""
+    config = load_config()
+    store = open_store(config)
+    try:
+        parent = store.run(run_id).plan
+        async with _models(config, session) as models:
+            generator = models.name(parent.generator.model)
+            judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.generator.model))
+            if not allow_mock_judge:
+                check_mock_judge(generator, judge, models.settings)
+            plan = msgspec.structs.replace(
+                parent,
+                run_id=str(uuid.uuid4()),
+                parent_run_id=parent.run_id,
+                rubric=load_rubric(rubric) if rubric else parent.rubric,
+                judge=JudgeConfig(
+                    model=str(judge),
+                    identity=identity(judge, models.settings),
+                    temperature=judge_temperature,
+                    seed=parent.generator.seed,
+                    repeats=judge_repeats,
+                ),
+                fail_under={},
+                reuse=False,
+            )
+            cases = (stored.case for stored in stored_cases(store, parent.run_id))
+            return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
+    finally:
+        store.close()
+
+
+def _models(config: Config, session: Session) -> Models:
+    return Models(config.providers, meter=session.meter, max_concurrency=session.max_concurrency)
+
+
+async def _start(config: Config, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session) -> Outcome:
+    store = open_store(config)
+    try:
+        return await _carry_out(store, models, plan, cases, session, source=None)
+    finally:
+        store.close()
+
+
+async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
+    store: Store, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session, source: str | None
+) -> Outcome:
+    record = RunRecord(plan=plan, status="running", started_at=now())
+    store.create_run(record, cases)
+    run = Run(store, record, models, session.watcher)
+    if session.on_run:
+        session.on_run(run)
+    return await run.carry_out(source=source)
+
+
+def _source(plan: RunPlan) -> str | None:
+    """A run that judges another's answers goes on doing that."""
+    return plan.parent_run_id
+
+
+def _refuse_changes(plan: RunPlan, wanted: RunPlan | None) -> None:
+    """Say, with both hashes, what is no longer what the run was made from."""
+    pairs = {"The dataset": (plan.dataset.hash, survey(plan.dataset.path).hash, plan.dataset.path)}
+    if (prompt := plan.prompt) is not None:
+        after = _hash_of(lambda: read_prompt(Path(prompt.path), None).hash)
+        pairs["The system prompt"] = (prompt.hash, after, prompt.path)
+    if (rubric := plan.rubric) is not None:
+        name = rubric.path or rubric.name
+        pairs["The rubric"] = (rubric.hash, _hash_of(lambda: load_rubric(name).hash), name)
+    for what, (before, after, where) in pairs.items():
+        if before != after:
+            was = f"sha256:{before}"
+            is_now = f"sha256:{after}" if after else "not readable"
+            raise ConfigurationError(
+                f"{what} {where} has changed since run {plan.run_id} was started: it was {was} and is now {is_now}. "
+                "Restore it, or start a new run (with --reuse, what did not change is not paid for again)."
+            )
+    if wanted is not None:
+        _refuse_other_settings(plan, wanted)
+
+
+def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
+    compared = ("dataset", "prompt", "rubric", "template", "generator", "judge", "num_samples", "filters")
+    for field in compared:
+        before, after = getattr(plan, field), getattr(wanted, field)
+        if msgspec.to_builtins(before) != msgspec.to_builtins(after):
+            raise ConfigurationError(
+                f"Run {plan.run_id} was started with another {field.replace('_', ' ')}: {before!r}, not {after!r}. "
+                "Resume it without these settings, or start a new run."
+            )
+
+
+def _hash_of(read: Callable[[], str]) -> str | None:
+    try:
+        return read()
+    except (ValueError, ConfigurationError):
+        return None

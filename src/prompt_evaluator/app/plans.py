@@ -1,0 +1,185 @@
+"""From what somebody asked for to a plan: everything is looked at before the first call is made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.datasets import open_dataset
+from prompt_evaluator.errors import ConfigurationError, InputError, UnknownNameError
+from prompt_evaluator.metrics.rubrics import load_rubric
+from prompt_evaluator.model import DatasetRef, JudgeConfig, ModelConfig, PromptRef, RunPlan
+from prompt_evaluator.pipeline.filters import check_ids, select
+from prompt_evaluator.pipeline.messages import fill
+from prompt_evaluator.syntax.source import check_text, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.model import Dataset, ProviderSettings, Rubric, TestCase
+    from prompt_evaluator.providers.catalogue import ModelName
+
+DEFAULT_MODEL = "mock/default"
+QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
+
+
+class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `evaluate-dataset` can be told."""
+
+    dataset: Path
+    system_prompt: Path
+    num_samples: int = DEFAULT_SAMPLES
+    case_ids: tuple[str, ...] | None = None
+    where: tuple[str, ...] = ()
+    max_cases: int | None = None
+    rubric: str = "default"
+    generator_model: str = DEFAULT_MODEL
+    judge_model: str | None = None
+    temperature: float = 0.7
+    judge_temperature: float = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+    template: Path | None = None
+    judge_system_prompt: Path | None = None
+    judge_repeats: int = 1
+    output_dir: Path = Path("runs")
+    prompt_version: str | None = None
+    run_note: str | None = None
+    tags: dict[str, str] = {}
+    fail_under: dict[str, float] = {}
+    reuse: bool = False
+    allow_mock_judge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan, and the cases it is about."""
+
+    plan: RunPlan
+    cases: Iterable[TestCase]
+
+
+def prepare(options: EvaluateOptions, models: Models) -> Prepared:
+    """Read every file and check every name; raises a sentence about the first thing that is wrong."""
+    generator, judge = _model_names(options, models)
+    dataset = open_dataset(options.dataset)
+    prompt = read_prompt(options.system_prompt, options.prompt_version)
+    rubric = load_rubric(options.rubric)
+    _check_bars(options.fail_under, rubric)
+    template = _text(options.template) if options.template else None
+    cases = _Selected(dataset, options)
+    selected = _check_cases(cases, template, dataset, options)
+    run_id = str(uuid.uuid4())
+    plan = RunPlan(
+        run_id=run_id,
+        group_id=run_id,
+        dataset=DatasetRef(path=str(dataset.path), hash=dataset.hash, count=dataset.count, selected=selected),
+        prompt=prompt,
+        template=template,
+        rubric=rubric,
+        generator=ModelConfig(
+            model=str(generator),
+            identity=identity(generator, models.settings),
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            seed=options.seed,
+        ),
+        judge=judge_config(judge, options, models.settings),
+        num_samples=options.num_samples,
+        output_dir=str(options.output_dir.resolve()),
+        note=options.run_note,
+        tags=options.tags,
+        filters=_filters(options),
+        fail_under=options.fail_under,
+        reuse=options.reuse,
+        synthetic="mock" in {models.settings[name.provider].kind for name in (generator, judge)},
+    )
+    return Prepared(plan, cases)
+
+
+def judge_config(judge: ModelName, options: EvaluateOptions, settings: Mapping[str, ProviderSettings]) -> JudgeConfig:
+    return JudgeConfig(
+        model=str(judge),
+        identity=identity(judge, settings),
+        temperature=options.judge_temperature,
+        seed=options.seed,
+        system_prompt=_text(options.judge_system_prompt) if options.judge_system_prompt else None,
+        repeats=options.judge_repeats,
+    )
+
+
+def identity(name: ModelName, settings: Mapping[str, ProviderSettings]) -> str:
+    """Which service answers, without secrets: the address may name the same model somewhere else."""
+    found = settings[name.provider]
+    address = (os.environ.get(found.base_url_env) if found.base_url_env else None) or found.base_url or ""
+    scheme, _, rest = address.partition("://")
+    return f"{found.kind}|{scheme}://{rest.rpartition('@')[2].partition('?')[0].rstrip('/')}"
+
+
+def read_prompt(path: Path, version: str | None) -> PromptRef:
+    data = read_bytes(path)
+    text = check_text(data, path).decode()
+    return PromptRef(path=str(path.resolve()), hash=hashlib.sha256(data).hexdigest(), text=text, version=version)
+
+
+def check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
+    """The mock makes its verdicts up: on a real model's answers they would look like results."""
+    if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
+        what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
+        raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
+
+
+def _model_names(options: EvaluateOptions, models: Models) -> tuple[ModelName, ModelName]:
+    generator = models.name(options.generator_model)
+    judge = models.name(options.judge_model) if options.judge_model else generator
+    if not options.allow_mock_judge:
+        check_mock_judge(generator, judge, models.settings)
+    return generator, judge
+
+
+def _text(path: Path) -> str:
+    return check_text(read_bytes(path), path).decode()
+
+
+def _filters(options: EvaluateOptions) -> dict[str, Any]:
+    chosen = {"case_ids": options.case_ids, "where": options.where or None, "max_cases": options.max_cases}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _check_bars(bars: Mapping[str, float], rubric: Rubric) -> None:
+    known = [criterion.name for criterion in rubric.metrics]
+    for name in bars:
+        if name not in known:
+            raise UnknownNameError("metric", name, known)
+
+
+class _Selected:
+    """The cases that pass the filters, as often as they are gone through."""
+
+    def __init__(self, dataset: Dataset, options: EvaluateOptions) -> None:
+        self._dataset, self._options = dataset, options
+
+    def __iter__(self) -> Iterator[TestCase]:
+        options = self._options
+        return select(self._dataset.cases, case_ids=options.case_ids, where=options.where, max_cases=options.max_cases)
+
+
+def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, options: EvaluateOptions) -> int:
+    """How many cases are selected; refuses unknown ids, an empty selection, and a template that does not fit."""
+    if options.case_ids is not None:
+        check_ids(options.case_ids, (case.id for case in dataset.cases))
+    count = 0
+    for case in cases:
+        if template is not None:
+            fill(template, case)
+        count += 1
+    if not count:
+        raise InputError("No case passes the filters", path=options.dataset, advice="Loosen --case-ids or --where.")
+    return count

@@ -1,0 +1,319 @@
+"""Carrying out a plan: the part that new, resumed and re-scored runs have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from prompt_evaluator.engines.local import Feed, LocalEngine
+from prompt_evaluator.errors import CircuitOpenError, PromptEvaluatorError, StoreError
+from prompt_evaluator.metrics.rubric_judge import RubricJudge
+from prompt_evaluator.model import Generation
+from prompt_evaluator.pipeline.assemble import SampleUnits, case_result, group
+from prompt_evaluator.pipeline.execute import Executor, Finished
+from prompt_evaluator.pipeline.messages import Asker
+from prompt_evaluator.pipeline.totals import Totals
+from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.model import RunRecord, RunStatus, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model.result import CaseResult, RunResult
+    from prompt_evaluator.store import LedgerWriter, Store, StoredCase
+
+_BATCH = 128
+"""Cases that are read from the store at a time."""
+_generation = msgspec.json.Decoder(Generation).decode
+
+
+class Watcher(Protocol):
+    """Whoever wants to see a run go on."""
+
+    def started(self, record: RunRecord, *, samples: int, done: int) -> None: ...
+
+    def sample_done(self, status: SampleStatus) -> None: ...
+
+    def case_done(self, result: CaseResult) -> None: ...
+
+
+class Unwatched:
+    """Nobody is looking."""
+
+    def started(self, record: RunRecord, *, samples: int, done: int) -> None: ...
+
+    def sample_done(self, status: SampleStatus) -> None: ...
+
+    def case_done(self, result: CaseResult) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    record: RunRecord
+    result: RunResult | None
+    """None of a run that had ended before: its artifact has it."""
+    stopped_by: PromptEvaluatorError | None = None
+    """What ended it early, if something went wrong."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One case under way."""
+
+    position: int
+    case: TestCase
+    finished: Finished
+    samples: list[SampleUnits | None]
+    left: int
+
+
+class Run:
+    """One run being worked on by this process."""
+
+    def __init__(self, store: Store, record: RunRecord, models: Models, watcher: Watcher | None = None) -> None:
+        self._store, self._record, self._models = store, record, models
+        self._watcher: Watcher = watcher or Unwatched()
+        self._plan = record.plan
+        self._folder = RunFolder(record)
+        self._engine = LocalEngine(self._workers())
+        self._stop_reason: str | None = None
+        self._position = 0
+
+    def stop(self, reason: str) -> None:
+        """End the run soon, so that it can be resumed."""
+        self._stop_reason = self._stop_reason or reason
+        self._engine.stop()
+
+    async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
+        """Do what is missing, then write the artifacts.
+
+        Args:
+            retry_errors: Whether to do again what failed before.
+            source: The run whose answers are judged; then none is generated.
+        """
+        plan = self._plan
+        with self._store.own(plan.run_id):
+            self._store.update_run(plan.run_id, status="running")
+            self._folder.create()
+            update_index(self._record, None)
+            stopped_by = await self._work(retry_errors=retry_errors, source=source)
+            return await asyncio.to_thread(self._conclude, stopped_by)
+
+    async def _work(self, *, retry_errors: bool, source: str | None) -> PromptEvaluatorError | None:
+        writer = self._store.writer(self._plan.run_id)
+        files = CaseFiles(self._case_ids())
+        saver = _CaseSaver(self._folder, files)
+        executor = self._executor(writer, retry_errors=retry_errors, generate=source is None)
+        feed = Feed(lambda: self._next_batch(executor, source, saver))
+        total = self._plan.dataset.selected * self._plan.num_samples
+        self._watcher.started(self._record, samples=total, done=0)
+        try:
+            await self._engine.run(feed, lambda item: self._one(executor, saver, *item))
+        except (CircuitOpenError, StoreError) as error:
+            self._stop_reason = str(error)
+            return error
+        finally:
+            await asyncio.to_thread(writer.close)
+            await asyncio.to_thread(saver.close)
+        return None
+
+    async def _one(self, executor: Executor, saver: _CaseSaver, work: _Work, sample: int) -> None:
+        units = await executor.run(work.case, sample, work.finished)
+        work.samples[sample] = units
+        work.left -= 1
+        self._watcher.sample_done(units.status(self._plan.judge.repeats if self._plan.judge else 0))
+        if not work.left:
+            result = case_result(work.case, [units or SampleUnits() for units in work.samples], self._plan)
+            await saver.save(result)
+            self._watcher.case_done(result)
+
+    async def _next_batch(
+        self, executor: Executor, source: str | None, saver: _CaseSaver
+    ) -> Iterable[tuple[_Work, int]] | None:
+        saver.check()
+        stored, found = await asyncio.to_thread(self._load, executor, source)
+        if not stored:
+            return None
+        samples = self._plan.num_samples
+        batch = []
+        for item, finished in zip(stored, found, strict=True):
+            work = _Work(item.position, item.case, finished, [None] * samples, samples)
+            batch += [(work, sample) for sample in range(samples)]
+        return batch
+
+    def _load(self, executor: Executor, source: str | None) -> tuple[list[StoredCase], list[Finished]]:
+        run_id = self._plan.run_id
+        stored = self._store.cases(run_id, start=self._position, limit=_BATCH)
+        if not stored:
+            return [], []
+        self._position = stored[-1].position + 1
+        ids = [item.case.id for item in stored]
+        own = self._store.units(run_id, ids)
+        if source is not None:
+            linked = {case_id: _by_name(units) for case_id, units in self._store.units(source, ids).items()}
+        elif self._plan.reuse:
+            linked = self._reusable(executor, [item.case for item in stored])
+        else:
+            linked = {}
+        return stored, [Finished(_by_name(own.get(case_id, [])), linked.get(case_id, {})) for case_id in ids]
+
+    def _reusable(self, executor: Executor, cases: list[TestCase]) -> dict[str, dict[bytes, Unit]]:
+        """Finished units of earlier runs that ask the same: answers first, then verdicts on those answers."""
+        samples = range(self._plan.num_samples)
+        names = {case.id: [executor.generation_name(case, sample) for sample in samples] for case in cases}
+        answers = self._store.finished([name for each in names.values() for name in each])
+        verdict_names = {
+            case.id: [
+                name
+                for sample, answer in enumerate(names[case.id])
+                if answer in answers
+                for name in executor.judgement_names(case, sample, _generation(answers[answer].data))
+            ]
+            for case in cases
+        }
+        verdicts = self._store.finished([name for each in verdict_names.values() for name in each])
+        found = answers | verdicts
+        return {
+            case.id: {name: found[name] for name in (*names[case.id], *verdict_names[case.id]) if name in found}
+            for case in cases
+        }
+
+    def _executor(self, writer: LedgerWriter, *, retry_errors: bool, generate: bool) -> Executor:
+        plan = self._plan
+        generator = self._models.name(plan.generator.model)
+        judge = None
+        if plan.judge is not None and plan.rubric is not None:
+            name = self._models.name(plan.judge.model)
+            judge = RubricJudge(plan.rubric, self._models.provider(name.provider), plan.judge, name.model)
+        return Executor(
+            plan,
+            asker=Asker(plan.generator, generator.model, plan.prompt.text if plan.prompt else None, plan.template),
+            generator=self._models.provider(generator.provider) if generate else None,
+            judge=judge,
+            ledger=writer,
+            now=now,
+            retry_errors=retry_errors,
+        )
+
+    def _workers(self) -> int:
+        """As many as calls may be in flight, twice that where generator and judge do not share a budget."""
+        cap = self._models.max_concurrency
+        judge = self._plan.judge
+        return cap * 2 if judge and judge.identity != self._plan.generator.identity else cap
+
+    def _case_ids(self) -> Iterator[str]:
+        for stored in stored_cases(self._store, self._plan.run_id):
+            yield stored.case.id
+
+    def _conclude(self, stopped_by: PromptEvaluatorError | None) -> Outcome:
+        outcome = export(self._store, self._record, stop_reason=self._stop_reason, stopped_by=stopped_by)
+        record = outcome.record
+        self._store.update_run(
+            self._plan.run_id, status=record.status, ended_at=record.ended_at, stop_reason=record.stop_reason
+        )
+        return outcome
+
+
+def export(
+    store: Store,
+    record: RunRecord,
+    *,
+    stop_reason: str | None = None,
+    stopped_by: PromptEvaluatorError | None = None,
+    ended_at: str | None = None,
+) -> Outcome:
+    """Write a run's main artifact and its index entry from what is in the store.
+
+    `ended_at` keeps the end of a run that had ended before; a run that ends now is given this moment.
+    """
+    plan = record.plan
+    totals = Totals(plan)
+    folder = RunFolder(record)
+    writer = folder.main_writer()
+    try:
+        for case in results(store, record):
+            totals.add(case)
+            writer.add(case)
+        status: RunStatus = "aborted" if totals.pending else totals.status()
+        ended = None if status == "aborted" else ended_at or now()
+        reason = (stop_reason or "interrupted") if status == "aborted" else None
+        record = msgspec.structs.replace(record, status=status, ended_at=ended, stop_reason=reason)
+        result = totals.result(status)
+        writer.finish(result, record)
+    finally:
+        writer.discard()
+    update_index(record, result)
+    return Outcome(record, result, stopped_by)
+
+
+def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
+    """The results of every case, in file order, a batch at a time."""
+    plan = record.plan
+    for batch in _batches(store, plan.run_id):
+        units = store.units(plan.run_id, [stored.case.id for stored in batch])
+        for stored in batch:
+            yield case_result(stored.case, group(units.get(stored.case.id, []), plan.num_samples), plan)
+
+
+def stored_cases(store: Store, run_id: str) -> Iterator[StoredCase]:
+    for batch in _batches(store, run_id):
+        yield from batch
+
+
+def _batches(store: Store, run_id: str) -> Iterator[list[StoredCase]]:
+    start = 0
+    while batch := store.cases(run_id, start=start, limit=_BATCH):
+        yield batch
+        start = batch[-1].position + 1
+
+
+def now() -> str:
+    """This moment as the artifacts write it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _by_name(units: Iterable[Unit]) -> dict[bytes, Unit]:
+    return {unit.name: unit for unit in units}
+
+
+class _CaseSaver:
+    """Writes case files on a thread of its own, so that the event loop never waits for a disk."""
+
+    def __init__(self, folder: RunFolder, files: CaseFiles) -> None:
+        self._folder, self._files = folder, files
+        self._queue: queue.Queue[CaseResult | None] = queue.Queue(maxsize=256)
+        self._error: StoreError | None = None
+        self._thread = threading.Thread(target=self._run, name="case-files")
+        self._thread.start()
+
+    async def save(self, result: CaseResult) -> None:
+        try:
+            self._queue.put_nowait(result)
+        except queue.Full:
+            await asyncio.to_thread(self._queue.put, result)
+
+    def check(self) -> None:
+        """Raise what went wrong, so that the run stops paying for what cannot be shown."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (result := self._queue.get()) is not None:
+            if self._error is None:
+                try:
+                    self._folder.write_case(self._files.name(result.test_case_id), result)
+                except StoreError as error:
+                    self._error = error

@@ -1,0 +1,74 @@
+"""Work in this process: a fixed number of workers on one event loop, fed from a stream, so memory does not grow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+T = TypeVar("T")
+
+
+class Feed(Generic[T]):
+    """Items that are loaded a batch at a time, when they are needed."""
+
+    def __init__(self, load: Callable[[], Awaitable[Iterable[T] | None]]) -> None:
+        """Take what loads the next batch; it answers None when there are no more."""
+        self._load = load
+        self._ready: deque[T] = deque()
+        self._loading = asyncio.Lock()
+        self._ended = False
+
+    async def next(self) -> T | None:
+        """The next item; None when there are no more."""
+        while not self._ready:
+            async with self._loading:
+                if self._ready or self._ended:
+                    break
+                batch = await self._load()
+                if batch is None:
+                    self._ended = True
+                else:
+                    self._ready.extend(batch)
+            if self._ended:
+                break
+        return self._ready.popleft() if self._ready else None
+
+
+class LocalEngine:
+    """Runs work until the feed ends, somebody stops it, or work raises."""
+
+    def __init__(self, workers: int, drain_seconds: float = 5.0) -> None:
+        self._workers, self._drain_seconds = workers, drain_seconds
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """Hand out no more work; what is under way has a moment to finish."""
+        self._stop.set()
+
+    async def run(self, feed: Feed[T], work: Callable[[T], Awaitable[None]]) -> None:
+        """Raise the first error of any worker, after ending the others."""
+        workers = [asyncio.create_task(self._worker(feed, work)) for _ in range(self._workers)]
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            pending = {*workers, stopped}
+            while not all(worker.done() for worker in workers) and not stopped.done():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                if any(worker.exception() for worker in done - {stopped} if not worker.cancelled()):
+                    break
+            if stopped.done():
+                await asyncio.wait(workers, timeout=self._drain_seconds)
+        finally:
+            for task in (*workers, stopped):
+                task.cancel()
+            await asyncio.gather(*workers, stopped, return_exceptions=True)
+        for worker in workers:
+            if not worker.cancelled() and (error := worker.exception()):
+                raise error
+
+    async def _worker(self, feed: Feed[T], work: Callable[[T], Awaitable[None]]) -> None:
+        while not self._stop.is_set() and (item := await feed.next()) is not None:
+            await work(item)

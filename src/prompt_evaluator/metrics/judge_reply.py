@@ -1,0 +1,202 @@
+"""Is there a verdict in a judge's reply, and only one? Kind to what stands around it, strict about all the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from prompt_evaluator.model import Mark, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prompt_evaluator.model import Criterion, Flag, Rubric
+
+_LONGEST = 1_000_000
+_DEEPEST = 32
+_MOST_TOLD = 5
+_SHOWN = 60
+_MOST_BRACKETS = 1_000
+"""Bracketed remarks that are skipped; each costs a look at the whole text, for the line number in Python's error."""
+_OPENING = re.compile(r'[{]\s*["}]|[\[]\s*[{\["\dtfn-]')
+"""Other brackets are a part of the prose, such as `{name}`."""
+_WEB_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_TOO_DEEP = f"its JSON is nested more than {_DEEPEST} levels deep"
+
+
+class UnreadableVerdict(Exception):  # noqa: N818 - an outcome that the judge turns into a value, not a fault
+    """The reply is no verdict by this rubric."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        """A clause without a full stop, such as `the reply is empty`."""
+        super().__init__(reason)
+
+
+def read_verdict(text: str, rubric: Rubric) -> Verdict:
+    """The one verdict in a reply; metrics and flags that the rubric does not know are left out.
+
+    Time grows with the length of the text, whatever it is.
+
+    Raises:
+        UnreadableVerdict: There is none, or more than one, or it is not what the rubric asks for.
+    """
+    if not text.strip():
+        raise UnreadableVerdict("the reply is empty")
+    if len(text) > _LONGEST:
+        raise UnreadableVerdict(f"the reply is longer than {_LONGEST:,} characters")
+    found = _one_verdict(list(_values(text)), text)
+    if problems := list(_problems(found, rubric)):
+        more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
+        raise UnreadableVerdict("; ".join(problems[:_MOST_TOLD]) + more)
+    metrics, flags = found["metrics"], found.get("flags", {})
+    return Verdict(
+        metrics={criterion.name: _mark(metrics[criterion.name]) for criterion in rubric.metrics},
+        flags={flag.name: flags[flag.name] for flag in rubric.flags},
+        overall_comment=_storable(found.get("overall_comment", "")),
+    )
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The outermost JSON objects and arrays of a text.
+
+    Objects that begin and then break end the search: what follows may be a part of them, and no verdict of its own.
+    Brackets without an object, such as `[1, see below]`, are a remark.
+    """
+    at = remarks = 0
+    while opening := _OPENING.search(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, opening.start())
+        except json.JSONDecodeError as error:
+            at, remarks = max(error.pos, opening.end()), remarks + 1
+            if "{" in text[opening.start() : at] or remarks > _MOST_BRACKETS:
+                raise UnreadableVerdict(_in_plain_words(error)) from None
+        except RecursionError:
+            raise UnreadableVerdict(_TOO_DEEP) from None
+        else:
+            yield value
+
+
+def _one_verdict(values: Sequence[Any], text: str) -> dict[str, Any]:
+    objects = [value for value in values if isinstance(value, dict)]
+    verdicts = [value for value in objects if "metrics" in value]
+    if len(verdicts) > 1:
+        raise UnreadableVerdict(f'there are {len(verdicts)} objects with "metrics" in the reply, not one')
+    if not verdicts:
+        raise UnreadableVerdict(_what_instead(text, arrays=len(objects) < len(values), objects=bool(objects)))
+    if _is_deep(verdicts[0]):
+        raise UnreadableVerdict(_TOO_DEEP)
+    return verdicts[0]
+
+
+def _what_instead(text: str, *, arrays: bool, objects: bool) -> str:
+    if _WEB_PAGE.match(text):
+        return "the reply is a web page, not a JSON object"
+    if objects:
+        return 'the JSON object in the reply has no "metrics"'
+    if arrays:
+        return "the reply has a JSON array in place of one object"
+    return f"there is no JSON object in the reply, which begins with {_shown(text.strip())}"
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for outer in level for inner in _inner(outer)]
+    return bool(level)
+
+
+def _inner(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, list) else ()
+
+
+def _problems(found: dict[str, Any], rubric: Rubric) -> Iterator[str]:
+    if isinstance(metrics := found["metrics"], dict):
+        for criterion in rubric.metrics:
+            yield from _wrong_with_mark(metrics, criterion)
+    else:
+        yield f'"metrics" is {_shown(metrics)}, not an object'
+    if isinstance(flags := found.get("flags", {}), dict):
+        for flag in rubric.flags:
+            yield from _wrong_with_flag(flags, flag)
+    else:
+        yield f'"flags" is {_shown(flags)}, not an object'
+    if not isinstance(comment := found.get("overall_comment", ""), str):
+        yield f'"overall_comment" is {_shown(comment)}, not a text'
+
+
+def _wrong_with_mark(metrics: dict[str, Any], criterion: Criterion) -> Iterator[str]:
+    name, low, high = criterion.name, criterion.min_score, criterion.max_score
+    if name not in metrics:
+        yield f"the metric {name!r} is missing"
+    elif not isinstance(mark := metrics[name], dict):
+        yield f"the metric {name!r} is {_shown(mark)}, not an object with a score and a rationale"
+    elif "score" not in mark:
+        yield f"the metric {name!r} has no score"
+    elif isinstance(score := mark["score"], bool) or not isinstance(score, int | float):
+        yield f"the score of {name!r} is {_shown(score)}, not a number"
+    elif not low <= score <= high:
+        yield f"the score of {name!r} is {_shown(score)}, outside its scale of {low:g} to {high:g}"
+    elif not isinstance(rationale := mark.get("rationale", ""), str):
+        yield f"the rationale of {name!r} is {_shown(rationale)}, not a text"
+
+
+def _wrong_with_flag(flags: dict[str, Any], flag: Flag) -> Iterator[str]:
+    if flag.name not in flags:
+        yield f"the flag {flag.name!r} is missing"
+    elif not isinstance(value := flags[flag.name], bool):
+        yield f"the flag {flag.name!r} is {_shown(value)}, not true or false"
+
+
+def _mark(mark: dict[str, Any]) -> Mark:
+    return Mark(float(mark["score"]), _storable(mark.get("rationale", "")))
+
+
+def _storable(text: str) -> str:
+    """Without halves of surrogate pairs, which JSON can spell and no file or database can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, str) and len(value) > _SHOWN:
+        value = f"{value[:_SHOWN]}…"
+    shown = json.dumps(value)
+    return shown if len(shown) <= 2 * _SHOWN or isinstance(value, str) else f"{shown[:_SHOWN]}…"
+
+
+def _in_plain_words(error: json.JSONDecodeError) -> str:
+    rest = error.doc[error.pos : error.pos + _SHOWN].strip()
+    if not rest or error.msg.startswith("Unterminated string"):
+        return "the reply ends in the middle of its JSON"
+    if error.msg.startswith("Invalid control character"):
+        return r"its JSON has a line break or control character inside a text; write \n"
+    return f"its JSON is broken at {_shown(rest)} ({error.msg[0].lower()}{error.msg[1:]})"
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = sorted(name for name, _ in pairs)
+        repeated = next(name for name, following in pairwise(names) if name == following)
+        raise UnreadableVerdict(f"the key {_shown(repeated)} stands twice in one object")
+    return result
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UnreadableVerdict(f"its JSON has {name}, which is not a JSON value")
+
+
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:  # Python refuses to spend the time on thousands of digits
+        raise UnreadableVerdict(f"its JSON has a number of {len(digits):,} digits") from None
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_refuse_constant, parse_int=_integer)

@@ -1,0 +1,163 @@
+"""What a run comes to, in the words and the order of its artifacts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from prompt_evaluator.model.call import ToolCall
+from prompt_evaluator.model.run import CallFailure, CaseStatus, Mark, RunStatus, SampleStatus
+
+
+class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several judgings of the same answer."""
+
+    metrics: dict[str, Mark] | None
+    flags: dict[str, bool] | None
+    error: str | None
+
+
+class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One answer and what the judge said about it."""
+
+    sample_id: str
+    input_text: str
+    generator_output: str | None
+    status: SampleStatus
+    task_description: str | None
+    judge_metrics: dict[str, Mark]
+    judge_flags: dict[str, bool]
+    judge_overall_comment: str | None
+    judge_raw_response: str | None
+    judge_repeats: tuple[RepeatResult, ...] | None
+    """Only where each answer is judged more than once."""
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    model: str | None
+    """The model that really answered."""
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    latency_ms: float | None
+    tries: int | None
+    judge_input_tokens: int | None
+    judge_output_tokens: int | None
+    judge_cost: float | None
+    synthetic: bool
+    reused: bool
+    error: CallFailure | None
+
+
+class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of one case by one metric."""
+
+    mean: float
+    std: float | None
+    min: float
+    max: float
+    count: int
+    interval: tuple[float, float] | None
+    variability: str | None
+    wide_range: bool
+    repeat_std: float | None
+    """How much the judge disagrees with itself about the same answer; None when it was asked once."""
+
+
+class FlagStats(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a flag was raised."""
+
+    true_count: int
+    false_count: int
+    total_count: int
+    true_proportion: float | None
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One case with all its samples."""
+
+    test_case_id: str
+    test_case_input: str
+    test_case_metadata: dict[str, Any]
+    test_case_description: str | None
+    test_case_task: str | None
+    test_case_expected_constraints: str | None
+    test_case_reference: str | None
+    num_samples: int
+    samples: tuple[SampleResult, ...]
+    per_metric_stats: dict[str, MetricStats]
+    per_flag_stats: dict[str, FlagStats]
+    status: CaseStatus
+    timestamp_start: str | None
+    timestamp_end: str | None
+    error_message: str | None
+
+
+class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric over all cases that have at least one valid score."""
+
+    mean_of_means: float
+    min_of_means: float
+    max_of_means: float
+    num_cases: int
+    interval: tuple[float, float] | None
+    """95 %, by resampling cases."""
+    bounds: tuple[float, float] | None
+    """Where the mean would lie if every sample without a score had the worst or the best; None when all have one."""
+    std: float | None
+    """The mean of the cases' standard deviations."""
+    repeat_std: float | None
+    variability: str | None
+    high_variability_cases: int
+    fail_under: float | None
+    below: bool
+    """Whether the mean is below `fail_under`."""
+    near: bool
+    """Whether `fail_under` lies within the interval, so that more samples could change the answer."""
+
+
+class OverallFlag(FlagStats, frozen=True, kw_only=True):
+    """A flag over all cases."""
+
+    interval: tuple[float, float] | None
+    band: str | None
+
+
+class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A case worth looking at first."""
+
+    test_case_id: str
+    metric: str
+    mean: float
+    std: float | None
+
+
+class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a run, counted."""
+
+    cases: dict[str, int]
+    """By status."""
+    samples: dict[str, int]
+    """By status."""
+    errors: dict[str, int]
+    """By the error's class."""
+    error_share: float
+    """Of the samples that were tried, the share that has no score."""
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """US dollars, generation and judging; None when nothing has a known price."""
+    unpriced_calls: int
+    reused_units: int
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A run's answer to "is it good, and is it stable"."""
+
+    run_id: str
+    status: RunStatus
+    overall_metric_stats: dict[str, OverallMetric]
+    overall_flag_stats: dict[str, OverallFlag]
+    totals: RunTotals
+    worst: tuple[WorstCase, ...]
+    flakiest: tuple[WorstCase, ...]

@@ -1,0 +1,148 @@
+"""One sample, from question to verdict: what is known already is used, what is missing is done and put on record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from prompt_evaluator.errors import CircuitOpenError, ProviderError
+from prompt_evaluator.model import CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.pipeline.assemble import SampleUnits
+from prompt_evaluator.pipeline.naming import unit_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prompt_evaluator.model import Request, RunPlan, TestCase
+    from prompt_evaluator.pipeline.messages import Asker
+    from prompt_evaluator.ports import Judge, Ledger, Provider
+
+T = TypeVar("T", Generation, Judgement)
+
+_encode = msgspec.json.Encoder().encode
+_generation = msgspec.json.Decoder(Generation).decode
+_judgement = msgspec.json.Decoder(Judgement).decode
+
+
+class Finished(NamedTuple):
+    """Units of a case that are there already, by name."""
+
+    own: Mapping[bytes, Unit]
+    """Of this run."""
+    linked: Mapping[bytes, Unit]
+    """Of other runs, to be taken over."""
+
+
+class _Place(NamedTuple):
+    case_id: str
+    name: bytes
+    kind: Literal["generation", "judgement"]
+    sample: int
+    repeat: int
+
+
+class Executor:
+    """Makes samples of cases for one run."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a run, put together in one place
+        self,
+        plan: RunPlan,
+        *,
+        asker: Asker,
+        generator: Provider | None,
+        judge: Judge | None,
+        ledger: Ledger,
+        now: Callable[[], str],
+        retry_errors: bool = False,
+    ) -> None:
+        """Take a plan and its parts. Without a generator, only answers of other runs are judged."""
+        self._plan, self._asker, self._generator, self._judge = plan, asker, generator, judge
+        self._ledger, self._now, self._retry_errors = ledger, now, retry_errors
+        self._judge_identity = plan.judge.identity if plan.judge else ""
+
+    def generation_name(self, case: TestCase, sample: int) -> bytes:
+        return self._name_generation(self._asker.request(case, sample))
+
+    def judgement_names(self, case: TestCase, sample: int, generation: Generation) -> list[bytes]:
+        if self._judge is None or generation.answer is None or self._plan.judge is None:
+            return []
+        return [
+            self._name_judgement(self._judge.request(case, generation.answer, repeat), sample)
+            for repeat in range(self._plan.judge.repeats)
+        ]
+
+    async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
+        """Finish a sample. Raises only what ends the whole run: no circuit, or no store."""
+        result = SampleUnits()
+        request = self._asker.request(case, sample)
+        place = _Place(case.id, self._name_generation(request), "generation", sample, 0)
+        generation = self._found(place, finished, _generation)
+        if generation is None:
+            generation = await self._generate(request)
+            self._record(place, generation, ok=generation.failure is None)
+        result.generation = generation
+        if generation.answer is None or self._judge is None or self._plan.judge is None:
+            return result
+        for repeat in range(self._plan.judge.repeats):
+            asked = self._judge.request(case, generation.answer, repeat)
+            place = _Place(case.id, self._name_judgement(asked, sample), "judgement", sample, repeat)
+            judgement = self._found(place, finished, _judgement)
+            if judgement is None:
+                judgement = await self._judged(asked)
+                self._record(place, judgement, ok=judgement.verdict is not None)
+            result.judgements[repeat] = judgement
+        return result
+
+    def _found(self, place: _Place, finished: Finished, decode: Callable[[bytes], T]) -> T | None:
+        """What was done before, in this run or in another one from which it is then taken over."""
+        own = finished.own.get(place.name)
+        if own is not None and (own.ok or not self._retry_errors):
+            return decode(own.data)
+        linked = finished.linked.get(place.name)
+        if linked is None:
+            return None
+        taken = msgspec.structs.replace(decode(linked.data), reused=True)
+        self._record(place, taken, ok=linked.ok)
+        return taken
+
+    def _name_generation(self, request: Request) -> bytes:
+        return unit_name("generation", self._plan.generator.identity, request)
+
+    def _name_judgement(self, request: Request, sample: int) -> bytes:
+        # The sample is part of it: two samples may give the same answer, and each is judged on its own.
+        return unit_name(f"judgement of {sample}", self._judge_identity, request)
+
+    async def _generate(self, request: Request) -> Generation:
+        started = self._now()
+        if self._generator is None:
+            failure = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
+            return Generation(failure=failure, started_at=started, ended_at=started)
+        await self._ledger.room()
+        try:
+            answer = await self._generator.complete(request)
+        except CircuitOpenError:
+            raise
+        except ProviderError as error:
+            failure = CallFailure(kind=type(error).__name__, message=str(error), tries=error.tries)
+            return Generation(failure=failure, started_at=started, ended_at=self._now())
+        return Generation(answer=answer, started_at=started, ended_at=self._now())
+
+    async def _judged(self, request: Request) -> Judgement:
+        assert self._judge is not None  # noqa: S101 - asked for only where there is one
+        await self._ledger.room()
+        judgement = await self._judge.judge(request)
+        return msgspec.structs.replace(judgement, ended_at=self._now())
+
+    def _record(self, place: _Place, done: Generation | Judgement, *, ok: bool) -> None:
+        self._ledger.put(
+            Unit(
+                case_id=place.case_id,
+                name=place.name,
+                kind=place.kind,
+                sample=place.sample,
+                repeat=place.repeat,
+                ok=ok,
+                data=_encode(done),
+            )
+        )

@@ -1,0 +1,204 @@
+"""From the results of cases, one after the other, to the result of a run."""
+
+from __future__ import annotations
+
+import heapq
+import statistics
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
+from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Criterion, RunPlan, RunStatus
+    from prompt_evaluator.model.result import CaseResult, SampleResult
+
+_SHOWN = 5
+_SEED = 20_250_101
+"""Fixed, so that the same scores always give the same intervals."""
+
+
+class Totals:
+    """Takes one case at a time, in file order, and keeps a few numbers of each."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        self._criteria = {criterion.name: criterion for criterion in (plan.rubric.metrics if plan.rubric else ())}
+        self._metrics = {name: _MetricTotals(criterion) for name, criterion in self._criteria.items()}
+        self._flags: dict[str, _FlagTotals] = {
+            flag.name: _FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
+        }
+        self._cases: Counter[str] = Counter()
+        self._samples: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+        self._input = self._output = self._unpriced = self._reused = 0
+        self._costs: list[float] = [0.0, 0.0]
+
+    def add(self, case: CaseResult) -> None:
+        self._cases[case.status] += 1
+        for sample in case.samples:
+            self._add_sample(sample)
+        if case.status == "pending":
+            return
+        for name, totals in self._metrics.items():
+            totals.add(case, name)
+        for name, flags in self._flags.items():
+            flags.add(case, name)
+
+    def _add_sample(self, sample: SampleResult) -> None:
+        self._samples[sample.status] += 1
+        if sample.error is not None:
+            self._errors[sample.error.kind] += 1
+        self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
+        self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
+        self._reused += sample.reused
+        for cost, called in ((sample.cost, sample.generator_output), (sample.judge_cost, sample.judge_raw_response)):
+            if cost is not None:
+                self._costs[0] += cost
+                self._costs[1] += 1
+            elif called is not None:
+                self._unpriced += 1
+
+    def status(self) -> RunStatus:
+        """By the guide's words, once nothing is pending."""
+        if set(self._cases) <= {"completed"}:
+            return "completed"
+        return "partial" if self._samples["completed"] else "failed"
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._cases["pending"])
+
+    def result(self, status: RunStatus) -> RunResult:
+        metrics = {name: totals for name, totals in self._metrics.items() if totals.means}
+        return RunResult(
+            run_id=self._plan.run_id,
+            status=status,
+            overall_metric_stats={
+                name: totals.overall(self._plan.fail_under.get(name)) for name, totals in metrics.items()
+            },
+            overall_flag_stats={name: flags.overall() for name, flags in self._flags.items()},
+            totals=self._totals(),
+            worst=tuple(
+                sorted((w for t in metrics.values() for w in t.worst()), key=lambda w: (w.mean, w.test_case_id))
+            )[:_SHOWN],
+            flakiest=tuple(
+                sorted(
+                    (w for t in metrics.values() for w in t.flakiest()), key=lambda w: (-(w.std or 0), w.test_case_id)
+                )
+            )[:_SHOWN],
+        )
+
+    def _totals(self) -> RunTotals:
+        tried = sum(self._samples.values()) - self._samples["pending"]
+        return RunTotals(
+            cases=dict(self._cases),
+            samples=dict(self._samples),
+            errors=dict(self._errors),
+            error_share=1 - self._samples["completed"] / tried if tried else 0.0,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            cost=self._costs[0] if self._costs[1] else None,
+            unpriced_calls=self._unpriced,
+            reused_units=self._reused,
+        )
+
+
+class _MetricTotals:
+    def __init__(self, criterion: Criterion) -> None:
+        self._criterion = criterion
+        self.means: list[float] = []
+        self._low: list[float] = []
+        self._high: list[float] = []
+        self._stds: list[float] = []
+        self._repeat_stds: list[float] = []
+        self._high_variability = 0
+        self._worst: list[tuple[float, str, float | None]] = []
+        self._flakiest: list[tuple[float, str, float]] = []
+
+    def add(self, case: CaseResult, name: str) -> None:
+        stats, least, most = case.per_metric_stats.get(name), self._criterion.min_score, self._criterion.max_score
+        if stats is None:
+            self._low.append(least)
+            self._high.append(most)
+            return
+        known, missing = stats.mean * stats.count, case.num_samples - stats.count
+        self._low.append((known + missing * least) / case.num_samples)
+        self._high.append((known + missing * most) / case.num_samples)
+        self.means.append(stats.mean)
+        if stats.std is not None:
+            self._stds.append(stats.std)
+            self._high_variability += stats.variability == "high"
+            _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
+        if stats.repeat_std is not None:
+            self._repeat_stds.append(stats.repeat_std)
+        _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
+
+    def worst(self) -> list[WorstCase]:
+        return [
+            WorstCase(test_case_id=case, metric=self._criterion.name, mean=-mean, std=std)
+            for mean, case, std in self._worst
+        ]
+
+    def flakiest(self) -> list[WorstCase]:
+        name = self._criterion.name
+        return [
+            WorstCase(test_case_id=case, metric=name, mean=mean, std=std) for std, case, mean in self._flakiest if std
+        ]
+
+    def overall(self, bar: float | None) -> OverallMetric:
+        mean = statistics.fmean(self.means)
+        interval = resampled_mean(self.means, seed=_SEED)
+        bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
+        std = statistics.fmean(self._stds) if self._stds else None
+        scale = (self._criterion.min_score, self._criterion.max_score)
+        return OverallMetric(
+            mean_of_means=mean,
+            min_of_means=min(self.means),
+            max_of_means=max(self.means),
+            num_cases=len(self.means),
+            interval=interval,
+            bounds=bounds if bounds[1] - bounds[0] > 1e-9 else None,  # noqa: PLR2004 - rounding
+            std=std,
+            repeat_std=statistics.fmean(self._repeat_stds) if self._repeat_stds else None,
+            variability=variability(mean, std, scale),
+            high_variability_cases=self._high_variability,
+            fail_under=bar,
+            below=bar is not None and mean < bar,
+            near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
+        )
+
+
+class _FlagTotals:
+    def __init__(self) -> None:
+        self._raised: list[int] = []
+        self._asked: list[int] = []
+
+    def add(self, case: CaseResult, name: str) -> None:
+        stats = case.per_flag_stats[name]
+        if stats.total_count:
+            self._raised.append(stats.true_count)
+            self._asked.append(stats.total_count)
+
+    def overall(self) -> OverallFlag:
+        raised, asked = sum(self._raised), sum(self._asked)
+        interval = resampled_share(self._raised, self._asked, seed=_SEED)
+        return OverallFlag(
+            true_count=raised,
+            false_count=asked - raised,
+            total_count=asked,
+            true_proportion=raised / asked if asked else None,
+            interval=interval,
+            band=flag_band(raised / asked) if asked else None,
+        )
+
+
+def _keep(
+    heap: list[tuple[float, str, float | None]] | list[tuple[float, str, float]], entry: tuple[float, str, float | None]
+) -> None:
+    """Keep the largest few."""
+    if len(heap) < _SHOWN:
+        heapq.heappush(heap, entry)  # type: ignore[misc]
+    else:
+        heapq.heappushpop(heap, entry)  # type: ignore[misc]

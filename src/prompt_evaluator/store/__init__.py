@@ -1,0 +1,6 @@
+"""Where runs live: the durable ledger of what was asked for and what has been finished."""
+
+from prompt_evaluator.store.ledger import Store, StoredCase
+from prompt_evaluator.store.writer import LedgerWriter
+
+__all__ = ["LedgerWriter", "Store", "StoredCase"]

@@ -1,0 +1,187 @@
+"""Opening a database: what it is, whether it may be touched, and the steps that make it one of this version."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from prompt_evaluator.errors import StoreError
+from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
+from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KNOWN = (
+    ("is locked", "is locked by another process", "Wait for that process or end it, and try again."),
+    ("is full", "cannot grow: the disk is full", "Free some space, then resume the run."),
+    ("disk i/o error", "cannot be written (disk I/O error)", "Look for a full disk or a file-size limit, then resume."),
+    ("readonly", "is read-only", "Give this user the right to write the file and its directory."),
+    ("unable to open", "cannot be opened", "Check that the file and its directory may be read and written."),
+    ("not a database", "is not a database", "It was left as it is: move it away, or name another store."),
+    ("malformed", "is damaged", "It was left as it is: put a copy in its place, or try `sqlite3 FILE .recover`."),
+)
+FAILURES = (SQLAlchemyError, sqlite3.Error)
+"""What a database can raise; the driver's own comes from where SQLAlchemy does not look."""
+
+_MIGRATION_KEY = 5_067_402_301
+
+
+class Database(NamedTuple):
+    """An open database and the few things that depend on its kind."""
+
+    engine: Engine
+    where: str
+    """For people; without a password."""
+    ownership: Ownership
+
+
+def open_database(location: Path | str, *, patience: float) -> Database:
+    """Connect, check that it is ours, and bring it up to date.
+
+    Args:
+        location: A file, or the address of a PostgreSQL database.
+        patience: Seconds to wait for locks of other processes.
+    """
+    if isinstance(location, str) and "://" in location:
+        return _server(location)
+    return _file(Path(location).absolute(), patience)
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Turn whatever the database says into a sentence."""
+    try:
+        yield
+    except FAILURES as error:
+        raise sentence(error, where) from error
+
+
+def sentence(error: Exception, where: str) -> StoreError:
+    said = str(error.orig if isinstance(error, DBAPIError) else error).strip().rstrip(".")
+    for part, what, advice in _KNOWN:
+        if part in said.lower():
+            return StoreError(f"The store {where} {what}. {advice}")
+    return StoreError(REDACTOR.text(f"The store {where} cannot be used: {said}. What was committed before is safe."))
+
+
+def _file(path: Path, patience: float) -> Database:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            raise StoreError(f"The store {path} is not a file. Name a file, such as {path / 'store.db'}.")
+        new = not path.exists() or path.stat().st_size == 0
+    except OSError as error:
+        raise StoreError(f"The store {path} cannot be opened: {error.strerror}. Choose another place.") from error
+    locks = path.parent / "locks"
+    engine = _sqlite_engine(path, patience)
+    with _disposed_on_failure(engine), explained(str(path)):
+        if new or _needs_upgrade(engine, str(path)):
+            with only_one(locks / f".{path.name}.lock", patience=patience):
+                _upgrade_file(engine, str(path))
+    return Database(engine, str(path), FileOwnership(locks))
+
+
+def _sqlite_engine(path: Path, patience: float) -> Engine:
+    # Transactions are begun by us: the driver would begin them late, and tables would be made outside of them.
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)), connect_args={"isolation_level": None, "timeout": patience}
+    )
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later can fail at once when another process writes in between.
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _upgrade_file(engine: Engine, where: str) -> None:
+    if not _needs_upgrade(engine, where):
+        return
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA journal_mode=WAL")  # is remembered in the file
+    finally:
+        connection.close()
+    _upgrade(engine)
+
+
+def _server(location: str) -> Database:
+    try:
+        url = make_url(location)
+        if url.get_backend_name() != "postgresql":
+            raise StoreError(f"{url.drivername} is no kind of store. Name a file or a postgresql:// address.")
+        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    except ArgumentError as error:
+        raise StoreError("The store's address cannot be read. Write it as postgresql://user@host/database.") from error
+    except ModuleNotFoundError as error:
+        raise StoreError("A PostgreSQL store needs psycopg: pip install 'psycopg[binary]'.") from error
+    if url.password:
+        REDACTOR.add(url.password)
+    where = url.render_as_string(hide_password=True)
+    with _disposed_on_failure(engine), explained(where):
+        if _needs_upgrade(engine, where):
+            _upgrade(engine)
+    return Database(engine, where, ServerOwnership(engine))
+
+
+@contextmanager
+def _disposed_on_failure(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _needs_upgrade(engine: Engine, where: str) -> bool:
+    """Whether it is new or older than this version; what is not ours or newer is refused."""
+    with engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        if "alembic_version" not in tables:
+            _refuse_foreign(connection, tables, where)
+            return True
+        revision: Any = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    if revision not in REVISIONS:
+        raise StoreError(
+            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator knows only up to "
+            f"{HEAD}. Update prompt-evaluator, or name another store."
+        )
+    return bool(revision != HEAD)
+
+
+def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> None:
+    # A server's database may hold tables of others; a file with other tables is somebody else's file.
+    strange = tables if connection.dialect.name == "sqlite" else tables & set(METADATA.tables)
+    if strange:
+        raise StoreError(
+            f"{where} is a database, but not a store: it has a table {min(strange)!r}. It was left as it is: "
+            "name another store."
+        )
+
+
+def _upgrade(engine: Engine) -> None:
+    from alembic import command  # noqa: PLC0415 - costs 100 ms that only a new or old store is worth
+    from alembic.config import Config  # noqa: PLC0415 - the same
+
+    config = Config()
+    config.set_main_option("script_location", "prompt_evaluator.store:migrations")
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

@@ -1,0 +1,1 @@
+"""One module per revision; `prompt_evaluator.store.schema.REVISIONS` lists them."""

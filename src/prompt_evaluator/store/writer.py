@@ -1,0 +1,184 @@
+"""Finished units on their way into the store: one thread, one connection, many units per commit."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from prompt_evaluator.errors import StoreError
+from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.migrate import FAILURES, sentence
+from prompt_evaluator.store.schema import insert_units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection, Engine
+
+    from prompt_evaluator.model import Unit
+
+ROOM = 512
+"""How many units may wait for their commit before those who bring more have to wait."""
+
+_MOST_PER_COMMIT = 1_024
+_WATCH = 1.0
+"""Seconds between looks at whether the program still runs."""
+
+
+class _Item(NamedTuple):
+    since: float
+    row: tuple[Any, ...]
+    """In the order of `UNIT_COLUMNS`."""
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.row[6])
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        return self.row[1], self.row[2]
+
+
+class LedgerWriter:
+    """Commits units of one run in the order in which they were put. Used from one thread or event loop."""
+
+    def __init__(
+        self, engine: Engine, where: str, run_id: str, on_commit: Callable[[float], None] | None = None
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            engine: Whose transactions are for writing.
+            where: The store, for people.
+            run_id: The run that all units belong to.
+            on_commit: Is told, in the writer's thread, how many seconds each unit took from `put` to its commit.
+        """
+        self._engine, self._where, self._run_id, self._on_commit = engine, where, run_id, on_commit
+        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._put = self._committed = 0
+        self._closing = self._told = False
+        self._failure: StoreError | None = None
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name=f"ledger of {run_id}", daemon=False)
+        self._thread.start()
+
+    def put(self, unit: Unit) -> None:
+        """Hand over a unit without waiting. Raise `StoreError` when the writer has failed."""
+        self._check()
+        if self._closing:
+            raise StoreError(
+                f"The ledger of run {self._run_id} is closed; unit of case {unit.case_id!r} came too late."
+            )
+        data = REDACTOR.bytes(unit.data)
+        row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data)
+        self._put += 1
+        self._queue.put(_Item(perf_counter(), row))
+
+    @property
+    def pending(self) -> int:
+        """Units that were put and are not committed yet."""
+        return self._put - self._committed
+
+    async def room(self) -> None:
+        """Wait while too many units are pending."""
+        while self.pending >= ROOM:
+            await self._progress(lambda: self.pending < ROOM)
+        self._check()
+
+    async def flush(self) -> None:
+        """Wait until all that was put before is committed."""
+        goal = self._put
+        while self._committed < goal:
+            await self._progress(lambda: self._committed >= goal)
+        self._check()
+
+    def close(self) -> None:
+        """Commit what is left and end the thread. Raise `StoreError` if that failed and nobody was told yet."""
+        self._closing = True
+        self._queue.put(None)
+        self._thread.join()
+        if not self._told:
+            self._check()
+
+    def _check(self) -> None:
+        if self._failure:
+            self._told = True
+            raise StoreError(str(self._failure)) from self._failure
+
+    async def _progress(self, reached: Callable[[], bool]) -> None:
+        """Sleep until the next commit, unless the goal has been reached meanwhile."""
+        self._check()
+        waiter = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._waiting.append(waiter)
+        try:
+            # Looked at after signing up: a commit or a failure before that rings no bell.
+            if not reached() and not self._failure:
+                await waiter[1].wait()
+        finally:
+            with self._lock:
+                if waiter in self._waiting:
+                    self._waiting.remove(waiter)
+
+    def _work(self) -> None:
+        try:
+            with self._engine.connect() as connection:
+                while not (self._closing and self._queue.empty()):
+                    self._commit(connection, self._next())
+        except FAILURES as error:
+            self._failure = sentence(error, self._where)
+        except BaseException:
+            self._failure = StoreError(f"The ledger of run {self._run_id} stopped because of a bug, shown above.")
+            raise
+        finally:
+            self._wake()
+
+    def _next(self) -> list[_Item]:
+        """All that waits, or nothing if there was nothing for a while."""
+        batch: list[_Item] = []
+        try:
+            item = self._queue.get(timeout=_WATCH)
+            while True:
+                if item:
+                    batch.append(item)
+                if len(batch) == _MOST_PER_COMMIT:
+                    return batch
+                item = self._queue.get_nowait()
+        except Empty:
+            # A program that ends without closing still gets its units committed, and does not hang.
+            self._closing |= not threading.main_thread().is_alive()
+            return batch
+
+    def _commit(self, connection: Connection, batch: list[_Item]) -> None:
+        if not batch:
+            return
+        with connection.begin():
+            insert_units(connection, _rows(batch))
+        self._committed += len(batch)
+        self._wake()
+        if self._on_commit:
+            now = perf_counter()
+            for item in batch:
+                self._on_commit(now - item.since)
+
+    def _wake(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for loop, event in waiting:
+            with suppress(RuntimeError):  # a loop that was closed has nobody left who waits
+                loop.call_soon_threadsafe(event.set)
+
+
+def _rows(batch: list[_Item]) -> list[tuple[Any, ...]]:
+    """One row per key, as a statement may not touch a row twice: the first that is ok, or else the last."""
+    chosen: dict[tuple[str, bytes], _Item] = {}
+    for item in batch:
+        before = chosen.get(item.key)
+        if before is None or not before.ok:
+            chosen[item.key] = item
+    return [item.row for item in chosen.values()]

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judging import CASE, GOOD, RUBRIC, VERDICT, as_reply, spoiled
+from scripted_provider import ScriptedProvider
+
+from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, read_verdict
+from prompt_evaluator.metrics.rubric_judge import RubricJudge
+from prompt_evaluator.model import Answer, Criterion, JudgeConfig, Judgement, Mark, Rubric, Verdict
+
+same_each_time = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+SCORE = ("metrics", "clarity", "score")
+SHOWN_TWICE = GOOD.replace('"score": 4.5', '"score": 1, "score": 4.5')
+
+GARBAGE = {
+    "empty": ("", "the reply is empty"),
+    "blank": (" \n\t ", "the reply is empty"),
+    "prose": ("I would say this is a decent answer.", "no JSON object"),
+    "refusal": ("I'm sorry, but I can't help with that.", "no JSON object"),
+    "score in prose": ("clarity: 4, trust: 1, invented: false", "no JSON object"),
+    "web page": ("<!DOCTYPE html><html><body>502 {}</body></html>", "web page"),
+    "web page with objects": ("<html><script>x = {}</script></html>", "web page"),
+    "XML": ("<metrics><clarity>4</clarity></metrics>", "no JSON object"),
+    "null": ("null", "no JSON object"),
+    "number": ("4", "no JSON object"),
+    "empty object": ("{}", 'no "metrics"'),
+    "API error as JSON": ('{"error": {"message": "overloaded"}}', 'no "metrics"'),
+    "flat scores": ('{"clarity": 4, "trust": 1}', 'no "metrics"'),
+    "verdict inside another object": (f'{{"verdict": {GOOD}}}', 'no "metrics"'),
+    "array": (f"[{GOOD}]", "array"),
+    "array after a number": (f"[1, {GOOD}]", "array"),
+    "array without an end": (f"[{GOOD}", "ends in the middle"),
+    "broken array, then a verdict": (f"[1, {GOOD}, oops] {GOOD}", "broken at"),
+    "JSON inside a JSON text": (json.dumps(GOOD), "no JSON object"),
+    "Python literal": (str(as_reply()), "no JSON object"),
+    "two verdicts": (f"{GOOD}\n{GOOD}", "2 objects"),
+    "draft and correction": (f"{spoiled(*SCORE, value=1)}\nOn second thoughts:\n```json\n{GOOD}\n```", "2 objects"),
+    "verdict and an empty imitation": (f'{GOOD} {{"metrics": {{}}}}', "2 objects"),
+    "verdict after one that broke": (f'{{"metrics": ...}} {GOOD}', "broken at"),
+    "verdict inside an object that breaks": (f'{{"draft": {GOOD}, "final": {GOOD[:40]}', "ends in the middle"),
+    "cut off in a text": (GOOD[: GOOD.index("Plain") + 3], "ends in the middle"),
+    "cut off before the last brace": (GOOD[:-1], "ends in the middle"),
+    "cut off in a fence": (f"```json\n{GOOD[:-30]}", "ends in the middle"),
+    "trailing comma": (GOOD[:-1] + ",}", "broken at"),
+    "comment": (GOOD[:-1] + " // done\n}", "broken at"),
+    "line break in a text": (GOOD.replace("Plain.", "Plain.\nReally."), "control character"),
+    "two scores for one metric": (SHOWN_TWICE, 'key "score" stands twice'),
+    "metrics twice": (GOOD[:-1] + ', "metrics": {}}', 'key "metrics" stands twice'),
+    "key twice, once escaped": (GOOD[:-1] + r', "\u006detrics": {}}', 'key "metrics" stands twice'),
+    "metric missing": (spoiled("metrics", "trust", drop=True), "metric 'trust' is missing"),
+    "metric in other letters": (GOOD.replace('"trust"', '"Trust"'), "metric 'trust' is missing"),
+    "metrics null": (spoiled("metrics"), '"metrics" is null'),
+    "metrics as a list": (spoiled("metrics", value=[{"name": "clarity", "score": 4}]), '"metrics" is a list'),
+    "bare number as a metric": (spoiled("metrics", "trust", value=1), "not an object with a score"),
+    "score missing": (spoiled(*SCORE, drop=True), "has no score"),
+    "score null": (spoiled(*SCORE), "is null, not a number"),
+    "score true": (spoiled(*SCORE, value=True), "is true, not a number"),
+    "score as a text": (spoiled(*SCORE, value="4"), 'is "4", not a number'),
+    "score as a fraction": (spoiled(*SCORE, value="4/5"), 'is "4/5", not a number'),
+    "score as a list": (spoiled(*SCORE, value=[4]), "is a list, not a number"),
+    "score NaN": (spoiled(*SCORE, value=float("nan")), "NaN"),
+    "score Infinity": (spoiled(*SCORE, value=float("inf")), "Infinity"),
+    "score beyond all numbers": (GOOD.replace("4.5", "1e999"), "outside its scale"),
+    "score of 5,000 digits": (GOOD.replace("4.5", "9" * 5_000), "5,000 digits"),
+    "score of 4,000 digits": (GOOD.replace("4.5", "9" * 4_000), "outside its scale"),
+    "score too high": (spoiled(*SCORE, value=5.01), "5.01, outside its scale of 1 to 5"),
+    "score too low": (spoiled("metrics", "trust", "score", value=-2), "outside its scale of -1.5 to 1"),
+    "score of zero for 'not applicable'": (spoiled(*SCORE, value=0), "outside its scale"),
+    "rationale a number": (spoiled("metrics", "clarity", "rationale", value=4), "rationale of 'clarity' is 4"),
+    "flags missing": (spoiled("flags", drop=True), "flag 'invented' is missing"),
+    "flag missing": (spoiled("flags", "complete", drop=True), "flag 'complete' is missing"),
+    "flags as a list": (spoiled("flags", value=["invented"]), '"flags" is a list'),
+    "flag as a text": (spoiled("flags", "invented", value="false"), 'is "false", not true or false'),
+    "flag as a number": (spoiled("flags", "invented", value=0), "is 0, not true or false"),
+    "flag null": (spoiled("flags", "invented"), "is null, not true or false"),
+    "comment a list": (spoiled("overall_comment", value=[]), '"overall_comment" is a list'),
+    "everything wrong": (json.dumps({"metrics": {}, "flags": {}}), "'clarity' is missing; the metric 'trust'"),
+    "nested without end": ('{"a":' * 100_000, "levels deep"),
+    "lists without end": ("[" * 100_000, "levels deep"),
+    "deep in a part that nobody reads": (GOOD[:-1] + ', "x": ' + "[" * 60 + "]" * 60 + "}", "levels deep"),
+    "too long": (GOOD + " " * 1_000_000, "longer than"),
+    "NUL bytes": ("\0" * 40, "no JSON object"),
+}
+
+READABLE = {
+    "bare": GOOD,
+    "indented": json.dumps(as_reply(), indent=4),
+    "fenced": f"```json\n{GOOD}\n```",
+    "fenced without a language": f"```\n{GOOD}\n```",
+    "in prose": f"Here is my verdict:\n\n{GOOD}\n\nI hope that helps!",
+    "after a byte order mark": f"\ufeff{GOOD}",
+    "with Windows line ends": json.dumps(as_reply(), indent=1).replace("\n", "\r\n"),
+    "with braces in the prose": f"Apart from {{name}}, {{{{x}}}} and [1], [see below], [2, 3 ...]: {GOOD}",
+    "beside an object without metrics": f'It called {{"tool": "x"}}. {GOOD}',
+    "beside a list": f"Steps [1, 2] and {GOOD}",
+    "with a metric and a flag that the rubric does not know": json.dumps(
+        as_reply()
+        | {
+            "metrics": as_reply()["metrics"] | {"charm": {"score": 99}},
+            "flags": as_reply()["flags"] | {"nice": "very"},
+            "confidence": 0.9,
+        }
+    ),
+}
+
+
+def judge_of(*replies: str) -> tuple[RubricJudge, ScriptedProvider]:
+    provider = ScriptedProvider(replies)
+    return RubricJudge(RUBRIC, provider, JudgeConfig(model="scripted/m", identity="scripted"), "m"), provider
+
+
+async def judged(*replies: str) -> Judgement:
+    judge, _ = judge_of(*replies)
+    return await judge.judge(judge.request(CASE, Answer(text="Three minutes.", latency_ms=1, model="m"), 0))
+
+
+@pytest.mark.parametrize(("reply", "why"), GARBAGE.values(), ids=GARBAGE)
+async def test_a_reply_that_is_no_verdict_is_kept_and_explained_and_never_a_score(reply: str, why: str) -> None:
+    judgement = await judged(reply, reply)
+
+    assert judgement.verdict is None
+    assert judgement.failure is None
+    assert judgement.raw == reply
+    assert why in (judgement.invalid or "")
+    assert len(judgement.invalid or "") < 500
+
+
+@pytest.mark.parametrize("reply", READABLE.values(), ids=READABLE)
+async def test_what_stands_around_a_verdict_does_not_matter(reply: str) -> None:
+    judgement = await judged(reply)
+
+    assert judgement.verdict == VERDICT
+    assert judgement.raw == reply
+    assert judgement.invalid is None
+
+
+def test_a_missing_rationale_or_comment_is_empty() -> None:
+    reply = {"metrics": {"clarity": {"score": 5}, "trust": {"score": 1}}, "flags": as_reply()["flags"]}
+
+    verdict = read_verdict(json.dumps(reply), RUBRIC)
+
+    assert verdict.metrics == {"clarity": Mark(5.0, ""), "trust": Mark(1.0, "")}
+    assert verdict.overall_comment == ""
+
+
+def test_a_rubric_without_flags_needs_none() -> None:
+    rubric = Rubric(name="r", metrics=(Criterion(name="c", description="?"),), hash="")
+
+    assert read_verdict('{"metrics": {"c": {"score": 3}}}', rubric).flags == {}
+
+
+@pytest.mark.parametrize("edge", [1, 5, 1.0, 5.0, 4.999999])
+def test_both_ends_of_a_scale_are_inside(edge: float) -> None:
+    assert read_verdict(spoiled(*SCORE, value=edge), RUBRIC).metrics["clarity"].score == edge
+
+
+def test_half_a_character_in_a_rationale_does_not_keep_a_verdict_from_being_stored() -> None:
+    verdict = read_verdict(GOOD.replace("Plain.", r"\ud83d and \ud83d\ude00"), RUBRIC)
+
+    assert verdict.metrics["clarity"].rationale == "\ufffd and \U0001f600"
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+
+
+SLOW = {
+    "braces": "{",
+    "objects that break": '{"a" ',
+    "nested objects": '{"a":',
+    "brackets": "[1 ",
+    "brackets with spaces": "[ ",
+    "quotes": '["a ',
+    "escapes": '{"\\',
+    "empty objects": "{}",
+    "small objects": '{"a":1}',
+    "lists": "[1]",
+    "spaces": "{ \n",
+    "flat object": '"a":1,',
+}
+
+
+@pytest.mark.parametrize("piece", SLOW.values(), ids=SLOW)
+def test_a_megabyte_of_anything_is_refused_soon(piece: str) -> None:
+    text = "{" + piece * (999_000 // len(piece)) if piece.endswith(",") else piece * (999_000 // len(piece))
+    started = time.process_time()
+
+    with pytest.raises(UnreadableVerdict):
+        read_verdict(text, RUBRIC)
+
+    assert time.process_time() - started < 2.0
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+near_misses = st.fixed_dictionaries(
+    {"metrics": st.fixed_dictionaries({"clarity": json_values, "trust": json_values}) | json_values},
+    optional={"flags": json_values, "overall_comment": json_values},
+)
+pieces = st.sampled_from(
+    ["{", "}", "[", "]", '"', ":", ",", "\\", "metrics", '"metrics":', "clarity", "true", "NaN", "1", "-", " ", GOOD]
+)
+some_texts = (
+    st.text()
+    | st.lists(pieces, max_size=30).map("".join)
+    | near_misses.map(json.dumps)
+    | st.tuples(st.integers(0, len(GOOD)), st.integers(0, len(GOOD)), st.text(max_size=3)).map(
+        lambda cut: GOOD[: cut[0]] + cut[2] + GOOD[cut[1] :]
+    )
+)
+
+
+@same_each_time
+@given(some_texts)
+def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str) -> None:
+    try:
+        verdict = read_verdict(text, RUBRIC)
+    except UnreadableVerdict:
+        return
+
+    assert list(verdict.metrics) == [criterion.name for criterion in RUBRIC.metrics]
+    for criterion in RUBRIC.metrics:
+        mark = verdict.metrics[criterion.name]
+        assert type(mark.score) is float
+        assert criterion.min_score <= mark.score <= criterion.max_score
+    assert list(verdict.flags) == [flag.name for flag in RUBRIC.flags]
+    assert all(type(value) is bool for value in verdict.flags.values())
+    msgspec.json.encode(verdict)
+
+
+names = st.text(min_size=1, max_size=12)
+
+
+@st.composite
+def rubrics_and_verdicts(draw: st.DrawFn) -> tuple[Rubric, Verdict]:
+    bounds = st.floats(-1e6, 1e6)
+    metrics: list[Criterion] = []
+    marks: dict[str, Mark] = {}
+    for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+        low, score, high = sorted(draw(st.tuples(bounds, bounds, bounds)))
+        metrics.append(Criterion(name=name, description="?", min_score=low, max_score=high))
+        marks[name] = Mark(score, draw(st.text(max_size=30)))
+    flags = draw(st.dictionaries(names, st.booleans(), max_size=3))
+    rubric: dict[str, Any] = {"name": "r", "metrics": metrics, "hash": ""}
+    rubric["flags"] = [{"name": name, "description": "?"} for name in flags]
+    verdict = Verdict(metrics=marks, flags=flags, overall_comment=draw(st.text(max_size=30)))
+    return msgspec.convert(rubric, Rubric), verdict
+
+
+prose = st.text(st.characters(exclude_characters="{["), max_size=60) | st.sampled_from(
+    ["{x} ", "[1] ", "[a]", "{{", "<b>"]
+)
+fences = st.sampled_from(
+    [("", ""), ("```json\n", "\n```"), ("```\n", "```"), ("<answer>", "</answer>"), ("\n\n", "\n")]
+)
+
+
+spellings = st.fixed_dictionaries({"indent": st.sampled_from([None, 2]), "ensure_ascii": st.booleans()})
+
+
+@same_each_time
+@given(rubrics_and_verdicts(), prose, prose, fences, spellings)
+def test_a_verdict_reads_back_whatever_stands_around_it(
+    pair: tuple[Rubric, Verdict], before: str, after: str, fence: tuple[str, str], spelling: dict[str, Any]
+) -> None:
+    rubric, verdict = pair
+    written = json.dumps(as_reply(verdict), **spelling)
+
+    assert read_verdict(f"{before}{fence[0]}{written}{fence[1]}{after}", rubric) == verdict

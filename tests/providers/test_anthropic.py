@@ -1,0 +1,128 @@
+"""Anthropic's messages on the wire: exactly what is sent, and what is read from a reply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from service import says, service
+
+from prompt_evaluator.errors import BadReplyError, QuotaExhaustedError
+from prompt_evaluator.model import Message, ToolCall, Usage
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+FUNCTION = {"name": "weather", "description": "Looks out of the window.", "parameters": SCHEMA}
+
+
+def reply(*blocks: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"content": blocks or [{"type": "text", "text": "hi"}], "stop_reason": "end_turn", **changes}
+
+
+async def test_a_request_holds_what_was_asked_and_the_number_that_the_api_insists_on() -> None:
+    async with service("anthropic") as svc:
+        await svc.ask()
+
+    assert svc.last.path == "/v1/messages"
+    assert svc.last.json == {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "content": "hello"}]}
+
+
+async def test_every_parameter_has_its_field_and_the_system_prompt_stands_apart() -> None:
+    messages = (Message("system", "Be kind."), Message("user", "hi"), Message("system", "Be brief."))
+    async with service("anthropic") as svc:
+        await svc.ask(
+            messages=messages, temperature=0.0, max_tokens=50, tools=(FUNCTION,), options={"top_k": 5}, seed=7
+        )
+
+    assert svc.last.json == {
+        "model": "m",
+        "max_tokens": 50,
+        "messages": [{"role": "user", "content": "hi"}],
+        "system": "Be kind.\n\nBe brief.",
+        "temperature": 0.0,
+        "tools": [{"name": "weather", "description": FUNCTION["description"], "input_schema": SCHEMA}],
+        "top_k": 5,
+    }
+
+
+async def test_tools_may_be_given_in_either_shape() -> None:
+    async with service("anthropic") as svc:
+        await svc.ask(tools=(FUNCTION, {"type": "function", "function": FUNCTION}))
+
+    first, second = svc.last.json["tools"]
+    assert first == second
+
+
+async def test_a_tool_without_parameters_takes_none() -> None:
+    async with service("anthropic") as svc:
+        await svc.ask(tools=({"name": "now"},))
+
+    nothing = {"type": "object", "properties": {}}
+    assert svc.last.json["tools"] == [{"name": "now", "description": "", "input_schema": nothing}]
+
+
+async def test_the_key_has_a_header_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_ANTHROPIC_KEY", "sk-ant-test")
+    async with service("anthropic", api_key_env="TEST_ANTHROPIC_KEY") as svc:
+        await svc.ask()
+
+    assert svc.last.headers["x-api-key"] == "sk-ant-test"
+    assert svc.last.headers["anthropic-version"] == "2023-06-01"
+    assert "authorization" not in svc.last.headers
+
+
+async def test_an_answer_carries_what_the_reply_says() -> None:
+    blocks = (
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "one "},
+        {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Rome"}},
+        {"type": "text", "text": "two"},
+    )
+    body = reply(*blocks, model="claude-real", stop_reason="tool_use", usage={"input_tokens": 3, "output_tokens": 5})
+    async with service("anthropic", says(body)) as svc:
+        answer = await svc.ask()
+
+    assert (answer.text, answer.finish_reason, answer.model) == ("one two", "tool_use", "claude-real")
+    assert answer.tool_calls == (ToolCall(name="weather", arguments={"city": "Rome"}, id="t1"),)
+    assert answer.usage == Usage(input_tokens=3, output_tokens=5)
+
+
+async def test_cached_tokens_are_tokens() -> None:
+    usage = {
+        "input_tokens": 3,
+        "output_tokens": 5,
+        "cache_creation_input_tokens": 100,
+        "cache_read_input_tokens": 1_000,
+    }
+    async with service("anthropic", says(reply(usage=usage))) as svc:
+        answer = await svc.ask()
+
+    assert answer.usage == Usage(input_tokens=1_103, output_tokens=5)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [(None, Usage()), ({"output_tokens": 5}, Usage(output_tokens=5)), ({"cache_read_input_tokens": 9}, Usage())],
+    ids=["no usage", "half of it", "only what was cached"],
+)
+async def test_tokens_that_were_not_counted_are_unknown(usage: dict[str, int] | None, expected: Usage) -> None:
+    async with service("anthropic", says(reply(usage=usage))) as svc:
+        answer = await svc.ask()
+
+    assert answer.usage == expected
+    assert answer.cost is None
+
+
+async def test_a_reply_without_text_or_tool_calls_is_no_answer() -> None:
+    nothing = says(reply({"type": "thinking", "thinking": "hm"}, stop_reason="max_tokens"))
+    async with service("anthropic", nothing, nothing) as svc:
+        with pytest.raises(BadReplyError, match="stop reason: max_tokens"):
+            await svc.ask()
+
+
+async def test_an_empty_account_is_not_tried_again() -> None:
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}
+    async with service("anthropic", says(body, status=403)) as svc:
+        with pytest.raises(QuotaExhaustedError):
+            await svc.ask()
+
+    assert len(svc.server.received) == 1

@@ -1,0 +1,223 @@
+"""A key planted everywhere a key can be, echoed by the service in every way: nobody gets to see it."""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import re
+import traceback
+from base64 import b64decode
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote, unquote_plus
+
+import msgspec
+import pytest
+from fault_server import FaultServer, Handler, Received, send
+from service import service
+
+from prompt_evaluator.errors import ProviderError
+
+if TYPE_CHECKING:
+    import asyncio
+    from pathlib import Path
+
+
+class Place(NamedTuple):
+    """Where a key can be."""
+
+    settings: dict[str, Any]
+    variable: str | None = None
+    """The value of the environment variable TEST_CANARY."""
+    file: str | None = None
+    """The content of the file that `api_key_file` names."""
+
+
+def places(canary: str) -> dict[str, Place]:
+    in_address = quote(canary, safe="")
+    return {
+        "environment": Place({"api_key_env": "TEST_CANARY"}, canary),
+        "file": Place({}, file=canary),
+        "header for the key": Place({"api_key_env": "TEST_CANARY", "api_key_header": "api-key"}, canary),
+        "password of the address": Place({"base_url": f"http://someone:{in_address}@HOST"}),
+        "user of the address": Place({"base_url": f"http://{in_address}@HOST"}),
+        "query of the address": Place({"base_url": f"http://HOST?key={in_address}"}),
+        "query": Place({"query": {"code": canary}}),
+        "authorization header": Place({"headers": {"Authorization": f"Bearer {canary}"}}),
+        "header that is a key by its name": Place({"headers": {"X-Portkey-Virtual-Key": canary}}),
+        "header that is a key by its looks": Place({"headers": {"X-Bypass": canary}}),
+    }
+
+
+class Echoed(NamedTuple):
+    """What a careless service replies."""
+
+    body: bytes | dict[str, Any] = b""
+    status: int = 200
+    headers: dict[str, str] = {}  # noqa: RUF012 - nobody writes to it
+
+
+Echo = Callable[[str], Echoed]
+
+
+def refusal(status: int) -> Echo:
+    return lambda text: Echoed({"error": {"message": f"bad key {text}", "code": text}}, status)
+
+
+def page(text: str) -> bytes:
+    return f"<html><p>{html.escape(text)}</html>".encode()
+
+
+def codes(text: str) -> str:
+    return "".join(f"\\u{ord(character):04x}" for character in text)
+
+
+def location(text: str) -> Echoed:
+    target = f"http://elsewhere.test/?k={quote(text, safe='')}&l={quote(text)}&m={text}"
+    return Echoed(status=302, headers={"Location": target})
+
+
+def message(text: str, content: dict[str, Any]) -> Echoed:
+    return Echoed({"choices": [{"message": content, "finish_reason": text}], "model": text})
+
+
+def tool_call(text: str, arguments: str) -> Echoed:
+    return message(text, {"tool_calls": [{"id": text, "function": {"name": text, "arguments": arguments}}]})
+
+
+def answer(text: str) -> Echoed:
+    """An answer in every protocol."""
+    blocks = [{"type": "text", "text": text}, {"type": "tool_use", "id": text, "name": text, "input": {text: [text]}}]
+    choice = {"message": {"content": text}, "finish_reason": text}
+    return Echoed({"output": text, "content": blocks, "stop_reason": text, "choices": [choice], "model": text})
+
+
+def answer_in_codes(text: str) -> Echoed:
+    plain = json.dumps(answer("ECHO").body)
+    return Echoed(plain.replace("ECHO", codes(text)).encode())
+
+
+def logprobs(text: str) -> Echoed:
+    tokens = [{"token": text, "logprob": -1.0, "top_logprobs": [{"token": text, "logprob": -1.0}]}]
+    return Echoed({"choices": [{"message": {"content": "x"}, "logprobs": {"content": tokens}}]})
+
+
+ECHOES: dict[str, Echo] = {
+    **{f"status {status}": refusal(status) for status in (302, 400, 401, 402, 403, 404, 422, 429, 500, 503)},
+    "text": lambda text: Echoed(text.encode(), 500, {"Content-Type": "text/plain"}),
+    "HTML with 200": lambda text: Echoed(page(text), 200, {"Content-Type": "text/html"}),
+    "HTML with 502": lambda text: Echoed(page(text), 502),
+    "HTML that claims to be JSON": lambda text: Echoed(page(text)),
+    "Location": location,
+    "Content-Type": lambda text: Echoed(b"{}", 200, {"Content-Type": text}),
+    "Content-Encoding": lambda text: Echoed(b"{}", 200, {"Content-Encoding": text}),
+    "Retry-After": lambda text: Echoed(b"{}", 429, {"Retry-After": text}),
+    "broken JSON": lambda text: Echoed(f'{{"choices": "{text}'.encode()),
+    "JSON of another shape": lambda text: Echoed({"choices": text, "content": text, "output": [text]}),
+    "no choices": lambda text: Echoed({"error": {"message": text}}),
+    "codes in a refusal": lambda text: Echoed(f'{{"error": {{"message": "{codes(text)}"}}}}'.encode(), 400),
+    "codes in an answer": answer_in_codes,
+    "codes in broken JSON": lambda text: Echoed(f'{{"choices": "{codes(text)}'.encode()),
+    "an answer": answer,
+    "arguments": lambda text: tool_call(text, json.dumps({text: [text]})),
+    "arguments in codes": lambda text: tool_call(text, f'{{"a": "{codes(text)}"}}'),
+    "arguments that are no JSON": lambda text: tool_call(text, f"{{{text}"),
+    "content in parts": lambda text: message(text, {"content": [{"text": text}]}),
+    "a declined request": lambda text: message(text, {"refusal": text}),
+    "a finish reason without content": lambda text: message(text, {"content": None}),
+    "logprobs": logprobs,
+}
+
+
+class Sighting(NamedTuple):
+    """What a caller gets to see, and what the service got."""
+
+    seen: str
+    requests: list[Received]
+
+
+def echoing(echo: Echo, canary: str) -> Handler:
+    """Quote the canary and the whole request, which may carry it in another spelling."""
+
+    async def handler(_server: FaultServer, request: Received, writer: asyncio.StreamWriter) -> None:
+        text = f"{canary} {quote(canary, safe='')} {request.path} {request.headers}"
+        echoed = echo(text)
+        send(writer, echoed.body, status=echoed.status, headers=echoed.headers)
+
+    return handler
+
+
+async def look(kind: str, echo: Echo, canary: str, settings: dict[str, Any]) -> Sighting:
+    parts: list[object] = []
+    async with service(kind, *[echoing(echo, canary)] * 4, **settings) as svc:
+        for _ in range(2):
+            try:
+                found = await svc.ask()
+            except ProviderError as error:
+                parts += [error, repr(error), vars(error), *traceback.format_exception(error)]
+            else:
+                parts += [found, msgspec.json.encode(found).decode()]
+        parts += [svc.events, vars(svc.switchboard.meter)]
+    return Sighting("\n".join(map(str, parts)), svc.server.received)
+
+
+def readings(text: str) -> list[str]:
+    """The text, and what somebody who knows about encodings reads in it."""
+    decoded = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+    logins = [b64decode(found).decode(errors="replace") for found in re.findall(r"Basic ([\w+/]{8,}=*)", text)]
+    return [text, decoded, unquote(text), unquote_plus(text), html.unescape(text), text.replace("\\/", "/"), *logins]
+
+
+def canary_of(test: pytest.FixtureRequest) -> str:
+    """Another one for each test: the redactor remembers those of the tests before."""
+    return f"sk-{sha256(test.node.nodeid.encode()).hexdigest()[:20]}/+Q=9"
+
+
+@pytest.fixture
+def planted(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The place that the test names, with the test's canary in it."""
+    place = places(canary_of(request))[request.getfixturevalue("place")]
+    if place.variable:
+        monkeypatch.setenv("TEST_CANARY", place.variable)
+    if place.file:
+        path = tmp_path / "key"
+        path.write_text(place.file)
+        place.settings["api_key_file"] = str(path)
+    return place
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG)
+    return caplog
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=list(ECHOES))
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        *(("openai", place) for place in places("")),
+        *((kind, place) for kind in ("anthropic", "router") for place in ("environment", "password of the address")),
+    ],
+)
+@pytest.mark.usefixtures("place")
+async def test_no_echo_of_a_key_gets_through(
+    kind: str, echo: Echo, planted: Place, request: pytest.FixtureRequest, log: pytest.LogCaptureFixture
+) -> None:
+    canary = canary_of(request)
+
+    sighting = await look(kind, echo, canary, planted.settings)
+
+    carried = [text for each in sighting.requests for text in readings(f"{each.path} {each.headers}")]
+    assert any(canary in text for text in carried), "the request carries the canary, or this test proves nothing"
+    assert not any(canary in text for text in readings(sighting.seen + log.text))
+
+
+async def test_a_canary_that_nobody_planted_is_seen(request: pytest.FixtureRequest) -> None:
+    canary = canary_of(request)
+
+    sighting = await look("openai", ECHOES["an answer"], canary, {})
+
+    assert canary in sighting.seen

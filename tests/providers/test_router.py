@@ -1,0 +1,78 @@
+"""The release harness's router: `{prompt, config, attempt}` out, `{output}` back."""
+
+from __future__ import annotations
+
+import pytest
+from service import says, service
+
+from prompt_evaluator.errors import BadReplyError, ConfigurationError
+from prompt_evaluator.model import Message, Usage
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS
+from prompt_evaluator.providers.switchboard import Switchboard
+
+ENTRY = {"id": "candidate-1", "model": "gpt-4o", "temperature": 0.2, "nested": {"a": [1, None, "ü"]}}
+
+
+async def test_the_body_is_prompt_config_and_attempt_with_the_whole_entry() -> None:
+    async with service("router") as svc:
+        await svc.ask(options=ENTRY, attempt=2, temperature=0.9, max_tokens=5, seed=1)
+
+    assert svc.last.json == {"prompt": "hello", "config": ENTRY, "attempt": 2}
+    assert svc.last.path == "/router"
+
+
+async def test_the_first_attempt_is_number_0() -> None:
+    async with service("router") as svc:
+        await svc.ask()
+
+    assert svc.last.json["attempt"] == 0
+
+
+async def test_without_an_entry_the_model_is_the_config() -> None:
+    async with service("router") as svc:
+        await svc.ask(model="candidate-9")
+
+    assert svc.last.json["config"] == {"id": "candidate-9"}
+
+
+async def test_all_messages_make_the_prompt() -> None:
+    async with service("router") as svc:
+        await svc.ask(messages=(Message("system", "Be kind."), Message("user", "hi")))
+
+    assert svc.last.json["prompt"] == "Be kind.\n\nhi"
+
+
+async def test_authorization_is_sent_only_when_the_key_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVAL_ROUTER_API_KEY", raising=False)
+    async with service("router", api_key_env="EVAL_ROUTER_API_KEY") as svc:
+        await svc.ask()
+        monkeypatch.setenv("EVAL_ROUTER_API_KEY", "router-key-test")
+        await svc.ask()
+        monkeypatch.setenv("EVAL_ROUTER_API_KEY", "")
+        await svc.ask()
+
+    sent = [request.headers.get("authorization") for request in svc.server.received]
+    assert sent == [None, "Bearer router-key-test", None]
+
+
+def test_the_built_in_router_needs_an_address_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVAL_ROUTER_URL", raising=False)
+
+    assert not BUILT_IN["router"].key_required
+    with pytest.raises(ConfigurationError, match="EVAL_ROUTER_URL"):
+        KINDS.get("router")("router", BUILT_IN["router"], Switchboard())
+
+
+async def test_the_output_is_the_text_and_what_the_router_does_not_say_is_unknown() -> None:
+    async with service("router", says({"output": "", "more": 1})) as svc:
+        answer = await svc.ask(model="candidate-1")
+
+    assert (answer.text, answer.model) == ("", "candidate-1")
+    assert (answer.usage, answer.cost, answer.finish_reason) == (Usage(), None, None)
+
+
+@pytest.mark.parametrize("output", [None, 7, ["x"], {"text": "x"}], ids=repr)
+async def test_an_output_that_is_no_text_is_no_answer(output: object) -> None:
+    async with service("router", *[says({"output": output})] * 2) as svc:
+        with pytest.raises(BadReplyError, match="another shape"):
+            await svc.ask()

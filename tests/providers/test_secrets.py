@@ -1,0 +1,245 @@
+"""Keys: where they come from, that they have no printable form, and how they are found in what is printed."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import logging
+import pickle
+import re
+import traceback
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from service import service
+
+from prompt_evaluator.errors import AuthenticationError, ConfigurationError
+from prompt_evaluator.model import ProviderSettings, Redactor, Secret
+from prompt_evaluator.providers.keys import Key, endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+VALUE = "sk-value-of-a-secret"
+
+
+class Holder(msgspec.Struct):
+    key: Secret
+
+
+@dataclass
+class DataHolder:
+    key: Secret
+
+
+SHOWN: dict[str, Callable[[Secret], object]] = {
+    "repr": repr,
+    "str": str,
+    "an f-string": lambda secret: f"{secret} {secret!r} {secret!s} {secret:>40}",
+    "format": "{:x^30}".format,
+    "percent": lambda secret: "%s %r %a" % (secret, secret, secret),  # noqa: UP031 - the operator is what is tried
+    "a list": lambda secret: str([secret, {secret: secret}]),
+    "a struct": lambda secret: repr(Holder(secret)),
+    "a dataclass": lambda secret: repr(DataHolder(secret)),
+    "dir": lambda secret: str(dir(secret)),
+    "JSON with a default": lambda secret: json.dumps({"key": secret}, default=str),
+    "an exception": lambda secret: "".join(traceback.format_exception(ValueError(secret))),
+}
+
+
+@pytest.mark.parametrize("show", SHOWN.values(), ids=list(SHOWN))
+def test_a_secret_has_no_printable_form(show: Callable[[Secret], object]) -> None:
+    assert VALUE not in str(show(Secret(VALUE)))
+
+
+SERIALISED: dict[str, Callable[[Secret], object]] = {
+    "json": json.dumps,
+    "msgspec": msgspec.json.encode,
+    "msgspec in a struct": lambda secret: msgspec.json.encode(Holder(secret)),
+    "msgpack": msgspec.msgpack.encode,
+    "builtins": msgspec.to_builtins,
+    "pickle": pickle.dumps,
+    "pickle in a list": lambda secret: pickle.dumps([secret]),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "asdict": lambda secret: asdict(DataHolder(secret)),
+    "vars": vars,
+    "its state": lambda secret: secret.__getstate__(),
+}
+
+
+@pytest.mark.parametrize("serialise", SERIALISED.values(), ids=list(SERIALISED))
+def test_a_secret_cannot_be_serialised(serialise: Callable[[Secret], object]) -> None:
+    with pytest.raises(TypeError) as caught:
+        serialise(Secret(VALUE))
+
+    assert VALUE not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_secret_in_a_log_line_stays_secret(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("any").warning("%r %s", Secret(VALUE), Secret(VALUE))
+
+    assert VALUE not in caplog.text
+
+
+def test_secrets_are_equal_when_their_values_are() -> None:
+    assert Secret(VALUE) == Secret(VALUE)
+    assert Secret(VALUE) != Secret("another-value")
+    assert len({Secret(VALUE), Secret(VALUE)}) == 1
+    assert Secret(VALUE) != VALUE
+    assert not Secret("")
+    assert Secret(VALUE).reveal() == VALUE
+
+
+AWKWARD = "k/e+y=<&>\"\\'%~42"
+
+
+FORMS = {
+    "plain": AWKWARD,
+    "URL": quote(AWKWARD, safe=""),
+    "URL path": quote(AWKWARD),
+    "URL in lower case": re.sub("%..", lambda code: code[0].lower(), quote(AWKWARD, safe="")),
+    "text of HTML": html.escape(AWKWARD, quote=False),
+    "HTML": html.escape(AWKWARD),
+    "JSON": json.dumps(AWKWARD)[1:-1],
+    "JSON in JSON": json.dumps(json.dumps(AWKWARD)[1:-1])[1:-1],
+    "PHP's JSON": json.dumps(AWKWARD)[1:-1].replace("/", "\\/"),
+    "JSON codes": "".join(f"\\u{ord(character):04x}" for character in AWKWARD),
+    "JSON codes in capitals": "".join(f"\\u{ord(character):04X}" for character in AWKWARD),
+    "JSON codes in JSON": "".join(f"\\\\u{ord(character):04x}" for character in AWKWARD),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+def test_the_redactor_finds_a_secret_in_every_spelling(form: str) -> None:
+    redactor = Redactor()
+    redactor.add(AWKWARD)
+
+    assert redactor.text(f"a {form} b {form}") == "a [secret] b [secret]"
+    assert redactor.bytes(f"ä {form} b".encode()) == "ä [secret] b".encode()
+
+
+def test_the_redactor_masks_the_longest_secret_whole() -> None:
+    redactor = Redactor()
+    for value in ("abcdef", "abcdef-123456", "123456"):
+        redactor.add(value)
+
+    assert redactor.text("x abcdef-123456 abcdef") == "x [secret] [secret]"
+
+
+@pytest.mark.parametrize("value", ["", "a", "abc", "12345"])
+def test_the_redactor_ignores_what_would_mask_ordinary_words(value: str) -> None:
+    redactor = Redactor()
+    redactor.add(value)
+
+    assert redactor.text("abc 12345 a") == "abc 12345 a"
+
+
+def test_the_redactor_leaves_other_text_as_it_is() -> None:
+    redactor = Redactor()
+    redactor.add("sk-something")
+    text = 'C:\\\\users\\u00e4 \\/ \\n "quoted" %2F &amp; sk-somethin'
+
+    assert redactor.text(text) == text
+    assert redactor.bytes(text.encode()) == text.encode()
+
+
+def test_the_redactor_is_quick_with_hostile_text() -> None:
+    redactor = Redactor()
+    redactor.add("//////////////")
+
+    assert redactor.bytes(b"\\" * 1_000_000) == b"\\" * 1_000_000
+
+
+def key_of(environment: dict[str, str], **settings: Any) -> Key:
+    return Key("svc", ProviderSettings(kind="openai", **settings), environment)
+
+
+def test_a_missing_key_is_an_error_that_names_the_variable() -> None:
+    with pytest.raises(AuthenticationError, match=r"svc: no key\. Set MY_KEY\.") as caught:
+        key_of({}, api_key_env="MY_KEY").resolve()
+
+    assert caught.value.provider == "svc"
+
+
+def test_a_missing_file_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(AuthenticationError, match=r"absent\.txt"):
+        key_of({}, api_key_file=str(tmp_path / "absent.txt")).resolve()
+
+
+def test_a_missing_key_that_is_not_needed_is_none() -> None:
+    assert key_of({}, api_key_env="MY_KEY", key_required=False).resolve() is None
+    assert key_of({}).resolve() is None
+
+
+def test_white_space_around_a_key_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("  sk-in-a-file\n\n")
+
+    assert key_of({}, api_key_file=str(path)).resolve() == Secret("sk-in-a-file")
+    assert key_of({"MY_KEY": " sk-in-env\r\n"}, api_key_env="MY_KEY").resolve() == Secret("sk-in-env")
+
+
+@pytest.mark.parametrize("value", ["sk-two\nlines-x", "sk-nul\0inside", "sk-ünicode-x", "sk-\x1bescape"], ids=ascii)
+def test_what_cannot_be_a_key_is_refused_and_not_shown(value: str) -> None:
+    with pytest.raises(AuthenticationError, match="MY_KEY") as caught:
+        key_of({"MY_KEY": value}, api_key_env="MY_KEY").resolve()
+
+    assert value[:6] not in str(caught.value)
+
+
+def test_a_key_shows_where_it_comes_from_and_keeps_no_readable_copy() -> None:
+    key = key_of({"MY_KEY": VALUE}, api_key_env="MY_KEY")
+    key.resolve()
+
+    assert (key.source, key.present) == ("MY_KEY", True)
+    assert VALUE not in str({name: value for name, value in vars(key).items() if name != "_environment"})
+
+
+async def test_a_missing_key_makes_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEST_MISSING_KEY", raising=False)
+    async with service("openai", api_key_env="TEST_MISSING_KEY", key_required=True) as svc:
+        with pytest.raises(AuthenticationError, match="TEST_MISSING_KEY"):
+            await svc.ask()
+
+    assert svc.server.received == []
+
+
+async def test_a_key_that_changes_between_calls_is_sent_as_it_is_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with service("openai", api_key_env="TEST_CHANGING_KEY") as svc:
+        for value in ("sk-first-key", "sk-second-key"):
+            monkeypatch.setenv("TEST_CHANGING_KEY", value)
+            await svc.ask()
+
+    sent = [request.headers["authorization"] for request in svc.server.received]
+    assert sent == ["Bearer sk-first-key", "Bearer sk-second-key"]
+
+
+async def test_a_key_file_that_changes_between_calls_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    async with service("openai", api_key_file=str(path)) as svc:
+        for value in ("sk-first-key", "sk-second-key"):
+            path.write_text(value + "\n")
+            await svc.ask()
+
+    sent = [request.headers["authorization"] for request in svc.server.received]
+    assert sent == ["Bearer sk-first-key", "Bearer sk-second-key"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ftp://user:HIDDEN@host", "http://user:HIDDEN@host:999999", "user:HIDDEN@host", "//host/?key=HIDDEN"],
+)
+def test_a_wrong_address_is_refused_without_its_secrets(address: str) -> None:
+    settings = ProviderSettings(kind="openai", base_url=address.replace("HIDDEN", "never-seen-before-8231"))
+
+    with pytest.raises(ConfigurationError, match="is no address") as caught:
+        endpoint("svc", settings)
+
+    assert "never-seen" not in "".join(traceback.format_exception(caught.value))

@@ -1,0 +1,104 @@
+"""A store on disk, and short ways to write what goes into it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prompt_evaluator.model import DatasetRef, ModelConfig, RunPlan, RunRecord, TestCase, Unit
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CHILD = """
+    import asyncio, hashlib, sys
+    from prompt_evaluator.errors import *
+    from prompt_evaluator.model import Unit
+    from prompt_evaluator.store import Store
+
+    def unit(at, who="", ok=True):
+        name = hashlib.sha256(f"{who}{at}".encode()).digest()
+        return Unit(case_id=f"case-{at % 10}", name=name, kind="generation", sample=at, ok=ok, data=b"{}" * 500)
+
+    location, arguments = sys.argv[1], sys.argv[2:]
+"""
+
+
+def record(run_id: str = "run-0001", *, started_at: str = "2025-01-01T00:00:00Z", **plan: Any) -> RunRecord:
+    values: dict[str, Any] = {
+        "group_id": "group",
+        "dataset": DatasetRef(path="/d.jsonl", hash="sha256:0", count=10, selected=10),
+        "prompt": None,
+        "rubric": None,
+        "generator": ModelConfig(model="mock/default", identity="mock"),
+        "judge": None,
+        "num_samples": 5,
+        "output_dir": "/out",
+    }
+    return RunRecord(plan=RunPlan(run_id=run_id, **{**values, **plan}), status="running", started_at=started_at)
+
+
+def unit(case_id: str = "case-0", name: bytes = b"name", **values: Any) -> Unit:
+    return Unit(case_id=case_id, name=name, **{"kind": "generation", "sample": 0, "ok": True, "data": b"{}", **values})
+
+
+def cases(count: int = 10) -> Iterator[TestCase]:
+    return (TestCase(id=f"case-{at}", input=f"input {at}", metadata={"n": at}) for at in range(count))
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "store.db"
+
+
+@pytest.fixture
+def store(location: Path) -> Iterator[Store]:
+    opened = Store.open(location)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def run_id(store: Store) -> str:
+    store.create_run(record(), cases())
+    return "run-0001"
+
+
+@pytest.fixture
+def child(location: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a program that has `location`, `arguments`, `Store` and `unit`."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+        source = dedent(CHILD) + dedent(program)
+        process = subprocess.Popen(
+            [sys.executable, "-c", source, str(location), *arguments], stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(name="record")
+def _record() -> Callable[..., RunRecord]:
+    return record
+
+
+@pytest.fixture(name="unit")
+def _unit() -> Callable[..., Unit]:
+    return unit
+
+
+@pytest.fixture(name="cases")
+def _cases() -> Callable[..., Iterator[TestCase]]:
+    return cases

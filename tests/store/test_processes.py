@@ -1,0 +1,191 @@
+"""Several processes, and processes that die: nothing acknowledged is lost, and one run has one owner."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.errors import RunBusyError, StoreError
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Child = Callable[..., subprocess.Popen[str]]
+
+ALL_CASES = [f"case-{at}" for at in range(10)]
+WRITES_FOR_EVER = """
+    async def main():
+        writer = Store.open(location).writer("run-0001")
+        at = int(arguments[0])
+        while True:
+            for _ in range(50):
+                await writer.room()
+                writer.put(unit(at))
+                at += 1
+            await writer.flush()
+            print(at, flush=True)
+
+    asyncio.run(main())
+"""
+HOLDS = """
+    with Store.open(location).own("run-0001"):
+        print("mine", flush=True)
+        sys.stdin.read()
+        import time; time.sleep(600)
+"""
+
+
+def _samples(store: Store) -> set[int]:
+    return {unit.sample for units in store.units("run-0001", ALL_CASES).values() for unit in units}
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def _killed(process: subprocess.Popen[str]) -> str:
+    process.send_signal(signal.SIGKILL)
+    return process.communicate(timeout=30)[0]
+
+
+@pytest.mark.usefixtures("run_id")
+def test_what_was_acknowledged_survives_kill_9(store: Store, child: Child) -> None:
+    rng, start = random.Random(4), 0
+    for _ in range(5):
+        process = child(WRITES_FOR_EVER, str(start))
+        _line(process)
+        time.sleep(rng.uniform(0.0, 0.3))
+        acknowledged = int(_killed(process).split()[-1])
+
+        assert _samples(store) >= set(range(acknowledged))
+        start = acknowledged
+
+
+@pytest.mark.usefixtures("run_id")
+def test_two_processes_that_write_at_once_lose_nothing(store: Store, child: Child) -> None:
+    program = """
+        async def main():
+            writer = Store.open(location).writer("run-0001")
+            for at in range(int(arguments[0]), int(arguments[0]) + 5000):
+                await writer.room()
+                writer.put(unit(at))
+            await writer.flush()
+            writer.close()
+
+        asyncio.run(main())
+    """
+    writing = [child(program, str(start)) for start in (0, 5_000)]
+
+    assert [process.wait(timeout=60) for process in writing] == [0, 0]
+    assert _samples(store) == set(range(10_000))
+
+
+def test_a_second_owner_is_refused_and_told_who(store: Store, run_id: str, child: Child) -> None:
+    process = child(HOLDS)
+    assert _line(process) == "mine"
+    who = rf"process {process.pid} on {socket.gethostname()} since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+
+    with pytest.raises(RunBusyError, match=rf"Run run-0001 is being worked on by {who}\. Wait"), store.own(run_id):
+        pass
+
+    assert f"process {process.pid} on " in (store.owner(run_id) or "")
+    assert store.owner("run-0002") is None
+    with store.own("run-0002"):
+        assert f"process {os.getpid()} on " in (store.owner("run-0002") or "")
+
+
+def test_kill_9_frees_the_run(store: Store, run_id: str, child: Child) -> None:
+    process = child(HOLDS)
+    _line(process)
+    _killed(process)
+
+    assert store.owner(run_id) is None
+    with store.own(run_id):
+        assert f"process {os.getpid()} " in (store.owner(run_id) or "")
+    assert store.owner(run_id) is None
+
+
+def test_the_same_process_owns_a_run_only_once(store: Store, run_id: str) -> None:
+    with store.own(run_id), pytest.raises(RunBusyError), store.own(run_id):
+        pass
+    with store.own(run_id):
+        pass
+
+
+def test_asking_for_the_owner_never_keeps_anyone_from_owning(store: Store, run_id: str, child: Child) -> None:
+    asking = child("""
+        store = Store.open(location)
+        print("asking", flush=True)
+        while True:
+            store.owner("run-0001")
+    """)
+    _line(asking)
+
+    for _ in range(500):
+        with store.own(run_id):
+            pass
+
+
+@pytest.mark.parametrize("run_id", ["../x", "a/b", "CON", "z" * 300, "con", ".", "\x00", "\ud800"], ids=ascii)
+def test_any_id_can_be_owned_and_none_escapes_its_directory(store: Store, location: Path, run_id: str) -> None:
+    with store.own(run_id):
+        assert store.owner(run_id)
+        assert store.owner("someone else") is None
+        assert store.owner(run_id.swapcase() + "x") is None
+
+    files = {path for path in location.parent.parent.rglob("*") if path.suffix == ".lock"}
+    assert {path.parent for path in files} == {location.parent / "locks"}
+
+
+@pytest.mark.usefixtures("run_id")
+def test_a_disk_that_is_full_stops_the_run_with_a_sentence_and_keeps_what_was_committed(
+    store: Store, location: Path, child: Child
+) -> None:
+    process = child("""
+        import resource, signal
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+
+        async def main():
+            writer, at = Store.open(location).writer("run-0001"), 0
+            try:
+                while True:
+                    for _ in range(20):
+                        await writer.room()
+                        writer.put(unit(at))
+                        at += 1
+                    await writer.flush()
+                    print(at, flush=True)
+            except StoreError as error:
+                print(error)
+            writer.close()
+
+        asyncio.run(asyncio.wait_for(main(), 60))
+    """)
+
+    *acknowledged, said = process.communicate(timeout=90)[0].splitlines()
+
+    assert process.returncode == 0
+    assert f"The store {location} cannot" in said
+    assert "resume" in said
+    assert _samples(store) == set(range(int(acknowledged[-1])))
+
+
+def test_locks_that_cannot_be_made_are_said(store: Store, location: Path) -> None:
+    for path in (location.parent / "locks").iterdir():
+        path.unlink()
+    (location.parent / "locks").rmdir()
+    (location.parent / "locks").touch()
+
+    with pytest.raises(StoreError, match=r"lock file .* cannot be used: .* may be written"), store.own("run-0001"):
+        pass

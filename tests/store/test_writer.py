@@ -1,0 +1,179 @@
+"""Units on their way into the store: in order, bounded, masked, and never lost in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.errors import StoreError
+from prompt_evaluator.store import LedgerWriter, Store
+from prompt_evaluator.store.writer import ROOM
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from prompt_evaluator.model import Unit
+
+    MakeUnit = Callable[..., Unit]
+
+
+@pytest.fixture
+def writer(store: Store, run_id: str) -> Iterator[LedgerWriter]:
+    opened = store.writer(run_id)
+    yield opened
+    opened.close()
+
+
+async def test_what_is_flushed_can_be_read_by_anyone(store: Store, writer: LedgerWriter, unit: MakeUnit) -> None:
+    writer.put(unit())
+
+    await writer.flush()
+
+    assert writer.pending == 0
+    assert store.units("run-0001", ["case-0"]) == {"case-0": [unit()]}
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one commit", "in several"])
+@pytest.mark.parametrize(
+    ("oks", "kept"),
+    [((True, True), 0), ((True, False), 0), ((False, True), 1), ((False, False), 1), ((False, True, False, True), 1)],
+    ids=str,
+)
+async def test_what_is_ok_stays_and_what_failed_is_replaced(  # noqa: PLR0913 - fixtures and a table
+    store: Store, writer: LedgerWriter, unit: MakeUnit, oks: tuple[bool, ...], kept: int, *, together: bool
+) -> None:
+    for at, ok in enumerate(oks):
+        writer.put(unit(ok=ok, data=b"%d" % at))
+        if not together:
+            await writer.flush()
+    await writer.flush()
+
+    assert store.units("run-0001", ["case-0"])["case-0"] == [unit(ok=oks[kept], data=b"%d" % kept)]
+
+
+async def test_two_cases_with_the_same_text_are_two_units(store: Store, writer: LedgerWriter, unit: MakeUnit) -> None:
+    writer.put(unit("case-1", b"same"))
+    writer.put(unit("case-2", b"same"))
+    await writer.flush()
+
+    assert list(map(len, store.units("run-0001", ["case-1", "case-2"]).values())) == [1, 1]
+
+
+async def test_twenty_thousand_units_never_wait_in_large_numbers_or_for_long(
+    store: Store, run_id: str, unit: MakeUnit
+) -> None:
+    seconds: list[float] = []
+    writer = store.writer(run_id, on_commit=seconds.append)
+    most = 0
+
+    for at in range(20_000):
+        await writer.room()
+        writer.put(unit(f"case-{at % 10}", b"%d" % at, sample=at, data=b"x" * 1_000))
+        most = max(most, writer.pending)
+    await writer.flush()
+    writer.close()
+
+    assert most <= ROOM
+    assert len(seconds) == 20_000
+    assert sorted(seconds)[19_800] < 2  # a tenth of a second when the machine has nothing else to do
+    assert sum(map(len, store.units(run_id, [f"case-{at}" for at in range(10)]).values())) == 20_000
+
+
+async def test_closing_commits_what_is_left(store: Store, run_id: str, unit: MakeUnit) -> None:
+    writer = store.writer(run_id)
+    for at in range(5_000):
+        writer.put(unit(name=b"%d" % at))
+    writer.close()
+
+    assert len(store.units(run_id, ["case-0"])["case-0"]) == 5_000
+    with pytest.raises(StoreError, match="is closed"):
+        writer.put(unit())
+
+
+async def test_several_may_wait_at_once_and_one_may_give_up(writer: LedgerWriter, unit: MakeUnit) -> None:
+    for at in range(3_000):
+        writer.put(unit(name=b"%d" % at))
+    waiting = [asyncio.create_task(wait()) for wait in (writer.flush, writer.room) * 20]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+
+    await asyncio.wait_for(asyncio.gather(*waiting[1:]), timeout=30)
+
+    assert writer.pending == 0
+
+
+async def test_a_store_that_is_locked_for_too_long_is_a_failure_that_everyone_is_told(
+    store: Store, location: Path, run_id: str, unit: MakeUnit
+) -> None:
+    hasty = Store.open(location, patience=0.2)
+    with closing(sqlite3.connect(location, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        writer = hasty.writer(run_id)
+        for at in range(ROOM):
+            writer.put(unit(name=b"%d" % at))
+
+        for wait in (writer.room, writer.flush):
+            with pytest.raises(StoreError, match=r"store\.db is locked by another process. Wait"):
+                await asyncio.wait_for(wait(), timeout=30)
+        with pytest.raises(StoreError, match="is locked"):
+            writer.put(unit())
+    writer.close()
+    hasty.close()
+
+    assert writer.pending == ROOM
+    assert store.units(run_id, ["case-0"]) == {"case-0": []}
+
+
+async def test_a_short_lock_is_waited_for_without_holding_up_the_loop(
+    store: Store, location: Path, writer: LedgerWriter, unit: MakeUnit
+) -> None:
+    with closing(sqlite3.connect(location, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        before = time.perf_counter()
+        writer.put(unit())
+        took = time.perf_counter() - before
+        await asyncio.sleep(0.2)
+        assert writer.pending == 1
+        other.execute("COMMIT")
+    await writer.flush()
+
+    assert took < 0.1
+    assert store.units("run-0001", ["case-0"]) == {"case-0": [unit()]}
+
+
+def test_a_failure_that_nobody_was_told_is_told_when_closing(store: Store, unit: MakeUnit) -> None:
+    writer = store.writer("run-nowhere")
+    writer.put(unit())
+
+    with pytest.raises(StoreError, match=r"store\.db cannot be used: FOREIGN KEY constraint failed"):
+        writer.close()
+    writer.close()
+
+
+def test_a_closed_writer_leaves_no_thread(store: Store, run_id: str) -> None:
+    writer = store.writer(run_id)
+    writer.close()
+    writer.close()
+
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ledger")]
+
+
+def test_a_program_that_ends_without_closing_neither_hangs_nor_loses(
+    store: Store, run_id: str, child: Callable[..., subprocess.Popen[str]]
+) -> None:
+    process = child("""
+        writer = Store.open(location).writer("run-0001")
+        for at in range(3000):
+            writer.put(unit(at))
+    """)
+
+    assert process.wait(timeout=30) == 0
+    assert sum(map(len, store.units(run_id, [f"case-{at}" for at in range(10)]).values())) == 3_000
