@@ -30,10 +30,9 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/prompt-evaluator validate examples/datasets/*.* src/prompt_evaluator/benchmarks/*.yaml evals/tasks/*.json
+	@$(BIN)/prompt-evaluator evaluate-dataset --dataset examples/datasets/sample.yaml --system-prompt prompts/system.txt
 	@echo
-	@echo "Next: read docs/quick-start.md, or check a dataset of your own:"
-	@echo "  $(BIN)/prompt-evaluator validate PATH"
+	@echo "That was offline. docs/quick-start.md goes on from here, with a dataset and a model of your own."
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -115,7 +115,9 @@ def share_of_ideal(latency_ms: int, concurrency: int, count: int, at_least: floa
         seconds = min(child.slice() for _ in range(3))
     share = count / seconds / (concurrency / latency_ms * 1000)
     detail = f"{count / seconds:.0f} calls/s"
-    return measure.Result(f"{latency_ms} ms, {concurrency} at once, share of the ideal", share, at_least, at_most=False, detail=detail)
+    return measure.Result(
+        f"{latency_ms} ms, {concurrency} at once, share of the ideal", share, at_least, at_most=False, detail=detail
+    )
 
 
 def memory() -> measure.Result:

@@ -14,10 +14,19 @@ import re
 import sys
 import time
 
+# The answer is a verdict by the default rubric, so that the same server can play the judge.
+_VERDICT = {
+    "metrics": {
+        name: {"rationale": "It does what was asked for.", "score": 4}
+        for name in ("semantic_fidelity", "decomposition_quality", "constraint_adherence")
+    },
+    "flags": {"invented_constraints": False, "omitted_constraints": False},
+    "overall_comment": "A plain and complete answer.",
+}
 _BODY = json.dumps(
     {
         "model": "bench",
-        "choices": [{"message": {"role": "assistant", "content": "An answer of a plausible length. " * 4}}],
+        "choices": [{"message": {"role": "assistant", "content": json.dumps(_VERDICT)}}],
         "usage": {"prompt_tokens": 20, "completion_tokens": 30},
     }
 ).encode()

@@ -77,9 +77,8 @@ def child(location: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def start(program: str, *arguments: str) -> subprocess.Popen[str]:
         source = dedent(CHILD) + dedent(program)
-        process = subprocess.Popen(
-            [sys.executable, "-c", source, str(location), *arguments], stdout=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-c", source, str(location), *arguments]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process
 

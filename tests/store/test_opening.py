@@ -116,7 +116,7 @@ def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path) -> 
     store.close()
     _sql(location, "UPDATE alembic_version SET version_num = '9999'")
 
-    with pytest.raises(StoreError, match="revision 9999, but .* knows only up to 0001. Update prompt-evaluator"):
+    with pytest.raises(StoreError, match=r"revision 9999, but .* knows only up to 0001\. Update prompt-evaluator"):
         Store.open(location)
 
     assert _sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
@@ -141,7 +141,7 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
 def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(StoreError, match="cannot be opened: .* Choose another place"):
+    with pytest.raises(StoreError, match=r"cannot be opened: .* Choose another place"):
         Store.open(tmp_path / "file" / "store.db")
 
 
@@ -175,6 +175,10 @@ def test_processes_that_open_a_new_store_at_once_all_get_it(child: Callable[...,
         assert process.stdout
         process.stdout.readline()
 
+    for process in racing:
+        assert process.stdin
+        process.stdin.write("\n")
+        process.stdin.flush()
     said = [process.communicate(timeout=60)[0] for process in racing]
 
     assert said == ["0\n"] * 4

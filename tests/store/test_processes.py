@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prompt_evaluator.errors import RunBusyError, StoreError
-from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
     from pathlib import Path
+
+    from prompt_evaluator.store import Store
 
     Child = Callable[..., subprocess.Popen[str]]
 
@@ -40,7 +41,6 @@ HOLDS = """
     with Store.open(location).own("run-0001"):
         print("mine", flush=True)
         sys.stdin.read()
-        import time; time.sleep(600)
 """
 
 
@@ -63,9 +63,9 @@ def test_what_was_acknowledged_survives_kill_9(store: Store, child: Child) -> No
     rng, start = random.Random(4), 0
     for _ in range(5):
         process = child(WRITES_FOR_EVER, str(start))
-        _line(process)
+        first = _line(process)
         time.sleep(rng.uniform(0.0, 0.3))
-        acknowledged = int(_killed(process).split()[-1])
+        acknowledged = int([first, *_killed(process).split()][-1])
 
         assert _samples(store) >= set(range(acknowledged))
         start = acknowledged

@@ -26,7 +26,7 @@ def test_a_run_comes_back_as_it_was_given(store: Store, record: MakeRecord) -> N
     given = record(
         parent_run_id="run-0000",
         prompt=PromptRef(path="/p", hash="sha256:1", text="Sei höflich ☂", version="v1"),
-        rubric=Rubric(name="r", metrics=(metric,)),
+        rubric=Rubric(name="r", hash="sha256:2", metrics=(metric,)),
         judge=JudgeConfig(model="mock/judge", identity="mock", temperature=0.0, repeats=3),
         tags={"team": "a"},
         filters={"where": ["n>3"], "max_cases": 4},
@@ -196,7 +196,7 @@ def test_a_run_that_is_being_worked_on_is_not_deleted(store: Store, run_id: str)
     with store.own(run_id), pytest.raises(RunBusyError):
         store.delete_run(run_id)
 
-    assert store.run(run_id)
+    assert store.run(run_id).plan.run_id == run_id
 
 
 def test_no_secret_gets_into_the_file(store: Store, location: Path, record: MakeRecord, unit: MakeUnit) -> None:

@@ -86,8 +86,8 @@ class MainFile:
         self._count += 1
 
     def finish(self, result: RunResult | None, record: RunRecord) -> None:
-        head = msgspec.json.format(_encode(_head(record)), indent=2).rstrip(b"\n}")
-        tail = msgspec.json.format(_encode(_tail(record, result)), indent=2).lstrip(b"{\n")
+        head = msgspec.json.format(_encode(_head(record)), indent=2).removesuffix(b"\n}")
+        tail = msgspec.json.format(_encode(_tail(record, result)), indent=2).removeprefix(b"{\n")
         with _sentences(self._folder), _atomic(self._folder / MAIN_FILE) as file:
             file.write(head + b',\n  "test_case_results": [')
             self._body.seek(0)

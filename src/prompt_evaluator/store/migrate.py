@@ -126,7 +126,7 @@ def _server(location: str) -> Database:
         if url.get_backend_name() != "postgresql":
             raise StoreError(f"{url.drivername} is no kind of store. Name a file or a postgresql:// address.")
         engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise StoreError("The store's address cannot be read. Write it as postgresql://user@host/database.") from error
     except ModuleNotFoundError as error:
         raise StoreError("A PostgreSQL store needs psycopg: pip install 'psycopg[binary]'.") from error

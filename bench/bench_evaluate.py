@@ -1,0 +1,127 @@
+"""A whole run, ledger and artifacts included, against a bare aiohttp loop that makes as many calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import measure
+from bench_calls import server
+from bench_datasets import jsonl_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FOLDER = Path(tempfile.gettempdir()) / "prompt-evaluator-bench" / "runs"
+
+
+def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Callable[[], float]:
+    """Seconds of one run of `evaluate-dataset`: planning, calls, ledger, statistics, artifacts."""
+    from prompt_evaluator.app.evaluate import Session, evaluate_dataset  # noqa: PLC0415
+    from prompt_evaluator.app.plans import EvaluateOptions  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(dir=_made(_FOLDER)))
+    os.chdir(folder)
+    os.environ |= {"OPENAI_API_KEY": "no-secret-at-all", "OPENAI_BASE_URL": ":".join(address)}
+    (folder / "prompt.txt").write_text("You are a helpful assistant.", encoding="utf-8")
+    options = EvaluateOptions(
+        dataset=jsonl_file(int(cases)),
+        system_prompt=folder / "prompt.txt",
+        num_samples=int(samples),
+        generator_model="openai/bench",
+    )
+
+    def work() -> float:
+        start = time.perf_counter()
+        outcome = asyncio.run(evaluate_dataset(options, Session(max_concurrency=int(concurrency))))
+        assert outcome.record.status == "completed", outcome
+        (_FOLDER / "last").write_text(f"{folder}\n{outcome.record.plan.run_id}", encoding="utf-8")
+        return time.perf_counter() - start
+
+    return work
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def with_latency() -> measure.Result:
+    with server(50) as address:
+        return measure.ratio(
+            "2,000 cases and their judge, 50 ms, 100 at once, call rate over the bare loop's",
+            f"bench_evaluate:whole_run:100:2000:1:{address}",
+            f"bench_calls:bare:100:4000:{address}",
+            at_least=0.8,
+        )
+
+
+def large() -> list[measure.Result]:
+    """100,000 samples without latency: rate, memory, and how long a finished unit waits for its commit."""
+    os.environ["PROMPT_EVALUATOR_BENCH_COMMITS"] = str(_made(_FOLDER) / "commits")
+    with server(0) as address:
+        with measure.Child(f"bench_evaluate:whole_run:100:4000:5:{address}") as small:
+            small.slice()
+            small_mb = small.peak_memory()
+        with (
+            measure.Child(f"bench_evaluate:whole_run:100:20000:5:{address}") as ours,
+            measure.Child(f"bench_calls:bare:100:20000:{address}") as bare,
+        ):
+            before = [bare.slice() for _ in range(3)]
+            seconds = ours.slice()
+            after = [bare.slice() for _ in range(3)]
+            large_mb = ours.peak_memory()
+    share = (200_000 / seconds) / (20_000 / statistics.median(before + after))
+    detail = f"{200_000 / seconds:.0f} calls/s, whole run {seconds:.0f} s"
+    return [
+        measure.Result(
+            "100,000 samples, no latency, call rate over the bare loop's", share, 0.6, at_most=False, detail=detail
+        ),
+        measure.Result(
+            "100,000 samples, peak MB", large_mb, 250, at_most=True, detail=f"20,000 samples: {small_mb:.0f} MB"
+        ),
+        measure.Result("memory, 100,000 samples over 20,000", large_mb / small_mb, 1.3, at_most=True, detail=""),
+    ]
+
+
+def noticing_that_nothing_is_missing() -> measure.Result:
+    """Resuming the finished run of `large`, over the time that parsing its artifact takes."""
+    folder, run_id = (_FOLDER / "last").read_text(encoding="utf-8").split("\n")
+    artifact = Path(folder, "runs", run_id, "dataset_evaluation.json")
+    ratios = []
+    with measure.Child(f"bench_evaluate:resume:{folder}:{run_id}") as ours:
+        ours.slice()
+        for _ in range(3):
+            start = time.perf_counter()
+            json.loads(artifact.read_bytes())
+            parsing = time.perf_counter() - start
+            ratios.append(ours.slice() / parsing)
+    size = f"an artifact of {artifact.stat().st_size / 2**20:.0f} MB"
+    return measure.Result(
+        "resuming a finished run, time over parsing its artifact",
+        statistics.median(ratios),
+        0.1,
+        at_most=True,
+        detail=size,
+    )
+
+
+def resume(folder: str, run_id: str) -> Callable[[], object]:
+    from prompt_evaluator.app.evaluate import Session, resume_run  # noqa: PLC0415
+
+    os.chdir(folder)
+    return lambda: asyncio.run(resume_run(run_id, Session()))
+
+
+if __name__ == "__main__":
+    try:
+        measure.conclude(with_latency(), *large(), noticing_that_nothing_is_missing())
+    finally:
+        shutil.rmtree(_FOLDER, ignore_errors=True)
