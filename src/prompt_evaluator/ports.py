@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Answer, Judgement, Request, TestCase, Unit
+    from typing import Any
+
+    from prompt_evaluator.model import Answer, Judgement, Message, Request, Score, TestCase, Unit
 
 
 class Provider(Protocol):
@@ -37,6 +39,39 @@ class Judge(Protocol):
 
     async def judge(self, request: Request) -> Judgement:
         """A verdict, or a value that says why there is none. Raise only what ends the whole run."""
+
+
+class Asking(Protocol):
+    """A judge that metrics may question: which model it is and how it is asked is decided elsewhere."""
+
+    async def ask(
+        self,
+        messages: tuple[Message, ...],
+        *,
+        schema: dict[str, Any] | None = None,
+        top_logprobs: int | None = None,
+        sample: int = 0,
+    ) -> Answer:
+        """One reply. Raise `ProviderError`, and nothing else, when there is none."""
+
+
+class Metric(Protocol):
+    """Turns a case and an answer into a score with a reason."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def needs_judge(self) -> bool: ...
+
+    def definition(self) -> dict[str, Any]:
+        """Everything about the metric that decides a score: with the answer and the judge, it names the unit."""
+
+    async def prepared(self, judge: Asking | None) -> Metric:
+        """The metric made ready for a run, such as with evaluation steps that the judge writes once; often itself."""
+
+    async def score(self, case: TestCase, answer: Answer, judge: Asking | None) -> Score:
+        """Never raises for what the case, the answer or the judge is like: that is `Skipped` or `Failed`."""
 
 
 class Ledger(Protocol):

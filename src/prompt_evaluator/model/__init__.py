@@ -21,6 +21,7 @@ from prompt_evaluator.model.run import (
     Unit,
     Verdict,
 )
+from prompt_evaluator.model.score import Failed, Score, Scored, Skipped
 from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret
 from prompt_evaluator.model.settings import Limits, Price, ProviderSettings
 
@@ -33,6 +34,7 @@ __all__ = [
     "Criterion",
     "Dataset",
     "DatasetRef",
+    "Failed",
     "Flag",
     "Generation",
     "JudgeConfig",
@@ -51,7 +53,10 @@ __all__ = [
     "RunRecord",
     "RunStatus",
     "SampleStatus",
+    "Score",
+    "Scored",
     "Secret",
+    "Skipped",
     "TestCase",
     "TokenChoice",
     "ToolCall",

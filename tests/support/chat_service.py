@@ -1,0 +1,176 @@
+"""A model behind HTTP, in a process of its own: answers by content, gives verdicts, counts what is paid for.
+
+usage: chat_service.py
+Prints its port. POST /v1/chat/completions is a paid call; POST /set changes how it behaves; GET /state tells what it
+was asked. The same request always gets the same answer, whoever asks, however often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+
+
+class Brain:
+    """What the service does with a call."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {"latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False}
+        self.paid: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.kept: list[Any] = []
+
+    def reply(self, body: bytes) -> tuple[int, dict[str, Any]]:
+        """Status and body for a call, which counts as paid from the moment it has arrived."""
+        asked = json.loads(body)
+        digest = hashlib.sha256(body).hexdigest()
+        kind = "judge" if "response_format" in asked else "generate"
+        self.paid[digest] += 1
+        self.kinds[kind] += 1
+        if self.settings["keep"]:
+            self.kept.append(asked)
+        for rule in self.settings["rules"]:
+            if rule.get("kind", kind) == kind and rule.get("match", "") in asked["messages"][-1]["content"]:
+                if "times" in rule:
+                    rule["times"] -= 1
+                    if rule["times"] < 0:
+                        continue
+                if "status" in rule:
+                    return rule["status"], {"error": {"message": rule.get("message", "as told")}}
+                return 200, _completion(asked, rule["text"])
+        text = _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
+        return 200, _completion(asked, text)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "paid": self.paid.total(),
+            "distinct": len(self.paid),
+            "most": max(self.paid.values(), default=0),
+            "kinds": dict(self.kinds),
+            "kept": self.kept,
+        }
+
+
+def _completion(asked: dict[str, Any], text: str) -> dict[str, Any]:
+    return {
+        "model": asked["model"],
+        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 20, "completion_tokens": len(text) // 4},
+    }
+
+
+def _verdict(asked: dict[str, Any], digest: str) -> str:
+    """Scores and flags that follow from what is judged."""
+    schema = asked["response_format"]["json_schema"]["schema"]["properties"]
+    numbers = iter(bytes.fromhex(digest))
+    metrics = {}
+    for name, mark in schema["metrics"]["properties"].items():
+        least, most = mark["properties"]["score"]["minimum"], mark["properties"]["score"]["maximum"]
+        score = round(least + (most - least) * next(numbers) / 255, 2)
+        metrics[name] = {"rationale": f"because of {digest[:6]}", "score": score}
+    flags = {name: next(numbers) < 32 for name in schema["flags"]["properties"]}
+    return json.dumps({"metrics": metrics, "flags": flags, "overall_comment": "judged"})
+
+
+class _Connection(asyncio.Protocol):
+    """Just enough HTTP for clients that send one request at a time."""
+
+    def __init__(self, brain: Brain) -> None:
+        self.brain, self.buffer = brain, b""
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        end = self.buffer.find(b"\r\n\r\n") + 4
+        if end < 4:
+            return
+        found = _LENGTH.search(self.buffer, 0, end)
+        length = int(found[1]) if found else 0
+        if len(self.buffer) < end + length:
+            return
+        head, body, self.buffer = self.buffer[:end], self.buffer[end : end + length], b""
+        if head.startswith(b"GET /state"):
+            self._write(200, self.brain.state())
+        elif head.startswith(b"POST /set"):
+            self.brain.settings |= json.loads(body)
+            self._write(200, {})
+        elif self.brain.settings["drop"]:
+            assert self.transport is not None
+            self.transport.abort()
+        else:
+            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self._write, *self.brain.reply(body))
+
+    def _write(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        if self.transport is not None and not self.transport.is_closing():
+            head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(data))
+            self.transport.write(head + data)
+
+
+async def _serve() -> None:
+    brain = Brain()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Connection(brain), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - how the port is made known
+    await server.serve_forever()
+
+
+class ChatService:
+    """The service as a test sees it."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.environment = {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "test-key-1234567890"}
+
+    def set(self, **settings: Any) -> None:
+        """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop."""
+        with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode())) as reply:
+            reply.read()
+
+    def state(self) -> dict[str, Any]:
+        with urlopen(f"{self.url}/state") as reply:
+            state: dict[str, Any] = json.load(reply)
+        return state
+
+    @property
+    def paid(self) -> int:
+        paid: int = self.state()["paid"]
+        return paid
+
+    @property
+    def kept(self) -> list[dict[str, Any]]:
+        """Every request since `keep` was set."""
+        kept: list[dict[str, Any]] = self.state()["kept"]
+        return kept
+
+
+@contextmanager
+def running_service() -> Iterator[ChatService]:
+    with subprocess.Popen([sys.executable, str(Path(__file__))], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield ChatService(int(process.stdout.readline()))
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())
