@@ -8,6 +8,7 @@ PromptEvaluatorError
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be kept or read
 │   └── RunBusyError                             another process is working on this run
+├── BudgetSpentError                             the next call would go beyond --max-calls or --max-cost
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
     ├── UnavailableError            retried      the service is down or overloaded
@@ -18,6 +19,7 @@ PromptEvaluatorError
     │   └── RedirectedError         final        sent to another address
     ├── DeadlineError               final        the call with all its tries took too long
     ├── RequestRefusedError         final        the service rejects what was asked
+    │   ├── FieldRefusedError       retried      …a part of it that the next try can do without
     │   └── TargetFailedError       final        the program or function under test failed
     └── HopelessError               final        no other call would fare better either
         ├── AuthenticationError                  the key is missing, wrong or not allowed to
@@ -97,8 +99,8 @@ class UnknownNameError(ConfigurationError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = get_close_matches(name, self.known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(self.known)}."
-        super().__init__(f"There is no {kind} {name!r}. {hint}")
+        hint = f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(self.known[:20])}." if self.known else ""
+        super().__init__(f"There is no {kind} {name!r}.{hint}")
 
 
 class PluginError(ConfigurationError):
@@ -115,6 +117,12 @@ class RunBusyError(StoreError):
     """Another process is working on this run."""
 
     exit_code: ClassVar[int] = 2
+
+
+class BudgetSpentError(PromptEvaluatorError):
+    """The next call would go beyond what the user allowed."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class ProviderError(PromptEvaluatorError):
@@ -190,6 +198,12 @@ class DeadlineError(ProviderError):
 
 class RequestRefusedError(ProviderError):
     """The service rejects what was asked."""
+
+
+class FieldRefusedError(RequestRefusedError):
+    """The service does not take one field of the request; the next try goes without it."""
+
+    retried = True
 
 
 class TargetFailedError(RequestRefusedError):

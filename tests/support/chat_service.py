@@ -52,7 +52,9 @@ class Brain:
                 if "status" in rule:
                     return rule["status"], {"error": {"message": rule.get("message", "as told")}}
                 return 200, _completion(asked, rule["text"])
-        text = _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
+        text = (
+            _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
+        )
         return 200, _completion(asked, text)
 
     def state(self) -> dict[str, Any]:
@@ -121,7 +123,10 @@ class _Connection(asyncio.Protocol):
     def _write(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()
         if self.transport is not None and not self.transport.is_closing():
-            head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(data))
+            head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (
+                status,
+                len(data),
+            )
             self.transport.write(head + data)
 
 

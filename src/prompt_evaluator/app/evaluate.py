@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.models import Models
-from prompt_evaluator.app.plans import check_mock_judge, identity, prepare, read_prompt
-from prompt_evaluator.app.runs import Outcome, Run, export, now, stored_cases
+from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
+from prompt_evaluator.app.runs import Outcome, Run, now, rebuild, stored_cases
 from prompt_evaluator.config.files import Config, load_config
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig, RunRecord
+from prompt_evaluator.providers.budget import Budget
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.plans import EvaluateOptions
     from prompt_evaluator.app.runs import Watcher
-    from prompt_evaluator.model import RunPlan, TestCase
+    from prompt_evaluator.model import ModelConfig, RunPlan, TestCase
     from prompt_evaluator.providers.meter import Meter
 
 FINAL = ("completed", "partial", "failed")
@@ -38,6 +39,8 @@ class Session:
     watcher: Watcher | None = None
     meter: Meter | None = None
     max_concurrency: int | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
     on_run: Callable[[Run], None] | None = None
     """Told of the run before it starts, so that a signal can stop it."""
 
@@ -77,12 +80,14 @@ async def resume_run(
     try:
         record = store.run(run_id)
         if record.status in FINAL and not (retry_errors and record.status != "completed"):
-            if RunFolder(record).main_file.exists():
+            if RunFolder(record).main_file.exists() and not record.plan.fail_under:
                 return Outcome(record, None)
-            return export(store, record, ended_at=record.ended_at)
+            return rebuild(store, record)
         async with _models(config, session) as models:
-            _refuse_changes(record.plan, prepare(wanted, models).plan if wanted else None)
-            run = Run(store, msgspec.structs.replace(record, status="running", ended_at=None), models, session.watcher)
+            _refuse_changes(record.plan, models, prepare(wanted, models).plan if wanted else None)
+            _check_keys(record.plan, models)
+            record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
+            run = Run(store, record, models, session.watcher)
             if session.on_run:
                 session.on_run(run)
             return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))
@@ -120,10 +125,12 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                     identity=identity(judge, models.settings),
                     temperature=judge_temperature,
                     seed=parent.generator.seed,
+                    system_prompt=parent.judge.system_prompt if parent.judge else None,
                     repeats=judge_repeats,
                 ),
                 fail_under={},
                 reuse=False,
+                synthetic=is_synthetic(generator, judge, models.settings),
             )
             cases = (stored.case for stored in stored_cases(store, parent.run_id))
             return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
@@ -132,7 +139,8 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
 
 
 def _models(config: Config, session: Session) -> Models:
-    return Models(config.providers, meter=session.meter, max_concurrency=session.max_concurrency)
+    budget = Budget(max_calls=session.max_calls, max_cost=session.max_cost)
+    return Models(config.providers, meter=session.meter, max_concurrency=session.max_concurrency, budget=budget)
 
 
 async def _start(config: Config, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session) -> Outcome:
@@ -146,7 +154,9 @@ async def _start(config: Config, models: Models, plan: RunPlan, cases: Iterable[
 async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
     store: Store, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session, source: str | None
 ) -> Outcome:
+    _check_keys(plan, models)
     record = RunRecord(plan=plan, status="running", started_at=now())
+    RunFolder(record).make()
     store.create_run(record, cases)
     run = Run(store, record, models, session.watcher)
     if session.on_run:
@@ -159,8 +169,25 @@ def _source(plan: RunPlan) -> str | None:
     return plan.parent_run_id
 
 
-def _refuse_changes(plan: RunPlan, wanted: RunPlan | None) -> None:
+def _asked(plan: RunPlan) -> list[ModelConfig]:
+    """The models that a run calls: one that judges another's answers has no use for the generator."""
+    return [model for model in (None if _source(plan) else plan.generator, plan.judge) if model]
+
+
+def _check_keys(plan: RunPlan, models: Models) -> None:
+    """Without a key every call would fail: that is said before there is a run."""
+    for model in _asked(plan):
+        models.check_key(models.name(model.model).provider)
+
+
+def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
     """Say, with both hashes, what is no longer what the run was made from."""
+    for model in _asked(plan):
+        if (now_at := identity(models.name(model.model), models.settings)) != model.identity:
+            raise ConfigurationError(
+                f"{model.model} is no longer what it was when run {plan.run_id} was started: it was {model.identity} "
+                f"and is now {now_at}. Restore the provider's address, or start a new run."
+            )
     pairs = {"The dataset": (plan.dataset.hash, survey(plan.dataset.path).hash, plan.dataset.path)}
     if (prompt := plan.prompt) is not None:
         after = _hash_of(lambda: read_prompt(Path(prompt.path), None).hash)

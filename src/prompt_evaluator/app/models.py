@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
+from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.budget import Budget
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.providers.meter import Meter
 
@@ -28,11 +31,12 @@ class Models:
         *,
         meter: Meter | None = None,
         max_concurrency: int | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        """Take the configured entries, which go over the built-in ones, who counts, and a cap on calls in flight."""
+        """Take the configured entries, which go over the built-in ones, who counts, and the limits of this run."""
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
-        self.switchboard = Switchboard(meter=meter, max_concurrency=max_concurrency)
+        self.switchboard = Switchboard(meter=meter, max_concurrency=max_concurrency, budget=budget)
         self._open: dict[str, Provider] = {}
 
     def name(self, text: str) -> ModelName:
@@ -45,6 +49,13 @@ class Models:
             settings = self.settings[name]
             self._open[name] = KINDS.get(settings.kind)(name, settings, self.switchboard)
         return self._open[name]
+
+    def check_key(self, name: str) -> None:
+        """Refuse a provider whose key is missing or cannot be one."""
+        try:
+            Key(name, self.settings[name]).resolve()
+        except AuthenticationError as error:
+            raise ConfigurationError(str(error)) from None
 
     async def __aenter__(self) -> Self:
         return self

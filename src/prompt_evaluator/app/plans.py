@@ -99,7 +99,7 @@ def prepare(options: EvaluateOptions, models: Models) -> Prepared:
         filters=_filters(options),
         fail_under=options.fail_under,
         reuse=options.reuse,
-        synthetic="mock" in {models.settings[name.provider].kind for name in (generator, judge)},
+        synthetic=is_synthetic(generator, judge, models.settings),
     )
     return Prepared(plan, cases)
 
@@ -134,6 +134,10 @@ def check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[s
     if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
         what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
         raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
+
+
+def is_synthetic(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> bool:
+    return "mock" in {settings[name.provider].kind for name in (generator, judge)}
 
 
 def _model_names(options: EvaluateOptions, models: Models) -> tuple[ModelName, ModelName]:

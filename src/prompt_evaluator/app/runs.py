@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from prompt_evaluator.engines.local import Feed, LocalEngine
-from prompt_evaluator.errors import CircuitOpenError, PromptEvaluatorError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, PromptEvaluatorError, StoreError
 from prompt_evaluator.metrics.rubric_judge import RubricJudge
 from prompt_evaluator.model import Generation
 from prompt_evaluator.pipeline.assemble import SampleUnits, case_result, group
@@ -86,6 +87,7 @@ class Run:
         self._folder = RunFolder(record)
         self._engine = LocalEngine(self._workers())
         self._stop_reason: str | None = None
+        self._stopped_by: PromptEvaluatorError | None = None
         self._position = 0
 
     def stop(self, reason: str) -> None:
@@ -109,25 +111,30 @@ class Run:
             return await asyncio.to_thread(self._conclude, stopped_by)
 
     async def _work(self, *, retry_errors: bool, source: str | None) -> PromptEvaluatorError | None:
-        writer = self._store.writer(self._plan.run_id)
-        files = CaseFiles(self._case_ids())
-        saver = _CaseSaver(self._folder, files)
-        executor = self._executor(writer, retry_errors=retry_errors, generate=source is None)
-        feed = Feed(lambda: self._next_batch(executor, source, saver))
         total = self._plan.dataset.selected * self._plan.num_samples
         self._watcher.started(self._record, samples=total, done=0)
         try:
-            await self._engine.run(feed, lambda item: self._one(executor, saver, *item))
-        except (CircuitOpenError, StoreError) as error:
+            async with AsyncExitStack() as closing:
+                saver = _CaseSaver(self._folder, CaseFiles(_case_ids(self._store, self._plan.run_id)))
+                closing.push_async_callback(asyncio.to_thread, saver.close)
+                writer = self._store.writer(self._plan.run_id)
+                closing.push_async_callback(asyncio.to_thread, writer.close)
+                executor = self._executor(writer, retry_errors=retry_errors, generate=source is None)
+                feed = Feed(lambda: self._next_batch(executor, source))
+                await self._engine.run(feed, lambda item: self._one(executor, saver, *item))
+        except StoreError as error:
             self._stop_reason = str(error)
             return error
-        finally:
-            await asyncio.to_thread(writer.close)
-            await asyncio.to_thread(saver.close)
-        return None
+        return self._stopped_by
 
     async def _one(self, executor: Executor, saver: _CaseSaver, work: _Work, sample: int) -> None:
-        units = await executor.run(work.case, sample, work.finished)
+        try:
+            units = await executor.run(work.case, sample, work.finished)
+        except (BudgetSpentError, CircuitOpenError) as error:
+            # No further call can or may be made. What is under way was paid for, so it is waited for and kept.
+            self._stopped_by = self._stopped_by or error
+            self.stop(str(error))
+            return
         work.samples[sample] = units
         work.left -= 1
         self._watcher.sample_done(units.status(self._plan.judge.repeats if self._plan.judge else 0))
@@ -136,10 +143,7 @@ class Run:
             await saver.save(result)
             self._watcher.case_done(result)
 
-    async def _next_batch(
-        self, executor: Executor, source: str | None, saver: _CaseSaver
-    ) -> Iterable[tuple[_Work, int]] | None:
-        saver.check()
+    async def _next_batch(self, executor: Executor, source: str | None) -> Iterable[tuple[_Work, int]] | None:
         stored, found = await asyncio.to_thread(self._load, executor, source)
         if not stored:
             return None
@@ -159,7 +163,7 @@ class Run:
         ids = [item.case.id for item in stored]
         own = self._store.units(run_id, ids)
         if source is not None:
-            linked = {case_id: _by_name(units) for case_id, units in self._store.units(source, ids).items()}
+            linked = {case_id: _answers(units) for case_id, units in self._store.units(source, ids).items()}
         elif self._plan.reuse:
             linked = self._reusable(executor, [item.case for item in stored])
         else:
@@ -210,10 +214,6 @@ class Run:
         judge = self._plan.judge
         return cap * 2 if judge and judge.identity != self._plan.generator.identity else cap
 
-    def _case_ids(self) -> Iterator[str]:
-        for stored in stored_cases(self._store, self._plan.run_id):
-            yield stored.case.id
-
     def _conclude(self, stopped_by: PromptEvaluatorError | None) -> Outcome:
         outcome = export(self._store, self._record, stop_reason=self._stop_reason, stopped_by=stopped_by)
         record = outcome.record
@@ -229,11 +229,10 @@ def export(
     *,
     stop_reason: str | None = None,
     stopped_by: PromptEvaluatorError | None = None,
-    ended_at: str | None = None,
 ) -> Outcome:
     """Write a run's main artifact and its index entry from what is in the store.
 
-    `ended_at` keeps the end of a run that had ended before; a run that ends now is given this moment.
+    A run that had ended before keeps its end; one that ends now is given this moment.
     """
     plan = record.plan
     totals = Totals(plan)
@@ -243,8 +242,8 @@ def export(
         for case in results(store, record):
             totals.add(case)
             writer.add(case)
-        status: RunStatus = "aborted" if totals.pending else totals.status()
-        ended = None if status == "aborted" else ended_at or now()
+        status: RunStatus = "aborted" if totals.pending or stopped_by else totals.status()
+        ended = None if status == "aborted" else record.ended_at or now()
         reason = (stop_reason or "interrupted") if status == "aborted" else None
         record = msgspec.structs.replace(record, status=status, ended_at=ended, stop_reason=reason)
         result = totals.result(status)
@@ -253,6 +252,16 @@ def export(
         writer.discard()
     update_index(record, result)
     return Outcome(record, result, stopped_by)
+
+
+def rebuild(store: Store, record: RunRecord) -> Outcome:
+    """Write all files of a run that has ended, as they were."""
+    folder, files = RunFolder(record), CaseFiles(_case_ids(store, record.plan.run_id))
+    with store.own(record.plan.run_id):
+        folder.make()
+        for case in results(store, record):
+            folder.write_case(files.name(case.test_case_id), case)
+        return export(store, record)
 
 
 def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
@@ -281,8 +290,16 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _case_ids(store: Store, run_id: str) -> Iterator[str]:
+    return (stored.case.id for stored in stored_cases(store, run_id))
+
+
 def _by_name(units: Iterable[Unit]) -> dict[bytes, Unit]:
     return {unit.name: unit for unit in units}
+
+
+def _answers(units: Iterable[Unit]) -> dict[bytes, Unit]:
+    return _by_name(unit for unit in units if unit.kind == "generation")
 
 
 class _CaseSaver:
@@ -296,19 +313,21 @@ class _CaseSaver:
         self._thread.start()
 
     async def save(self, result: CaseResult) -> None:
+        """Raise what went wrong with an earlier one, so that the run stops paying for what cannot be shown."""
+        self._check()
         try:
             self._queue.put_nowait(result)
         except queue.Full:
             await asyncio.to_thread(self._queue.put, result)
 
-    def check(self) -> None:
-        """Raise what went wrong, so that the run stops paying for what cannot be shown."""
-        if self._error is not None:
-            raise self._error
-
     def close(self) -> None:
         self._queue.put(None)
         self._thread.join()
+        self._check()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
 
     def _run(self) -> None:
         while (result := self._queue.get()) is not None:

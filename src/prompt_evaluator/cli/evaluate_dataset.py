@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from prompt_evaluator.app.evaluate import evaluate_dataset, resume_run
 from prompt_evaluator.app.plans import DEFAULT_SAMPLES, QUICK_SAMPLES, EvaluateOptions
@@ -25,10 +27,15 @@ def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[st
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    try:
-        return {name: float(text) for name, text in _pairs(context, parameter, values).items()}
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; write metric=4.0", param=parameter) from None
+    found = {}
+    for name, text in _pairs(context, parameter, values).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = math.nan
+        if not math.isfinite(found[name]):
+            raise click.BadParameter(f"{text!r} is not a number; write metric=4.0", param=parameter)
+    return found
 
 
 def _ids(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -85,6 +92,8 @@ def evaluate_dataset_command(  # noqa: PLR0913 - one parameter a flag
     """
     if quick and num_samples is not None:
         click.echo(f"Warning: --quick is ignored, because --num-samples {num_samples} is given.", err=True)
+    if retry_errors and resume is None:
+        raise click.UsageError("--retry-errors goes with --resume RUN: a new run has no errors yet.")
     samples = num_samples or (QUICK_SAMPLES if quick else DEFAULT_SAMPLES)
     command = RunCommand(max_concurrency=max_concurrency, as_json=as_json, strict=strict)
     options = _options(given, samples, needed=resume is None)
@@ -96,7 +105,15 @@ def evaluate_dataset_command(  # noqa: PLR0913 - one parameter a flag
 
 
 def _options(given: dict[str, Any], samples: int, *, needed: bool) -> EvaluateOptions | None:
-    missing = [f"--{name.replace('_', '-')}" for name in ("dataset", "system_prompt") if given[name] is None]
-    if missing and needed:
-        raise click.UsageError(f"Missing option {missing[0]!r}.")
-    return None if missing else EvaluateOptions(num_samples=samples, **given)
+    """What to run; None where a run is to be continued with its own settings and none is given once more."""
+    missing = [name for name in ("dataset", "system_prompt") if given[name] is None]
+    if not missing:
+        return EvaluateOptions(num_samples=samples, **given)
+    if needed or _given_on_the_command_line({*given, "num_samples", "quick"}):
+        raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
+    return None
+
+
+def _given_on_the_command_line(names: set[str]) -> bool:
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) == ParameterSource.COMMANDLINE for name in names)

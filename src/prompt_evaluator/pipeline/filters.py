@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import TestCase
 
 _CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)", re.DOTALL)
+_SHOWN = 10
+"""Known ids that are listed where none is near: a dataset may have thousands."""
 
 
 def select(
@@ -39,7 +42,8 @@ def check_ids(case_ids: Sequence[str], known: Iterable[str]) -> None:
     present = set(known)
     for case_id in case_ids:
         if case_id not in present:
-            raise UnknownNameError("test case", case_id, present)
+            near = get_close_matches(case_id, present, n=1, cutoff=0.5)
+            raise UnknownNameError("test case", case_id, near or sorted(present)[:_SHOWN])
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:

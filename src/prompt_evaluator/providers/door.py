@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.errors import BadReplyError, DeadlineError, ProviderError, RateLimitedError
+from prompt_evaluator.errors import (
+    BadReplyError,
+    BudgetSpentError,
+    DeadlineError,
+    FieldRefusedError,
+    ProviderError,
+    RateLimitedError,
+)
 from prompt_evaluator.model import Answer, Request
 from prompt_evaluator.providers.waiting import wait_before_retry
 
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Limits
     from prompt_evaluator.providers.breaker import Breaker
+    from prompt_evaluator.providers.budget import Budget
     from prompt_evaluator.providers.governor import Governor
     from prompt_evaluator.providers.meter import Meter
     from prompt_evaluator.providers.prices import Prices
@@ -43,11 +51,12 @@ class Door:
         breaker: Breaker,
         meter: Meter,
         prices: Prices,
+        budget: Budget,
         rng: Random,
     ) -> None:
         self._provider, self._limits = provider, limits
         self._governor, self._breaker, self._meter = governor, breaker, meter
-        self._prices, self._rng = prices, rng
+        self._prices, self._budget, self._rng = prices, budget, rng
 
     async def call(self, send: Send, request: Request) -> Answer:
         """The answer to a request, after as many tries as it takes and the limits allow."""
@@ -76,6 +85,11 @@ class Door:
             estimate = _estimated_tokens(request) if self._governor.counts_tokens else 0.0
             if not self._governor.try_enter(estimate):
                 await self._queue(estimate)
+            try:
+                self._budget.take()
+            except BudgetSpentError:
+                self._governor.leave()
+                raise
             tries += 1
             self._meter.tries += 1
             began = time.monotonic()
@@ -91,6 +105,7 @@ class Door:
                     self._governor.pushed_back(began, hold)
             finally:
                 self._governor.leave()
+                self._budget.settle()
                 self._meter.busy_seconds += time.monotonic() - began
             wait = self._wait_or_give_up(error, tries, spent + time.monotonic() - began)
             self._meter.retrying(error, wait)
@@ -115,6 +130,8 @@ class Door:
         error.tries = tries
         if not error.retried:
             raise error
+        if isinstance(error, FieldRefusedError):
+            return 0.0  # asked in another way, and each way only once
         most = min(self._limits.max_tries, _MOST_BAD_REPLIES if isinstance(error, BadReplyError) else tries + 1)
         asked = error.retry_after
         if asked is not None and asked > self._limits.max_retry_after:
@@ -139,6 +156,7 @@ class Door:
             answer = msgspec.structs.replace(answer, cost=cost, tries=tries)
         if not answer.text.isascii():
             answer = _storable(answer)
+        self._budget.pay(cost)
         self._meter.answered(self._provider, answer, seconds)
         return answer
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.errors import BadReplyError, RequestRefusedError
+from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import REDACTOR, Answer, TokenChoice, ToolCall, Usage
 from prompt_evaluator.providers.http import Reply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
@@ -110,11 +110,11 @@ class OpenAIProvider(HttpProvider):
         except RequestRefusedError as error:
             if not (more := _named_in(str(error), body)):
                 raise
-            # Remembered for the whole run: only the first call to such a model is sent twice.
-            # Other calls may have learned other fields meanwhile.
+            # Remembered for the whole run; other calls may have learned other fields meanwhile.
             known = self._refused.get(request.model, ())
             self._refused[request.model] = tuple(dict.fromkeys((*known, more)))
-            return await self._send(request, timeout)
+            what = f"{request.model} does not take {more!r}; it is asked again without."
+            raise FieldRefusedError(what, provider=self._name, status=error.status) from None
         learn_from(reply.headers, self._door)
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 

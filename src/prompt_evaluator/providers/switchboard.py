@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.providers.breaker import Breaker
+from prompt_evaluator.providers.budget import Budget
 from prompt_evaluator.providers.door import Door
 from prompt_evaluator.providers.governor import Governor
 from prompt_evaluator.providers.meter import Meter
@@ -25,8 +26,16 @@ _TICK = 0.05
 class Switchboard:
     """Makes doors. Everything that talks to a model in one run goes through one switchboard."""
 
-    def __init__(self, *, meter: Meter | None = None, max_concurrency: int | None = None, seed: int = 0) -> None:
-        """Take who counts, a cap on the calls in flight per key, and a seed for the jitter of waits."""
+    def __init__(
+        self,
+        *,
+        meter: Meter | None = None,
+        max_concurrency: int | None = None,
+        budget: Budget | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Take who counts, a cap on the calls in flight per key, a budget for all, and a seed for jitter."""
+        self._budget = budget or Budget()
         self.meter = meter or Meter()
         self._cap = max_concurrency
         self._rng = Random(seed)  # noqa: S311 - spreads waits, guards nothing
@@ -60,6 +69,7 @@ class Switchboard:
             breaker=breaker,
             meter=self.meter,
             prices=Prices(name, settings.prices),
+            budget=self._budget,
             rng=self._rng,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import re
 import shutil
 import tempfile
@@ -54,10 +53,13 @@ class RunFolder:
         self.path = Path(record.plan.output_dir) / record.plan.run_id
         self.main_file = self.path / MAIN_FILE
 
-    def create(self) -> None:
-        """Make the folder and say that the run is under way."""
+    def make(self) -> None:
         with _sentences(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
+
+    def create(self) -> None:
+        """Make the folder and say that the run is under way."""
+        self.make()
         writer = self.main_writer()
         try:
             writer.finish(None, self._record)
@@ -214,8 +216,11 @@ def _replace(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _atomic(path: Path) -> Iterator[BinaryIO]:
-    """A file that is either the old one or the new one, whatever happens in between."""
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.tmp")
+    """A file that is either the old one or the new one, whatever happens in between.
+
+    Only one process writes a file at a time, so what a killed one left behind is written over by the next.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
         with temporary.open("wb") as file:
             yield file
