@@ -64,6 +64,10 @@ class Metric(Protocol):
     @property
     def needs_judge(self) -> bool: ...
 
+    @property
+    def threshold(self) -> float:
+        """The score from which on an answer passes."""
+
     def definition(self) -> dict[str, Any]:
         """Everything about the metric that decides a score: with the answer and the judge, it names the unit."""
 

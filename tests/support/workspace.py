@@ -81,7 +81,7 @@ class Workspace:
             encoding="utf-8",
             timeout=timeout,
             check=False,
-            preexec_fn=before,  # noqa: PLW1509 - sets a limit of the child; these tests start no threads
+            preexec_fn=before,  # sets a limit of the child; these tests start no threads
         )
         assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 """Cases that are read from the store at a time."""
+_BRIEFLY = 5.0
 _generation = msgspec.json.Decoder(Generation).decode
 
 
@@ -90,10 +91,10 @@ class Run:
         self._stopped_by: PromptEvaluatorError | None = None
         self._position = 0
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: str, *, drain_seconds: float | None = _BRIEFLY) -> None:
         """End the run soon, so that it can be resumed."""
         self._stop_reason = self._stop_reason or reason
-        self._engine.stop()
+        self._engine.stop(drain_seconds)
 
     async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
         """Do what is missing, then write the artifacts.
@@ -133,7 +134,7 @@ class Run:
         except (BudgetSpentError, CircuitOpenError) as error:
             # No further call can or may be made. What is under way was paid for, so it is waited for and kept.
             self._stopped_by = self._stopped_by or error
-            self.stop(str(error))
+            self.stop(str(error), drain_seconds=None)
             return
         work.samples[sample] = units
         work.left -= 1
@@ -180,7 +181,7 @@ class Run:
                 name
                 for sample, answer in enumerate(names[case.id])
                 if answer in answers
-                for name in executor.judgement_names(case, sample, _generation(answers[answer].data))
+                for name in executor.verdict_names(case, sample, _generation(answers[answer].data))
             ]
             for case in cases
         }

@@ -109,8 +109,11 @@ def _options(given: dict[str, Any], samples: int, *, needed: bool) -> EvaluateOp
     missing = [name for name in ("dataset", "system_prompt") if given[name] is None]
     if not missing:
         return EvaluateOptions(num_samples=samples, **given)
-    if needed or _given_on_the_command_line({*given, "num_samples", "quick"}):
-        raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
+    name = f"--{missing[0].replace('_', '-')}"
+    if needed:
+        raise click.UsageError(f"Missing option {name!r}.")
+    if _given_on_the_command_line({*given, "num_samples", "quick"}):
+        raise click.UsageError(f"A run keeps its settings: with --resume give none of them or all; {name} is missing.")
     return None
 
 

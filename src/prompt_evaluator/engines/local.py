@@ -41,12 +41,14 @@ class Feed(Generic[T]):
 class LocalEngine:
     """Runs work until the feed ends, somebody stops it, or work raises."""
 
-    def __init__(self, workers: int, drain_seconds: float = 5.0) -> None:
-        self._workers, self._drain_seconds = workers, drain_seconds
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._drain_seconds: float | None = None
         self._stop = asyncio.Event()
 
-    def stop(self) -> None:
-        """Hand out no more work; what is under way has a moment to finish."""
+    def stop(self, drain_seconds: float | None) -> None:
+        """Hand out no more work; what is under way has so long to finish, or as long as it takes."""
+        self._drain_seconds = drain_seconds
         self._stop.set()
 
     async def run(self, feed: Feed[T], work: Callable[[T], Awaitable[None]]) -> None:

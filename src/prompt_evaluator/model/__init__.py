@@ -18,7 +18,9 @@ from prompt_evaluator.model.run import (
     RunRecord,
     RunStatus,
     SampleStatus,
+    ScoreRecord,
     Unit,
+    UnitKind,
     Verdict,
 )
 from prompt_evaluator.model.score import Failed, Score, Scored, Skipped
@@ -54,6 +56,7 @@ __all__ = [
     "RunStatus",
     "SampleStatus",
     "Score",
+    "ScoreRecord",
     "Scored",
     "Secret",
     "Skipped",
@@ -61,6 +64,7 @@ __all__ = [
     "TokenChoice",
     "ToolCall",
     "Unit",
+    "UnitKind",
     "Usage",
     "Verdict",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,16 @@ class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
     metrics: dict[str, Mark] | None
     flags: dict[str, bool] | None
     error: str | None
+
+
+class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
+    """What a metric other than the rubric said about an answer."""
+
+    status: Literal["scored", "skipped", "failed"]
+    score: float | None
+    passed: bool | None
+    reason: str
+    details: dict[str, Any] = {}
 
 
 class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +42,8 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
     judge_raw_response: str | None
     judge_repeats: tuple[RepeatResult, ...] | None
     """Only where each answer is judged more than once."""
+    scores: dict[str, MetricScore]
+    """By metric; a rubric's scores stand in `judge_metrics`."""
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
     model: str | None
@@ -62,6 +74,11 @@ class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
     wide_range: bool
     repeat_std: float | None
     """How much the judge disagrees with itself about the same answer; None when it was asked once."""
+    passed: int | None
+    """Samples that reach the metric's threshold; None of a rubric's scores, which have none."""
+    pass_rate: float | None
+    pass_interval: tuple[float, float] | None
+    """95 %, by Wilson."""
 
 
 class FlagStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +103,8 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     num_samples: int
     samples: tuple[SampleResult, ...]
     per_metric_stats: dict[str, MetricStats]
+    missing_scores: dict[str, int]
+    """By metric, samples that ought to have a score and have none; nothing where all have one."""
     per_flag_stats: dict[str, FlagStats]
     status: CaseStatus
     timestamp_start: str | None
@@ -114,6 +133,11 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the mean is below `fail_under`."""
     near: bool
     """Whether `fail_under` lies within the interval, so that more samples could change the answer."""
+    scale: tuple[float, float]
+    pass_rate: float | None
+    """The mean of the cases' pass rates; None of a rubric's scores."""
+    flaky_cases: int
+    """Cases that pass sometimes."""
 
 
 class OverallFlag(FlagStats, frozen=True, kw_only=True):

@@ -8,9 +8,11 @@ import msgspec
 
 from prompt_evaluator.model.call import Answer
 from prompt_evaluator.model.rubric import Rubric
+from prompt_evaluator.model.score import Score
 
 RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
+UnitKind = Literal["generation", "judgement", "score"]
 SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
 
 
@@ -64,6 +66,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     prompt: PromptRef | None
     template: str | None = None
     rubric: Rubric | None
+    metrics: tuple[dict[str, Any], ...] = ()
+    """Beside the rubric: `{"metric": name, …options}`, as they were asked for."""
     generator: ModelConfig
     judge: JudgeConfig | None
     num_samples: int
@@ -139,15 +143,29 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     reused: bool = False
 
 
+class ScoreRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What one metric said about one answer."""
+
+    metric: str
+    score: Score
+    passed: bool | None = None
+    """Whether the score reaches the metric's threshold; None when there is no score."""
+    replies: tuple[Answer, ...] = ()
+    """Every judge's reply that was paid for, for the accounts, without its text."""
+    ended_at: str | None = None
+    reused: bool = False
+
+
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """A finished piece of work. Within a run it is known by case and name; the name alone links runs."""
 
     case_id: str
     name: bytes
-    kind: Literal["generation", "judgement"]
+    kind: UnitKind
     sample: int
     repeat: int = 0
+    """Which of several judgings, or which of several metrics."""
     ok: bool
     """Whether it gave what it was for. What is not ok may be done again; what is ok never is."""
     data: bytes
-    """A `Generation` or a `Judgement` as JSON."""
+    """A `Generation`, a `Judgement` or a `ScoreRecord` as JSON."""

@@ -7,20 +7,35 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from prompt_evaluator.model import CallFailure, Generation, Judgement, Mark, Verdict
-from prompt_evaluator.model.result import CaseResult, FlagStats, MetricStats, RepeatResult, SampleResult
+from prompt_evaluator.model import (
+    CallFailure,
+    Failed,
+    Generation,
+    Judgement,
+    Mark,
+    Scored,
+    ScoreRecord,
+    Skipped,
+    Verdict,
+)
+from prompt_evaluator.model.result import CaseResult, FlagStats, MetricScore, MetricStats, RepeatResult, SampleResult
 from prompt_evaluator.stats import mean_interval, spread, variability
 from prompt_evaluator.stats.bands import wide_range
+from prompt_evaluator.stats.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.model import CaseStatus, Criterion, Rubric, RunPlan, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model import CaseStatus, Rubric, RunPlan, SampleStatus, TestCase, Unit
 
 T = TypeVar("T", int, float)
 
+UNIT_SCALE = (0.0, 1.0)
+"""Of every metric but a rubric's."""
+
 _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
+_score = msgspec.json.Decoder(ScoreRecord).decode
 
 
 class SampleUnits:
@@ -29,8 +44,21 @@ class SampleUnits:
     def __init__(self) -> None:
         self.generation: Generation | None = None
         self.judgements: dict[int, Judgement] = {}
+        self.scores: dict[str, ScoreRecord] = {}
 
-    def status(self, repeats: int) -> SampleStatus:
+    def status(self, repeats: int, metrics: int = 0) -> SampleStatus:
+        """By the guide's words. A metric that broke leaves the sample without that score, so it is not completed."""
+        status = self._judged_status(repeats)
+        if status != "completed":
+            return status
+        if len(self.scores) < metrics:
+            return "pending"
+        failures = [record.score.kind for record in self.scores.values() if isinstance(record.score, Failed)]
+        if not failures:
+            return "completed"
+        return "judge_invalid_response" if set(failures) == {"InvalidVerdict"} else "judge_error"
+
+    def _judged_status(self, repeats: int) -> SampleStatus:
         if self.generation is None:
             return "pending"
         if self.generation.answer is None:
@@ -51,15 +79,20 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
             continue
         if unit.kind == "generation":
             samples[unit.sample].generation = _generation(unit.data)
-        else:
+        elif unit.kind == "judgement":
             samples[unit.sample].judgements[unit.repeat] = _judgement(unit.data)
+        else:
+            record = _score(unit.data)
+            samples[unit.sample].scores[record.metric] = record
     return samples
 
 
 def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -> CaseResult:
     """Everything there is to say about a case."""
     repeats = plan.judge.repeats if plan.judge else 0
-    results = tuple(_sample(case, number, units, repeats) for number, units in enumerate(samples))
+    metrics = max((len(units.scores) for units in samples), default=0)
+    results = tuple(_sample(case, number, units, repeats, metrics) for number, units in enumerate(samples))
+    stats = _rubric_stats(results, plan.rubric) | _score_stats(results)
     return CaseResult(
         test_case_id=case.id,
         test_case_input=case.input,
@@ -70,7 +103,8 @@ def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -
         test_case_reference=case.reference,
         num_samples=len(samples),
         samples=results,
-        per_metric_stats=_metric_stats(results, plan.rubric),
+        per_metric_stats=stats,
+        missing_scores=_missing(results, plan),
         per_flag_stats=_flag_stats(results, plan.rubric),
         status=_case_status(results),
         timestamp_start=min((u.generation.started_at for u in samples if u.generation), default=None),
@@ -87,23 +121,25 @@ def _case_status(results: Sequence[SampleResult]) -> CaseStatus:
     return "completed" if completed == len(statuses) else "partial" if completed else "failed"
 
 
-def _sample(case: TestCase, number: int, units: SampleUnits, repeats: int) -> SampleResult:
+def _sample(case: TestCase, number: int, units: SampleUnits, repeats: int, metrics: int) -> SampleResult:
     generation = units.generation
     answer = generation.answer if generation else None
     judged = [units.judgements[repeat] for repeat in sorted(units.judgements)]
     verdict = _combined([judgement.verdict for judgement in judged if judgement.verdict])
     replies = [reply for judgement in judged for reply in judgement.replies]
+    replies += [reply for record in units.scores.values() for reply in record.replies]
     last = judged[-1] if judged else None
     return SampleResult(
         sample_id=f"{case.id}-sample-{number + 1}",
         input_text=case.input,
         generator_output=answer.text if answer else None,
-        status=units.status(repeats),
+        status=units.status(repeats, metrics),
         task_description=case.task,
         judge_metrics=verdict.metrics if verdict else {},
         judge_flags=verdict.flags if verdict else {},
         judge_overall_comment=verdict.overall_comment if verdict else None,
         judge_raw_response=last.raw if last else None,
+        scores={name: _metric_score(record) for name, record in units.scores.items()},
         judge_repeats=tuple(_repeat(judgement) for judgement in judged) if repeats > 1 else None,
         tool_calls=answer.tool_calls if answer else (),
         finish_reason=answer.finish_reason if answer else None,
@@ -118,7 +154,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, repeats: int) -> Sa
         judge_cost=_sum([reply.cost for reply in replies]),
         synthetic=bool(answer and answer.synthetic) or any(reply.synthetic for reply in replies),
         reused=bool(generation and generation.reused),
-        error=_error(generation, judged, verdict),
+        error=_error(generation, judged, verdict) or _broken_metric(units),
     )
 
 
@@ -156,6 +192,24 @@ def _error(generation: Generation | None, judged: list[Judgement], verdict: Verd
     return None
 
 
+def _broken_metric(units: SampleUnits) -> CallFailure | None:
+    for record in units.scores.values():
+        if isinstance(record.score, Failed):
+            return CallFailure(kind=record.score.kind, message=f"{record.metric}: {record.score.reason}")
+    return None
+
+
+def _metric_score(record: ScoreRecord) -> MetricScore:
+    score = record.score
+    if isinstance(score, Scored):
+        return MetricScore(
+            status="scored", score=score.value, passed=record.passed, reason=score.reason, details=score.details
+        )
+    if isinstance(score, Skipped):
+        return MetricScore(status="skipped", score=None, passed=None, reason=score.reason)
+    return MetricScore(status="failed", score=None, passed=None, reason=score.reason)
+
+
 def _tries(generation: Generation | None) -> int | None:
     if generation is None:
         return None
@@ -175,33 +229,57 @@ def _sum(values: list[T | None]) -> T | None:
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _metric_stats(results: Sequence[SampleResult], rubric: Rubric | None) -> dict[str, MetricStats]:
+def _rubric_stats(results: Sequence[SampleResult], rubric: Rubric | None) -> dict[str, MetricStats]:
     found = {}
     for criterion in rubric.metrics if rubric else ():
-        stats = _stats(criterion, [result for result in results if criterion.name in result.judge_metrics])
+        judged = [result for result in results if criterion.name in result.judge_metrics]
+        values = [result.judge_metrics[criterion.name].score for result in judged]
+        stats = _stats(values, (criterion.min_score, criterion.max_score), _repeat_std(criterion.name, judged), None)
         if stats:
             found[criterion.name] = stats
     return found
 
 
-def _stats(criterion: Criterion, results: list[SampleResult]) -> MetricStats | None:
-    values = [result.judge_metrics[criterion.name].score for result in results]
+def _score_stats(results: Sequence[SampleResult]) -> dict[str, MetricStats]:
+    found = {}
+    for name in {name: None for result in results for name in result.scores}:
+        scored = [score for result in results if (score := result.scores.get(name)) and score.score is not None]
+        values = [score.score for score in scored if score.score is not None]
+        stats = _stats(values, UNIT_SCALE, None, sum(bool(score.passed) for score in scored))
+        if stats:
+            found[name] = stats
+    return found
+
+
+def _stats(
+    values: list[float], scale: tuple[float, float], repeat_std: float | None, passed: int | None
+) -> MetricStats | None:
     numbers = spread(values)
     if numbers is None:
         return None
-    scale = (criterion.min_score, criterion.max_score)
-    interval = mean_interval(numbers.mean, numbers.std, numbers.count, scale)
     return MetricStats(
         mean=numbers.mean,
         std=numbers.std,
         min=numbers.min,
         max=numbers.max,
         count=numbers.count,
-        interval=interval,
+        interval=mean_interval(numbers.mean, numbers.std, numbers.count, scale),
         variability=variability(numbers.mean, numbers.std, scale),
         wide_range=wide_range(numbers.min, numbers.max, scale),
-        repeat_std=_repeat_std(criterion.name, results),
+        repeat_std=repeat_std,
+        passed=passed,
+        pass_rate=None if passed is None else passed / numbers.count,
+        pass_interval=None if passed is None else wilson(passed, numbers.count),
     )
+
+
+def _missing(results: Sequence[SampleResult], plan: RunPlan) -> dict[str, int]:
+    tried = [result for result in results if result.status != "pending"]
+    names = [criterion.name for criterion in (plan.rubric.metrics if plan.rubric else ())]
+    missing = {name: sum(name not in result.judge_metrics for result in tried) for name in names}
+    for name in {name: None for result in results for name in result.scores}:
+        missing[name] = sum(name not in result.scores or result.scores[name].status == "failed" for result in tried)
+    return {name: count for name, count in missing.items() if count}
 
 
 def _repeat_std(metric: str, results: list[SampleResult]) -> float | None:

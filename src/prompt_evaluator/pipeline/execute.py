@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
-from prompt_evaluator.model import CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.model import CallFailure, Failed, Generation, Judgement, ScoreRecord, Unit
 from prompt_evaluator.pipeline.assemble import SampleUnits
 from prompt_evaluator.pipeline.naming import unit_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from prompt_evaluator.model import Request, RunPlan, TestCase
+    from prompt_evaluator.model import Answer, Request, RunPlan, TestCase, UnitKind
     from prompt_evaluator.pipeline.messages import Asker
+    from prompt_evaluator.pipeline.scoring import Scorer
     from prompt_evaluator.ports import Judge, Ledger, Provider
 
-T = TypeVar("T", Generation, Judgement)
+T = TypeVar("T", Generation, Judgement, ScoreRecord)
 
 _encode = msgspec.json.Encoder().encode
 _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
+_score = msgspec.json.Decoder(ScoreRecord).decode
 
 
 class Finished(NamedTuple):
@@ -37,7 +39,7 @@ class Finished(NamedTuple):
 class _Place(NamedTuple):
     case_id: str
     name: bytes
-    kind: Literal["generation", "judgement"]
+    kind: UnitKind
     sample: int
     repeat: int
 
@@ -52,6 +54,7 @@ class Executor:
         asker: Asker,
         generator: Provider | None,
         judge: Judge | None,
+        scorer: Scorer | None = None,
         ledger: Ledger,
         now: Callable[[], str],
         retry_errors: bool = False,
@@ -59,16 +62,23 @@ class Executor:
         """Take a plan and its parts. Without a generator, only answers of other runs are judged."""
         self._plan, self._asker, self._generator, self._judge = plan, asker, generator, judge
         self._ledger, self._now, self._retry_errors = ledger, now, retry_errors
+        self._scorer = scorer
         self._judge_identity = plan.judge.identity if plan.judge else ""
 
     def generation_name(self, case: TestCase, sample: int) -> bytes:
         return self._name_generation(self._asker.request(case, sample))
 
-    def judgement_names(self, case: TestCase, sample: int, generation: Generation) -> list[bytes]:
-        if self._judge is None or generation.answer is None or self._plan.judge is None:
+    def verdict_names(self, case: TestCase, sample: int, generation: Generation) -> list[bytes]:
+        """What the judgements and scores of an answer are called."""
+        answer = generation.answer
+        if answer is None:
             return []
-        return [
-            self._name_judgement(self._judge.request(case, generation.answer, repeat), sample)
+        scorer = self._scorer
+        scores = [scorer.unit_name(metric, case, answer, sample) for metric in scorer.metrics(case)] if scorer else []
+        if self._judge is None or self._plan.judge is None:
+            return scores
+        return scores + [
+            self._name_judgement(self._judge.request(case, answer, repeat), sample)
             for repeat in range(self._plan.judge.repeats)
         ]
 
@@ -82,17 +92,39 @@ class Executor:
             generation = await self._generate(request)
             self._record(place, generation, ok=generation.failure is None)
         result.generation = generation
-        if generation.answer is None or self._judge is None or self._plan.judge is None:
+        if generation.answer is None:
             return result
+        await self._judge_answer(case, sample, generation.answer, finished, result)
+        if self._scorer is not None:
+            await self._score_answer(case, sample, generation.answer, finished, result)
+        return result
+
+    async def _judge_answer(
+        self, case: TestCase, sample: int, answer: Answer, finished: Finished, result: SampleUnits
+    ) -> None:
+        if self._judge is None or self._plan.judge is None:
+            return
         for repeat in range(self._plan.judge.repeats):
-            asked = self._judge.request(case, generation.answer, repeat)
+            asked = self._judge.request(case, answer, repeat)
             place = _Place(case.id, self._name_judgement(asked, sample), "judgement", sample, repeat)
             judgement = self._found(place, finished, _judgement)
             if judgement is None:
                 judgement = await self._judged(asked)
                 self._record(place, judgement, ok=judgement.verdict is not None)
             result.judgements[repeat] = judgement
-        return result
+
+    async def _score_answer(
+        self, case: TestCase, sample: int, answer: Answer, finished: Finished, result: SampleUnits
+    ) -> None:
+        assert self._scorer is not None  # noqa: S101 - asked for only where there is one
+        for number, metric in enumerate(self._scorer.metrics(case)):
+            place = _Place(case.id, self._scorer.unit_name(metric, case, answer, sample), "score", sample, number)
+            record = self._found(place, finished, _score)
+            if record is None:
+                await self._ledger.room()
+                record = msgspec.structs.replace(await self._scorer.score(metric, case, answer), ended_at=self._now())
+                self._record(place, record, ok=not isinstance(record.score, Failed))
+            result.scores[record.metric] = record
 
     def _found(self, place: _Place, finished: Finished, decode: Callable[[bytes], T]) -> T | None:
         """What was done before, in this run or in another one from which it is then taken over."""
@@ -134,7 +166,7 @@ class Executor:
         judgement = await self._judge.judge(request)
         return msgspec.structs.replace(judgement, ended_at=self._now())
 
-    def _record(self, place: _Place, done: Generation | Judgement, *, ok: bool) -> None:
+    def _record(self, place: _Place, done: Generation | Judgement | ScoreRecord, *, ok: bool) -> None:
         self._ledger.put(
             Unit(
                 case_id=place.case_id,

@@ -8,10 +8,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
+from prompt_evaluator.pipeline.assemble import UNIT_SCALE
 from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Criterion, RunPlan, RunStatus
+    from prompt_evaluator.model import RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
 _SHOWN = 5
@@ -24,8 +25,10 @@ class Totals:
 
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
-        self._criteria = {criterion.name: criterion for criterion in (plan.rubric.metrics if plan.rubric else ())}
-        self._metrics = {name: _MetricTotals(criterion) for name, criterion in self._criteria.items()}
+        self._metrics = {
+            criterion.name: _MetricTotals(criterion.name, (criterion.min_score, criterion.max_score))
+            for criterion in (plan.rubric.metrics if plan.rubric else ())
+        }
         self._flags: dict[str, _FlagTotals] = {
             flag.name: _FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
         }
@@ -41,8 +44,11 @@ class Totals:
             self._add_sample(sample)
         if case.status == "pending":
             return
-        for name, totals in self._metrics.items():
-            totals.add(case, name)
+        for name in (*case.per_metric_stats, *case.missing_scores):
+            if name not in self._metrics:
+                self._metrics[name] = _MetricTotals(name, UNIT_SCALE)
+        for totals in self._metrics.values():
+            totals.add(case)
         for name, flags in self._flags.items():
             flags.add(case, name)
 
@@ -106,26 +112,27 @@ class Totals:
 
 
 class _MetricTotals:
-    def __init__(self, criterion: Criterion) -> None:
-        self._criterion = criterion
+    def __init__(self, name: str, scale: tuple[float, float]) -> None:
+        self._name, self._scale = name, scale
         self.means: list[float] = []
         self._low: list[float] = []
         self._high: list[float] = []
         self._stds: list[float] = []
         self._repeat_stds: list[float] = []
+        self._pass_rates: list[float] = []
         self._high_variability = 0
         self._worst: list[tuple[float, str, float | None]] = []
         self._flakiest: list[tuple[float, str, float]] = []
 
-    def add(self, case: CaseResult, name: str) -> None:
-        stats, least, most = case.per_metric_stats.get(name), self._criterion.min_score, self._criterion.max_score
+    def add(self, case: CaseResult) -> None:
+        stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
+        known = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
+        if known[1] + missing:
+            least, most = self._scale
+            self._low.append((known[0] + missing * least) / (known[1] + missing))
+            self._high.append((known[0] + missing * most) / (known[1] + missing))
         if stats is None:
-            self._low.append(least)
-            self._high.append(most)
             return
-        known, missing = stats.mean * stats.count, case.num_samples - stats.count
-        self._low.append((known + missing * least) / case.num_samples)
-        self._high.append((known + missing * most) / case.num_samples)
         self.means.append(stats.mean)
         if stats.std is not None:
             self._stds.append(stats.std)
@@ -133,16 +140,15 @@ class _MetricTotals:
             _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
         if stats.repeat_std is not None:
             self._repeat_stds.append(stats.repeat_std)
+        if stats.pass_rate is not None:
+            self._pass_rates.append(stats.pass_rate)
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
     def worst(self) -> list[WorstCase]:
-        return [
-            WorstCase(test_case_id=case, metric=self._criterion.name, mean=-mean, std=std)
-            for mean, case, std in self._worst
-        ]
+        return [WorstCase(test_case_id=case, metric=self._name, mean=-mean, std=std) for mean, case, std in self._worst]
 
     def flakiest(self) -> list[WorstCase]:
-        name = self._criterion.name
+        name = self._name
         return [
             WorstCase(test_case_id=case, metric=name, mean=mean, std=std) for std, case, mean in self._flakiest if std
         ]
@@ -152,7 +158,6 @@ class _MetricTotals:
         interval = resampled_mean(self.means, seed=_SEED)
         bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
         std = statistics.fmean(self._stds) if self._stds else None
-        scale = (self._criterion.min_score, self._criterion.max_score)
         return OverallMetric(
             mean_of_means=mean,
             min_of_means=min(self.means),
@@ -162,11 +167,14 @@ class _MetricTotals:
             bounds=bounds if bounds[1] - bounds[0] > 1e-9 else None,  # noqa: PLR2004 - rounding
             std=std,
             repeat_std=statistics.fmean(self._repeat_stds) if self._repeat_stds else None,
-            variability=variability(mean, std, scale),
+            variability=variability(mean, std, self._scale),
             high_variability_cases=self._high_variability,
             fail_under=bar,
             below=bar is not None and mean < bar,
             near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
+            scale=self._scale,
+            pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
+            flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
         )
 
 

@@ -1,0 +1,155 @@
+"""A run is continued with what it was made from, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from workspace import REAL, Workspace, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chat_service import ChatService
+
+RUBRIC = """\
+metrics:
+  - name: clarity
+    description: Is it clear?
+    min_score: 0
+    max_score: 10
+flags:
+  - name: rude
+    description: Is it rude?
+"""
+SETTINGS = (*REAL, "-n", "1", "--rubric", "rubric.yaml", "--case-ids", "case-000,case-002", "--seed", "3")
+
+
+@pytest.fixture
+def interrupted(online: Workspace, service: ChatService) -> str:
+    """A run that was stopped before anything of it was finished."""
+    online.write("rubric.yaml", RUBRIC)
+    service.set(latency=60)
+    started = online.start_evaluation(*SETTINGS)
+    run_id = started.wait_until_under_way()
+    until(lambda: service.paid > 0)
+    started.process.send_signal(signal.SIGINT)
+    started.kill()
+    service.set(latency=0)
+    return run_id
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "prompt.txt", "rubric.yaml"])
+def test_a_changed_file_is_refused_with_both_hashes_before_any_call(
+    online: Workspace, service: ChatService, interrupted: str, name: str
+) -> None:
+    path = online.folder / name
+    before, paid = path.read_bytes(), service.paid
+    path.write_bytes(before + b"\n")
+
+    refused = online.run("resume", interrupted)
+
+    assert refused.code == 2
+    for content in (before, before + b"\n"):
+        assert f"sha256:{hashlib.sha256(content).hexdigest()}" in refused.err
+    assert str(path) in refused.err
+    assert service.paid == paid
+
+    path.write_bytes(before)
+
+    assert online.run("resume", interrupted).code == 0
+
+
+@pytest.mark.parametrize("name", ["data.jsonl", "prompt.txt", "rubric.yaml"])
+def test_a_file_that_is_gone_is_refused(online: Workspace, service: ChatService, interrupted: str, name: str) -> None:
+    paid = service.paid
+    (online.folder / name).unlink()
+
+    refused = online.run("resume", interrupted)
+
+    assert refused.code == 2
+    assert "is now not readable" in refused.err
+    assert name in refused.err
+    assert service.paid == paid
+
+
+def _more_samples(_workspace: Workspace) -> tuple[str, ...]:
+    return ("-n", "2")
+
+
+def _other_model(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--generator-model", "openai/other")
+
+
+def _hotter(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--temperature", "1.0")
+
+
+def _other_rubric(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--rubric", "default")
+
+
+def _other_cases(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--case-ids", "case-000")
+
+
+def _other_judge(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--judge-repeats", "2")
+
+
+def _other_prompt(workspace: Workspace) -> tuple[str, ...]:
+    workspace.write("other.txt", "Shout.\n")
+    return ("-s", "other.txt")
+
+
+@pytest.mark.parametrize(
+    "change", [_more_samples, _other_model, _hotter, _other_rubric, _other_cases, _other_judge, _other_prompt]
+)
+def test_other_settings_are_refused_and_the_same_are_accepted(
+    online: Workspace, service: ChatService, interrupted: str, change: Callable[[Workspace], tuple[str, ...]]
+) -> None:
+    paid = service.paid
+
+    refused = online.evaluate(*SETTINGS, *change(online), "--resume", interrupted)
+
+    assert refused.code == 2
+    assert "was started with another" in refused.err
+    assert service.paid == paid
+
+    accepted = online.evaluate(*SETTINGS, "--resume", interrupted)
+
+    assert accepted.code == 0
+    assert accepted.run_id == interrupted
+    assert service.paid - paid == 4
+
+
+def test_half_of_the_settings_are_refused_instead_of_ignored(online: Workspace, interrupted: str) -> None:
+    refused = online.run("evaluate-dataset", "--resume", interrupted, "-n", "9")
+
+    assert refused.code == 2
+    assert "give none of them or all" in refused.err
+    assert online.run("evaluate-dataset", "--resume", interrupted).code == 0
+
+
+def test_a_model_that_moved_to_another_address_is_refused(online: Workspace, interrupted: str) -> None:
+    online.environment["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+
+    refused = online.run("resume", interrupted)
+
+    assert refused.code == 2
+    assert "http://127.0.0.1:9/v1" in refused.err
+
+
+def test_a_run_that_does_not_exist_is_refused_with_those_that_do(online: Workspace, interrupted: str) -> None:
+    wrong = interrupted[:-1] + ("0" if interrupted[-1] != "0" else "1")
+
+    for command in ("resume", "score"):
+        refused = online.run(command, wrong)
+        assert refused.code == 2
+        assert interrupted in refused.err
+
+
+def test_the_start_of_an_id_is_enough(online: Workspace, interrupted: str) -> None:
+    assert online.run("resume", interrupted[:8]).code == 0

@@ -1,0 +1,130 @@
+"""Disks that are full, files that are in the way, and stores that are none."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from workspace import REAL, Workspace, until
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+
+KILO = 1024
+
+
+def _limited(kilobytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * KILO, kilobytes * KILO))
+
+
+@pytest.mark.parametrize("kilobytes", [8, 100, 200, 400, 700, 1_500])
+def test_a_full_disk_is_a_sentence_and_what_was_paid_for_is_not_paid_for_again(
+    online: Workspace, service: ChatService, kilobytes: int
+) -> None:
+    online.cases(100)
+    service.set(padding=10_000)
+    expected = online.evaluate(*REAL, "-n", "2", "--seed", "1")
+    shutil.rmtree(online.folder / "runs")
+    shutil.rmtree(online.folder / ".prompt_evaluator")
+    cost = service.paid
+
+    done = online.evaluate(*REAL, "-n", "2", "--seed", "1", "-j", "8", before=lambda: _limited(kilobytes))
+
+    assert expected.code == 0
+    assert done.code == 3
+    assert "Error: " in done.err
+    paid = service.paid - cost
+    if "resume" not in done.err and not (online.folder / "runs").exists():
+        assert not paid  # it ended before there was a run
+        return
+    run_id = online.the_run()
+    kept = len(online.units(run_id))
+    assert paid - kept <= 8 + 512
+    again = online.run("resume", run_id, "--json")
+    assert again.code == 0
+    assert service.paid - cost - paid == 400 - kept
+    assert again.artifact["status"] == "completed"
+
+
+def test_an_output_folder_that_is_a_file_is_refused_before_any_call(online: Workspace, service: ChatService) -> None:
+    online.write("runs", "I am a file.")
+
+    done = online.evaluate(*REAL)
+
+    assert done.code == 3
+    assert "cannot be written" in done.err
+    assert service.paid == 0
+    assert (online.folder / "runs").read_text("utf-8") == "I am a file."
+
+
+def test_a_folder_that_disappears_stops_the_run_before_everything_is_paid_for(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(100)
+    service.set(latency=0.05)
+    started = online.start_evaluation(*REAL, "-n", "1", "-j", "4")
+    run_id = started.wait_until_under_way()
+    until(lambda: service.paid > 20)
+    shutil.rmtree(online.folder / "runs" / run_id)
+
+    done = started.finish()
+
+    assert done.code == 3
+    assert "cannot be written" in done.err
+    assert service.paid < 100
+    service.set(latency=0)
+    again = online.run("resume", run_id, "--json")
+    assert again.code == 0
+    assert len(list((online.folder / "runs" / run_id).glob("test_case_*.json"))) == 100
+    assert service.paid <= 200 + 8
+
+
+@pytest.mark.parametrize("command", ["evaluate-dataset", "resume", "score"])
+def test_a_store_of_garbage_is_refused_and_left_as_it_is(offline: Workspace, command: str) -> None:
+    store = offline.write(".prompt_evaluator/store.db", b"garbage \x00\xff" * 1_000)
+    arguments = ("-d", "data.jsonl", "-s", "prompt.txt") if command == "evaluate-dataset" else ("some-run",)
+
+    done = offline.run(command, *arguments)
+
+    assert done.code == 3
+    assert "is not a database" in done.err
+    assert store.read_bytes() == b"garbage \x00\xff" * 1_000
+
+
+def test_a_damaged_store_is_refused_and_never_begun_anew(offline: Workspace) -> None:
+    run_id = offline.evaluate().run_id
+    store = offline.folder / ".prompt_evaluator/store.db"
+    data = bytearray(store.read_bytes())
+    data[4096:] = b"\xee" * (len(data) - 4096)
+    store.write_bytes(data)
+
+    done = offline.run("resume", run_id)
+
+    assert done.code == 3
+    assert str(store) in done.err
+    assert store.read_bytes() == data
+
+
+def test_a_run_whose_files_are_gone_gets_them_again_from_the_store(offline: Workspace) -> None:
+    first = offline.evaluate("-n", "2")
+    before = first.artifact
+    files = {path.name: path.read_bytes() for path in (offline.folder / "runs" / first.run_id).iterdir()}
+    shutil.rmtree(offline.folder / "runs")
+
+    done = offline.run("resume", first.run_id)
+
+    assert done.code == 0
+    assert offline.artifact(first.run_id) == before
+    assert {path.name: path.read_bytes() for path in (offline.folder / "runs" / first.run_id).iterdir()} == files
+
+
+def test_an_unreadable_index_is_put_aside(offline: Workspace) -> None:
+    offline.write("runs/index.json", b'{"runs": [')
+
+    done = offline.evaluate()
+
+    assert done.code == 0
+    assert [entry["run_id"] for entry in offline.index()] == [done.run_id]
+    assert (offline.folder / "runs/index.unreadable.json").read_bytes() == b'{"runs": ['

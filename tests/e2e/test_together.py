@@ -1,0 +1,70 @@
+"""Several processes in one folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workspace import REAL, Workspace, until
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+
+
+def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(40)
+    service.set(latency=0.05)
+    first = online.start_evaluation(*REAL, "-n", "1", "-j", "4")
+    run_id = first.wait_until_under_way()
+    first.kill()
+    paid, units = service.paid, len(online.units(run_id))
+    owner = online.start("resume", run_id, "-j", "4")
+    owner.wait_until_under_way()
+
+    refused = online.run("resume", run_id)
+
+    assert refused.code == 2
+    assert f"process {owner.process.pid} on " in refused.err
+    assert "Wait for it to end" in refused.err
+    assert owner.finish().code == 0
+    assert service.paid - paid == 80 - units
+    assert online.artifact(run_id)["status"] == "completed"
+
+
+def test_a_run_that_is_being_made_is_not_resumed(online: Workspace, service: ChatService) -> None:
+    service.set(latency=0.5)
+    started = online.start_evaluation(*REAL, "-n", "1")
+    run_id = started.wait_until_under_way()
+    until(lambda: service.paid > 0)
+
+    refused = online.run("resume", run_id)
+
+    assert refused.code == 2
+    assert started.finish().code == 0
+    assert service.paid == 6
+
+
+def test_two_evaluations_at_once_both_complete_and_both_are_in_the_index(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(50)
+    service.set(latency=0.01)
+
+    started = [online.start_evaluation(*REAL, "-n", "2", "--run-note", note) for note in ("one", "two")]
+    done = [each.finish() for each in started]
+
+    assert [each.code for each in done] == [0, 0]
+    assert {entry["description"]: entry["status"] for entry in online.index()} == {
+        "one": "completed",
+        "two": "completed",
+    }
+    assert {each.run_id for each in done} == {entry["run_id"] for entry in online.index()}
+    assert service.paid == 400
+
+
+def test_six_evaluations_that_meet_a_folder_without_a_store_all_complete(offline: Workspace) -> None:
+    started = [offline.start_evaluation("-n", "1") for _ in range(6)]
+
+    assert [each.finish().code for each in started] == [0] * 6
+    assert len(offline.index()) == 6
