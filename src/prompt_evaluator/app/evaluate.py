@@ -85,7 +85,7 @@ async def resume_run(
             return rebuild(store, record)
         async with _models(config, session) as models:
             _refuse_changes(record.plan, models, prepare(wanted, models).plan if wanted else None)
-            _check_keys(record.plan, models)
+            _check_models(record.plan, models)
             record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
             run = Run(store, record, models, session.watcher)
             if session.on_run:
@@ -154,9 +154,9 @@ async def _start(config: Config, models: Models, plan: RunPlan, cases: Iterable[
 async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
     store: Store, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session, source: str | None
 ) -> Outcome:
-    _check_keys(plan, models)
+    _check_models(plan, models)
     record = RunRecord(plan=plan, status="running", started_at=now())
-    RunFolder(record).make()
+    RunFolder(record).make_room()
     store.create_run(record, cases)
     run = Run(store, record, models, session.watcher)
     if session.on_run:
@@ -174,10 +174,10 @@ def _asked(plan: RunPlan) -> list[ModelConfig]:
     return [model for model in (None if _source(plan) else plan.generator, plan.judge) if model]
 
 
-def _check_keys(plan: RunPlan, models: Models) -> None:
+def _check_models(plan: RunPlan, models: Models) -> None:
     """Without a key every call would fail: that is said before there is a run."""
     for model in _asked(plan):
-        models.check_key(models.name(model.model).provider)
+        models.check(models.name(model.model))
 
 
 def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
@@ -188,10 +188,12 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
                 f"{model.model} is no longer what it was when run {plan.run_id} was started: it was {model.identity} "
                 f"and is now {now_at}. Restore the provider's address, or start a new run."
             )
-    pairs = {"The dataset": (plan.dataset.hash, survey(plan.dataset.path).hash, plan.dataset.path)}
-    if (prompt := plan.prompt) is not None:
-        after = _hash_of(lambda: read_prompt(Path(prompt.path), None).hash)
-        pairs["The system prompt"] = (prompt.hash, after, prompt.path)
+    pairs: dict[str, tuple[str, str | None, str]] = {}
+    if (path := plan.dataset.path) is not None:
+        pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
+    if (prompt := plan.prompt) is not None and (where := prompt.path) is not None:
+        after = _hash_of(lambda: read_prompt(Path(where), None).hash)
+        pairs["The system prompt"] = (prompt.hash, after, where)
     if (rubric := plan.rubric) is not None:
         name = rubric.path or rubric.name
         pairs["The rubric"] = (rubric.hash, _hash_of(lambda: load_rubric(name).hash), name)
@@ -211,7 +213,7 @@ def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
     compared = ("dataset", "prompt", "rubric", "template", "generator", "judge", "num_samples", "filters")
     for field in compared:
         before, after = getattr(plan, field), getattr(wanted, field)
-        if msgspec.to_builtins(before) != msgspec.to_builtins(after):
+        if msgspec.json.encode(before) != msgspec.json.encode(after):
             raise ConfigurationError(
                 f"Run {plan.run_id} was started with another {field.replace('_', ' ')}: {before!r}, not {after!r}. "
                 "Resume it without these settings, or start a new run."

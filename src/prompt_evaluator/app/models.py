@@ -50,12 +50,14 @@ class Models:
             self._open[name] = KINDS.get(settings.kind)(name, settings, self.switchboard)
         return self._open[name]
 
-    def check_key(self, name: str) -> None:
-        """Refuse a provider whose key is missing or cannot be one."""
+    def check(self, name: ModelName) -> None:
+        """Refuse, before any call, a provider without a usable key, and a function or program that is not there."""
         try:
-            Key(name, self.settings[name]).resolve()
+            Key(name.provider, self.settings[name.provider]).resolve()
         except AuthenticationError as error:
             raise ConfigurationError(str(error)) from None
+        if check := getattr(self.provider(name.provider), "check", None):
+            check(name.model)
 
     async def __aenter__(self) -> Self:
         return self

@@ -41,6 +41,8 @@ class Watcher(Protocol):
 
     def started(self, record: RunRecord, *, samples: int, done: int) -> None: ...
 
+    def sample_started(self, case_id: str, sample: int) -> None: ...
+
     def sample_done(self, status: SampleStatus) -> None: ...
 
     def case_done(self, result: CaseResult) -> None: ...
@@ -50,6 +52,8 @@ class Unwatched:
     """Nobody is looking."""
 
     def started(self, record: RunRecord, *, samples: int, done: int) -> None: ...
+
+    def sample_started(self, case_id: str, sample: int) -> None: ...
 
     def sample_done(self, status: SampleStatus) -> None: ...
 
@@ -129,6 +133,7 @@ class Run:
         return self._stopped_by
 
     async def _one(self, executor: Executor, saver: _CaseSaver, work: _Work, sample: int) -> None:
+        self._watcher.sample_started(work.case.id, sample)
         try:
             units = await executor.run(work.case, sample, work.finished)
         except (BudgetSpentError, CircuitOpenError) as error:
@@ -253,6 +258,14 @@ def export(
         writer.discard()
     update_index(record, result)
     return Outcome(record, result, stopped_by)
+
+
+def summarise(store: Store, record: RunRecord) -> Outcome:
+    """What a run comes to, from the store alone; nothing is written."""
+    totals = Totals(record.plan)
+    for case in results(store, record):
+        totals.add(case)
+    return Outcome(record, totals.result(record.status))
 
 
 def rebuild(store: Store, record: RunRecord) -> Outcome:

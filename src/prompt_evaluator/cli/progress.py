@@ -1,54 +1,249 @@
-"""How a run is going, in plain lines on standard error."""
+"""How a run is going, on standard error and in a log file: a live block on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import TYPE_CHECKING
+import os
+import threading
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
 
-import click
+from prompt_evaluator.cli.live import Terminal, cost, final_text, waiting_for
+from prompt_evaluator.cli.tally import Tally
+from prompt_evaluator.cli.text import SEPARATOR, clean, clock, coloured, kinds, many, percent, tokens, writable
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.secret import REDACTOR
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import RunRecord, SampleStatus
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Self, TextIO
+
+    from prompt_evaluator.cli.tally import View
+    from prompt_evaluator.model import RunPlan, RunRecord, SampleStatus
     from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.providers.meter import Meter
 
-_EVERY = 5.0
+_TICK = 0.25
+_INTERVALS = (5.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before the first plain line, before the second, and so on; the last for all that follow."""
 
 
-class PlainProgress:
+class Outlet(Protocol):
+    """Where progress is shown. Used by one thread at a time."""
+
+    def tick(self, view: View, lines: Sequence[str]) -> None:
+        """Show how it is going if that is due, and the lines in any case."""
+
+    def end(self, view: View, lines: Sequence[str]) -> None:
+        """Show the lines, and how it went."""
+
+
+class LiveOutlet:
+    """A block on a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._terminal = Terminal(stream, colour=coloured(stream))
+
+    def tick(self, view: View, lines: Sequence[str]) -> None:
+        self._terminal.draw(view, lines)
+
+    def end(self, view: View, lines: Sequence[str]) -> None:
+        self._terminal.clear([*lines, final_text(view)])
+
+
+class LinesOutlet:
     """A line now and then, and none at all for a run that is over before the first is due."""
 
-    def __init__(self, meter: Meter) -> None:
-        self._meter = meter
-        self._samples = self._done = self._errors = self._cases = 0
-        self._start = self._shown = time.monotonic()
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = 0
+        self._due = _INTERVALS[0]
+
+    def tick(self, view: View, lines: Sequence[str]) -> None:
+        shown = list(lines)
+        if view.seconds >= self._due:
+            self._shown += 1
+            self._due = view.seconds + _INTERVALS[min(self._shown, len(_INTERVALS) - 1)]
+            shown.append(plain_line(view))
+        self._write(shown)
+
+    def end(self, view: View, lines: Sequence[str]) -> None:
+        self._write([*lines, *([final_text(view)] if self._shown else [])])
+
+    def _write(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._stream.write("".join(f"{writable(line, self._stream.encoding)}\n" for line in lines))
+            self._stream.flush()
+
+
+class LogOutlet(LinesOutlet):
+    """The same lines with their times, in a file that never shows a secret."""
+
+    def end(self, view: View, lines: Sequence[str]) -> None:
+        self._write([*lines, final_text(view)])
+        self._stream.close()
+
+    def _write(self, lines: Sequence[str]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        super()._write([f"{now} {REDACTOR.text(line)}" for line in lines])
+
+
+class SilentOutlet(LinesOutlet):
+    """What has to be said, and not how it is going."""
+
+    def tick(self, view: View, lines: Sequence[str]) -> None:  # noqa: ARG002 - an outlet's signature
+        self._write(lines)
+
+    def end(self, view: View, lines: Sequence[str]) -> None:
+        self.tick(view, lines)
+
+
+class Progress:
+    """Watches a run. Counting happens where the run works; drawing happens on a thread of its own, four times a second.
+
+    A terminal that takes nothing more, stopped with Ctrl-S for instance, does not hold up the run.
+    """
+
+    def __init__(self, meter: Meter, outlets: Sequence[Outlet], *, verbose: bool = False, quiet: bool = False) -> None:
+        self._tally = Tally(meter)
+        self._outlets = list(outlets)
+        self._verbose, self._quiet = verbose, quiet
+        self._lines: deque[str] = deque()
+        self._wake, self._over = threading.Event(), False
+        self._thread: threading.Thread | None = None
 
     def started(self, record: RunRecord, *, samples: int, done: int) -> None:
-        self._samples, self._done = samples, done
-        click.echo(f"Run {record.plan.run_id}: {samples} samples", err=True)
+        self._tally.started(samples=samples, done=done, cases=record.plan.dataset.selected)
+        if not self._quiet:
+            self._lines.append(started_line(record.plan))
+        self._show(ended=False)
+        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+        self._thread.start()
+
+    def sample_started(self, case_id: str, sample: int) -> None:
+        self._tally.sample_started(case_id, sample)
 
     def sample_done(self, status: SampleStatus) -> None:
-        self._done += 1
-        self._errors += status != "completed"
-        now = time.monotonic()
-        if now - self._shown >= _EVERY:
-            self._shown = now
-            self._show(now - self._start)
+        self._tally.sample_done(status)
 
-    def case_done(self, result: CaseResult) -> None:  # noqa: ARG002 - a watcher's signature
-        self._cases += 1
+    def case_done(self, result: CaseResult) -> None:
+        self._tally.case_done()
+        if self._verbose:
+            self._lines.append(case_line(result))
 
-    def _show(self, seconds: float) -> None:
-        rate = self._done / seconds
-        left = (self._samples - self._done) / rate if rate else 0
-        retries = sum(self._meter.retries.values())
-        parts = [
-            f"{self._done:,}/{self._samples:,} samples",
-            f"{rate:,.1f}/s",
-            f"{left:,.0f} s left",
-            f"{self._errors:,} errors",
-            f"{retries:,} retries",
-            f"{self._meter.in_flight} in flight",
-        ]
-        print(" · ".join(parts), file=sys.stderr, flush=True)  # noqa: T201 - a line of progress
+    def note(self, text: str) -> None:
+        """Say something in between, such as that a signal was caught, without disturbing what is drawn."""
+        self._lines.append(text)
+        if self._thread is None:
+            self._show(ended=False)
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop drawing, and leave the terminal as a line of text would. May be called twice."""
+        self._over = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+            self._show(ended=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while not self._over:
+            self._wake.wait(_TICK)
+            self._wake.clear()
+            if not self._over:
+                self._show(ended=False)
+
+    def _show(self, *, ended: bool) -> None:
+        view = self._tally.view()
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        for outlet in list(self._outlets):
+            try:
+                (outlet.end if ended else outlet.tick)(view, lines)
+            except (OSError, ValueError):  # nobody reads it any more, or the disk is full: the run matters more
+                self._outlets.remove(outlet)
+
+
+def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log_file: Path | None) -> Progress:
+    """What shows a run on this stream, and in the log file if there is one. Close it before printing anything else.
+
+    Raises:
+        ConfigurationError: The log file cannot be written.
+    """
+    outlets: list[Outlet] = []
+    if quiet:
+        outlets.append(SilentOutlet(stream))
+    elif stream.isatty() and os.environ.get("TERM") != "dumb":
+        outlets.append(LiveOutlet(stream))
+    else:
+        outlets.append(LinesOutlet(stream))
+    if log_file is not None:
+        outlets.append(LogOutlet(_opened(log_file)))
+    return Progress(meter, outlets, verbose=verbose > 0, quiet=quiet and log_file is None)
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror or error}.") from None
+
+
+def started_line(plan: RunPlan) -> str:
+    size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
+    judge = f", judged by {plan.judge.model}" if plan.judge else ""
+    synthetic = " (SYNTHETIC)" if plan.synthetic else ""
+    return clean(f"Run {plan.run_id}: {size} of {plan.generator.model}{judge}{synthetic}")
+
+
+def plain_line(view: View) -> str:
+    """Everything the live block shows, on one line."""
+    parts = [
+        f"{view.samples_done:,}/{view.samples:,} samples ({percent(int(view.share * 100) / 100)})",
+        f"{view.cases_done:,}/{view.cases:,} cases",
+        clock(view.seconds),
+        *([] if view.rate is None else [f"{view.rate:,.1f}/s"]),
+        *([] if view.eta is None else [f"ETA {clock(view.eta)}"]),
+        f"{view.in_flight:,} of {view.limit:,} in flight",
+        f"{tokens(view.input_tokens)} tokens in, {tokens(view.output_tokens)} out",
+        cost(view),
+        f"throttled {percent(view.throttled)}",
+    ]
+    if view.retries:
+        parts.append(f"{many(sum(view.retries.values()), 'retry', 'retries')} ({kinds(view.retries)})")
+    if view.unscored or view.errors:
+        named = f" ({kinds(view.errors)})" if view.errors else ""
+        parts.append(f"{many(view.unscored, 'sample')} without a score{named}")
+    if view.in_tail:
+        parts.append(f"waiting {waiting_for(view)}")
+    return SEPARATOR.join(parts)
+
+
+def case_line(result: CaseResult) -> str:
+    """`test-004: 5/5 samples · accuracy 4.20 ± 0.30 · …`."""
+    scored = sum(sample.status == "completed" for sample in result.samples)
+    parts = [f"{scored}/{result.num_samples} samples"]
+    parts += [
+        f"{name} {stats.mean:.2f}" + ("" if stats.std is None else f" (std {stats.std:.2f})")
+        for name, stats in result.per_metric_stats.items()
+    ]
+    raised = [name for name, stats in result.per_flag_stats.items() if stats.true_count]
+    if raised:
+        parts.append(f"flags: {', '.join(raised)}")
+    if result.error_message:
+        parts.append(result.error_message)
+    return clean(f"{result.test_case_id}: {SEPARATOR.join(parts)}")
+
+
+def PlainProgress(meter: Meter) -> Progress:  # noqa: N802 - until `running` calls `make_watcher`
+    import sys  # noqa: PLC0415
+
+    return Progress(meter, [LinesOutlet(sys.stderr)])

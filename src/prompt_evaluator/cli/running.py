@@ -40,7 +40,9 @@ class RunCommand:
         """Print the summary and exit with the code that says how it went."""
         outcome = asyncio.run(self._with_signals(use_case))
         if self._as_json:
-            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(_as_json(outcome)), indent=2) + b"\n")
+            sys.stdout.buffer.write(
+                msgspec.json.format(msgspec.json.encode(outcome_as_json(outcome)), indent=2) + b"\n"
+            )
         else:
             print_summary(outcome)
         self._warn(outcome)
@@ -81,7 +83,7 @@ class RunCommand:
         return _BELOW if any(stats.below for stats in bars) else 0
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def outcome_as_json(outcome: Outcome) -> dict[str, object]:
     from prompt_evaluator.store.artifacts import RunFolder  # noqa: PLC0415
 
     record = outcome.record

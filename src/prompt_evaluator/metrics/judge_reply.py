@@ -43,11 +43,7 @@ def read_verdict(text: str, rubric: Rubric) -> Verdict:
     Raises:
         UnreadableVerdict: There is none, or more than one, or it is not what the rubric asks for.
     """
-    if not text.strip():
-        raise UnreadableVerdict("the reply is empty")
-    if len(text) > _LONGEST:
-        raise UnreadableVerdict(f"the reply is longer than {_LONGEST:,} characters")
-    found = _one_verdict(list(_values(text)), text)
+    found = object_in(text, "metrics")
     if problems := list(_problems(found, rubric)):
         more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
         raise UnreadableVerdict("; ".join(problems[:_MOST_TOLD]) + more)
@@ -55,8 +51,21 @@ def read_verdict(text: str, rubric: Rubric) -> Verdict:
     return Verdict(
         metrics={criterion.name: _mark(metrics[criterion.name]) for criterion in rubric.metrics},
         flags={flag.name: flags[flag.name] for flag in rubric.flags},
-        overall_comment=_storable(found.get("overall_comment", "")),
+        overall_comment=storable(found.get("overall_comment", "")),
     )
+
+
+def object_in(text: str, key: str) -> dict[str, Any]:
+    """The one JSON object with that key in a reply, whatever prose, fences or other objects stand around it.
+
+    Raises:
+        UnreadableVerdict: There is none, or more than one, or the JSON is not sound.
+    """
+    if not text.strip():
+        raise UnreadableVerdict("the reply is empty")
+    if len(text) > _LONGEST:
+        raise UnreadableVerdict(f"the reply is longer than {_LONGEST:,} characters")
+    return _only_one(list(_values(text)), key, text)
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -79,26 +88,26 @@ def _values(text: str) -> Iterator[Any]:
             yield value
 
 
-def _one_verdict(values: Sequence[Any], text: str) -> dict[str, Any]:
+def _only_one(values: Sequence[Any], key: str, text: str) -> dict[str, Any]:
     objects = [value for value in values if isinstance(value, dict)]
-    verdicts = [value for value in objects if "metrics" in value]
-    if len(verdicts) > 1:
-        raise UnreadableVerdict(f'there are {len(verdicts)} objects with "metrics" in the reply, not one')
-    if not verdicts:
-        raise UnreadableVerdict(_what_instead(text, arrays=len(objects) < len(values), objects=bool(objects)))
-    if _is_deep(verdicts[0]):
+    found = [value for value in objects if key in value]
+    if len(found) > 1:
+        raise UnreadableVerdict(f'there are {len(found)} objects with "{key}" in the reply, not one')
+    if not found:
+        raise UnreadableVerdict(_what_instead(text, key, arrays=len(objects) < len(values), objects=bool(objects)))
+    if _is_deep(found[0]):
         raise UnreadableVerdict(_TOO_DEEP)
-    return verdicts[0]
+    return found[0]
 
 
-def _what_instead(text: str, *, arrays: bool, objects: bool) -> str:
+def _what_instead(text: str, key: str, *, arrays: bool, objects: bool) -> str:
     if _WEB_PAGE.match(text):
         return "the reply is a web page, not a JSON object"
     if objects:
-        return 'the JSON object in the reply has no "metrics"'
+        return f'the JSON object in the reply has no "{key}"'
     if arrays:
         return "the reply has a JSON array in place of one object"
-    return f"there is no JSON object in the reply, which begins with {_shown(text.strip())}"
+    return f"there is no JSON object in the reply, which begins with {shown(text.strip())}"
 
 
 def _is_deep(value: Any) -> bool:
@@ -119,14 +128,14 @@ def _problems(found: dict[str, Any], rubric: Rubric) -> Iterator[str]:
         for criterion in rubric.metrics:
             yield from _wrong_with_mark(metrics, criterion)
     else:
-        yield f'"metrics" is {_shown(metrics)}, not an object'
+        yield f'"metrics" is {shown(metrics)}, not an object'
     if isinstance(flags := found.get("flags", {}), dict):
         for flag in rubric.flags:
             yield from _wrong_with_flag(flags, flag)
     else:
-        yield f'"flags" is {_shown(flags)}, not an object'
+        yield f'"flags" is {shown(flags)}, not an object'
     if not isinstance(comment := found.get("overall_comment", ""), str):
-        yield f'"overall_comment" is {_shown(comment)}, not a text'
+        yield f'"overall_comment" is {shown(comment)}, not a text'
 
 
 def _wrong_with_mark(metrics: dict[str, Any], criterion: Criterion) -> Iterator[str]:
@@ -134,34 +143,34 @@ def _wrong_with_mark(metrics: dict[str, Any], criterion: Criterion) -> Iterator[
     if name not in metrics:
         yield f"the metric {name!r} is missing"
     elif not isinstance(mark := metrics[name], dict):
-        yield f"the metric {name!r} is {_shown(mark)}, not an object with a score and a rationale"
+        yield f"the metric {name!r} is {shown(mark)}, not an object with a score and a rationale"
     elif "score" not in mark:
         yield f"the metric {name!r} has no score"
     elif isinstance(score := mark["score"], bool) or not isinstance(score, int | float):
-        yield f"the score of {name!r} is {_shown(score)}, not a number"
+        yield f"the score of {name!r} is {shown(score)}, not a number"
     elif not low <= score <= high:
-        yield f"the score of {name!r} is {_shown(score)}, outside its scale of {low:g} to {high:g}"
+        yield f"the score of {name!r} is {shown(score)}, outside its scale of {low:g} to {high:g}"
     elif not isinstance(rationale := mark.get("rationale", ""), str):
-        yield f"the rationale of {name!r} is {_shown(rationale)}, not a text"
+        yield f"the rationale of {name!r} is {shown(rationale)}, not a text"
 
 
 def _wrong_with_flag(flags: dict[str, Any], flag: Flag) -> Iterator[str]:
     if flag.name not in flags:
         yield f"the flag {flag.name!r} is missing"
     elif not isinstance(value := flags[flag.name], bool):
-        yield f"the flag {flag.name!r} is {_shown(value)}, not true or false"
+        yield f"the flag {flag.name!r} is {shown(value)}, not true or false"
 
 
 def _mark(mark: dict[str, Any]) -> Mark:
-    return Mark(float(mark["score"]), _storable(mark.get("rationale", "")))
+    return Mark(float(mark["score"]), storable(mark.get("rationale", "")))
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Without halves of surrogate pairs, which JSON can spell and no file or database can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, str) and len(value) > _SHOWN:
@@ -176,7 +185,7 @@ def _in_plain_words(error: json.JSONDecodeError) -> str:
         return "the reply ends in the middle of its JSON"
     if error.msg.startswith("Invalid control character"):
         return r"its JSON has a line break or control character inside a text; write \n"
-    return f"its JSON is broken at {_shown(rest)} ({error.msg[0].lower()}{error.msg[1:]})"
+    return f"its JSON is broken at {shown(rest)} ({error.msg[0].lower()}{error.msg[1:]})"
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -184,7 +193,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         names = sorted(name for name, _ in pairs)
         repeated = next(name for name, following in pairwise(names) if name == following)
-        raise UnreadableVerdict(f"the key {_shown(repeated)} stands twice in one object")
+        raise UnreadableVerdict(f"the key {shown(repeated)} stands twice in one object")
     return result
 
 

@@ -19,7 +19,8 @@ SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_res
 class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
     """Which dataset a run was made from."""
 
-    path: str
+    path: str | None
+    """None of cases that came from no file."""
     hash: str
     count: int
     """Cases in the file."""
@@ -30,7 +31,8 @@ class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
 class PromptRef(msgspec.Struct, frozen=True, kw_only=True):
     """The system prompt, kept whole so that a run can be continued and explained without its file."""
 
-    path: str
+    path: str | None
+    """None of a text that came from no file."""
     hash: str
     text: str
     version: str | None = None

@@ -88,6 +88,10 @@ class CommandProvider:
         self.name = name
         self._door, self._max_bytes = door, max_reply_bytes
 
+    def check(self, model: str) -> None:
+        """Refuse, before any call, what is no program."""
+        check(model)
+
     async def complete(self, request: Request) -> Answer:
         return await self._door.call(self._send, request)
 

@@ -88,6 +88,10 @@ class FunctionProvider:
         self.name = name
         self._door = door
 
+    def check(self, model: str) -> None:
+        """Refuse, before any call, what is no function."""
+        check(model)
+
     async def complete(self, request: Request) -> Answer:
         return await self._door.call(self._send, request)
 
@@ -138,8 +142,24 @@ def check(model: str) -> None:
     load(model)
 
 
-@functools.cache
+def adopt(function: Callable[..., Any]) -> str:
+    """Make a function that is at hand a target, and return the model's name for it."""
+    module = getattr(function, "__module__", None) or "callable"
+    model = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
+    _ADOPTED[model] = _target(model, function)
+    return f"python:{model}"
+
+
+_ADOPTED: dict[str, Target] = {}
+
+
 def load(model: str) -> Target:
+    """The function of that name: one that was adopted, or one to be imported."""
+    return _ADOPTED.get(model) or _load(model)
+
+
+@functools.cache
+def _load(model: str) -> Target:
     """Import `module:function`, once for each name. The working folder is searched first, as by `python -m`."""
     module_name, colon, path = model.partition(":")
     if not (colon and module_name and path):

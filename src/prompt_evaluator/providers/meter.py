@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -27,6 +27,13 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True):
 Listener = Callable[[CallEvent], None]
 
 
+class Gauge(Protocol):
+    """How many calls one key has in flight, and how many it may have for now."""
+
+    in_flight: int
+    limit: float
+
+
 class Meter:
     """Running totals. Reading them at any moment is free; a listener is told of each event as it happens."""
 
@@ -42,6 +49,12 @@ class Meter:
         self.unpriced = 0
         """Answers whose cost is not known."""
         self.throttled_seconds = self.busy_seconds = 0.0
+        self.gauges: list[Gauge] = []
+        """One for each key at each endpoint that is in use."""
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one of each event from now on."""
+        self._listener = listener
 
     @property
     def throttled_share(self) -> float:

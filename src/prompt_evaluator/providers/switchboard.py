@@ -57,10 +57,9 @@ class Switchboard:
         limits = settings.limits
         identity = (endpoint or name, key)
         if identity not in self._shared:
-            self._shared[identity] = (
-                Governor(limits, cap=self._cap, lag=self._lag.seconds),
-                Breaker(name),
-            )
+            governor = Governor(limits, cap=self._cap, lag=self._lag.seconds)
+            self._shared[identity] = (governor, Breaker(name))
+            self.meter.gauges.append(governor)
         governor, breaker = self._shared[identity]
         return Door(
             name,

@@ -53,6 +53,11 @@ class RunFolder:
         self.path = Path(record.plan.output_dir) / record.plan.run_id
         self.main_file = self.path / MAIN_FILE
 
+    def make_room(self) -> None:
+        """Make sure that there is a place for the folder, before there is a run that needs it."""
+        with _sentences(self.path.parent):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+
     def make(self) -> None:
         with _sentences(self.path):
             self.path.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,35 @@
+"""One prompt, one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.models import Models
+from prompt_evaluator.config.files import load_config
+from prompt_evaluator.model import Message, Request
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Answer
+
+
+async def generate(  # noqa: PLR0913 - each is a flag of the command
+    prompt: str,
+    *,
+    model: str,
+    system: str | None = None,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+) -> Answer:
+    """Ask a model once. Nothing is stored."""
+    async with Models(load_config().providers) as models:
+        name = models.name(model)
+        models.check(name)
+        request = Request(
+            model=name.model,
+            messages=(*((Message("system", system),) if system else ()), Message("user", prompt)),
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+        )
+        return await models.provider(name.provider).complete(request)

@@ -1,0 +1,167 @@
+"""Looking after runs that have been made."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.app.evaluate import open_store
+from prompt_evaluator.app.runs import Outcome, rebuild, results, summarise
+from prompt_evaluator.errors import RunBusyError
+from prompt_evaluator.store.artifacts import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.model.result import CaseResult, SampleResult
+    from prompt_evaluator.store import Store
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in one line."""
+
+    run_id: str
+    status: str
+    """As stored, but `interrupted` of a run that nobody is working on any more."""
+    started_at: str
+    dataset: str | None
+    generator: str
+    judge: str | None
+    cases: int
+    samples: int
+    note: str | None
+    tags: dict[str, str]
+    synthetic: bool
+
+
+def list_runs(limit: int | None = None) -> list[RunLine]:
+    """The newest first."""
+    store = open_store()
+    try:
+        return [_line(record, store) for record in store.runs(limit)]
+    finally:
+        store.close()
+
+
+def show_run(run_id: str) -> Outcome:
+    """A run's summary, made from the store."""
+    store = open_store()
+    try:
+        record = store.run(run_id)
+        shown = msgspec.structs.replace(record, status="aborted") if _interrupted(record, store) else record
+        return summarise(store, shown)
+    finally:
+        store.close()
+
+
+def delete_run(run_id: str) -> RunRecord:
+    """Remove a run from the store, and its files. Refused while somebody is working on it."""
+    store = open_store()
+    try:
+        record = store.run(run_id)
+        store.delete_run(record.plan.run_id)
+    finally:
+        store.close()
+    shutil.rmtree(RunFolder(record).path, ignore_errors=True)
+    return record
+
+
+def rebuild_runs(run_id: str | None) -> Iterator[RunRecord]:
+    """Write the artifacts of one run, or of all, and the index again from the store."""
+    store = open_store()
+    try:
+        for record in [store.run(run_id)] if run_id else store.runs():
+            try:
+                yield rebuild(store, record).record
+            except RunBusyError:
+                if run_id:
+                    raise
+    finally:
+        store.close()
+
+
+def export_run(run_id: str, kind: str) -> Iterator[bytes]:
+    """A run's samples, one a line, as `jsonl` or `csv`."""
+    store = open_store()
+    try:
+        record = store.run(run_id)
+        cases = results(store, record)
+        yield from _csv(cases, record) if kind == "csv" else _jsonl(cases)
+    finally:
+        store.close()
+
+
+def _jsonl(cases: Iterator[CaseResult]) -> Iterator[bytes]:
+    for case in cases:
+        for sample in case.samples:
+            yield msgspec.json.encode({"test_case_id": case.test_case_id, **msgspec.to_builtins(sample)}) + b"\n"
+
+
+def _csv(cases: Iterator[CaseResult], record: RunRecord) -> Iterator[bytes]:
+    rubric = record.plan.rubric
+    metrics = [criterion.name for criterion in rubric.metrics] if rubric else []
+    flags = [flag.name for flag in rubric.flags] if rubric else []
+    extra = [str(spec["metric"]) for spec in record.plan.metrics]
+    columns = ["test_case_id", "sample_id", "status", "input", "output", *metrics, *flags, *extra]
+    columns += ["model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error"]
+    yield _csv_line(columns)
+    for case in cases:
+        for sample in case.samples:
+            yield _csv_line(_row(case, sample, metrics, flags, extra))
+
+
+def _row(case: CaseResult, sample: SampleResult, metrics: list[str], flags: list[str], extra: list[str]) -> list[Any]:
+    return [
+        case.test_case_id,
+        sample.sample_id,
+        sample.status,
+        sample.input_text,
+        sample.generator_output,
+        *(sample.judge_metrics[name].score if name in sample.judge_metrics else None for name in metrics),
+        *(sample.judge_flags.get(name) for name in flags),
+        *(sample.scores[name].score if name in sample.scores else None for name in extra),
+        sample.model,
+        sample.input_tokens,
+        sample.output_tokens,
+        sample.cost,
+        sample.latency_ms,
+        sample.tries,
+        sample.error.message if sample.error else None,
+    ]
+
+
+def _csv_line(values: list[Any]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line).writerow([_safe(value) for value in values])
+    return line.getvalue().encode()
+
+
+def _safe(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula is kept a text."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def _line(record: RunRecord, store: Store) -> RunLine:
+    plan = record.plan
+    return RunLine(
+        run_id=plan.run_id,
+        status="interrupted" if _interrupted(record, store) else record.status,
+        started_at=record.started_at,
+        dataset=plan.dataset.path,
+        generator=plan.generator.model,
+        judge=plan.judge.model if plan.judge else None,
+        cases=plan.dataset.selected,
+        samples=plan.num_samples,
+        note=plan.note,
+        tags=plan.tags,
+        synthetic=plan.synthetic,
+    )
+
+
+def _interrupted(record: RunRecord, store: Store) -> bool:
+    return record.status == "running" and store.owner(record.plan.run_id) is None

@@ -1,0 +1,177 @@
+"""How a run is going, counted: a few additions a sample, and a picture of it whenever somebody looks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from prompt_evaluator.model import SampleStatus
+    from prompt_evaluator.providers.meter import CallEvent, Meter
+
+_WINDOW = 30.0
+"""Seconds that the rate is taken over: a resumed run counts what it finds at once, and services change their mind."""
+_FIRST_RATE = 1.0
+_TAIL = 0.05
+_STALLED = 10.0
+_INVALID = "judge_invalid_response"
+
+
+class Waiting(NamedTuple):
+    """A sample under way."""
+
+    case_id: str
+    sample: int
+    """Counted from 1, as in the artifacts."""
+    seconds: float
+    retry_cause: str | None = None
+    retry_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A run at one moment."""
+
+    seconds: float
+    samples: int
+    samples_done: int
+    cases: int
+    cases_done: int
+    rate: float | None = None
+    """Samples a second of late; None when it is too early to say."""
+    in_flight: int = 0
+    limit: int = 0
+    """What the services bear for now, as far as is known; 0 before the first call."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    answers: int = 0
+    throttled: float = 0.0
+    retries: Mapping[str, int]
+    errors: Mapping[str, int]
+    """By the error's class."""
+    unscored: int = 0
+    """Samples that ended without a score."""
+    idle: float = 0.0
+    """Seconds since a sample was finished."""
+    waiting: tuple[Waiting, ...] = ()
+    """The longest first."""
+
+    @property
+    def left(self) -> int:
+        return max(0, self.samples - self.samples_done)
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.samples_done / self.samples) if self.samples else 1.0
+
+    @property
+    def eta(self) -> float | None:
+        return self.left / self.rate if self.rate else None
+
+    @property
+    def in_tail(self) -> bool:
+        """Whether what is still missing is worth naming."""
+        return bool(self.left) and (self.left < self.samples * _TAIL or self.idle >= _STALLED)
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    case_id: str
+    sample: int
+    since: float
+    retry_cause: str | None = None
+    retry_at: float = 0.0
+
+
+class Tally:
+    """Counts. Written by the event loop and read by the thread that draws: each step of either is one operation."""
+
+    def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
+        self._meter, self._clock = meter, clock
+        self._samples = self._done = self._cases = self._cases_done = self._unscored = self._invalid = 0
+        self._start = self._last = clock()
+        self._under_way: dict[Hashable, _UnderWay] = {}
+        self._history: deque[tuple[float, int]] = deque()
+        meter.listen(self._call_event)
+
+    def started(self, *, samples: int, done: int, cases: int) -> None:
+        self._samples, self._done, self._cases = samples, done, cases
+        self._start = self._last = self._clock()
+
+    def sample_started(self, case_id: str, sample: int) -> None:
+        self._under_way[_worker()] = _UnderWay(case_id, sample + 1, self._clock())
+
+    def sample_done(self, status: SampleStatus) -> None:
+        self._under_way.pop(_worker(), None)
+        self._done += 1
+        self._last = self._clock()
+        if status != "completed":
+            self._unscored += 1
+            self._invalid += status == _INVALID
+
+    def case_done(self) -> None:
+        self._cases_done += 1
+
+    def view(self) -> View:
+        now = self._clock()
+        meter = self._meter
+        errors = Counter(dict(meter.failures))
+        if self._invalid:
+            errors["InvalidVerdict"] += self._invalid
+        return View(
+            seconds=now - self._start,
+            samples=self._samples,
+            samples_done=self._done,
+            cases=self._cases,
+            cases_done=self._cases_done,
+            rate=self._rate(now),
+            in_flight=sum(gauge.in_flight for gauge in meter.gauges),
+            limit=sum(int(gauge.limit) for gauge in meter.gauges),
+            input_tokens=meter.input_tokens,
+            output_tokens=meter.output_tokens,
+            cost=meter.cost,
+            unpriced=meter.unpriced,
+            answers=meter.answers,
+            throttled=meter.throttled_share,
+            retries=dict(meter.retries),
+            errors=errors,
+            unscored=self._unscored,
+            idle=now - self._last,
+            waiting=self._waiting(now),
+        )
+
+    def _rate(self, now: float) -> float | None:
+        history = self._history
+        history.append((now, self._done))
+        while now - history[0][0] > _WINDOW:
+            history.popleft()
+        since, done = history[0] if now - self._start > _WINDOW else (self._start, 0)
+        return (self._done - done) / (now - since) if now - since >= _FIRST_RATE else None
+
+    def _waiting(self, now: float) -> tuple[Waiting, ...]:
+        found = sorted(list(self._under_way.values()), key=lambda item: item.since)
+        return tuple(
+            Waiting(item.case_id, item.sample, now - item.since, item.retry_cause, item.retry_at - now)
+            if item.retry_at > now
+            else Waiting(item.case_id, item.sample, now - item.since)
+            for item in found
+        )
+
+    def _call_event(self, event: CallEvent) -> None:
+        """A call is made by the worker that makes the sample, so the worker tells which sample it is about."""
+        if event.kind == "retrying" and (found := self._under_way.get(_worker())):
+            found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
+
+
+def _worker() -> Hashable:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no event loop: whoever calls works on one sample at a time
+        return None

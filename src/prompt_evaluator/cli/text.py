@@ -1,0 +1,215 @@
+"""Text for terminals: how wide it is, where it is cut and broken, and numbers as people write them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import unicodedata
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TextIO
+
+SEPARATOR = " · "
+_NARROWEST = 40
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_PLAIN = str.maketrans(
+    {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
+)
+
+
+def clean(text: str) -> str:
+    """The text on one line and without what could move the cursor: ids come from files that anybody may have written."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join("�" if unicodedata.category(character) in _UNSEEN else character for character in text)
+
+
+def cells(text: str) -> int:
+    """How many columns a terminal gives to a text."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def fit(text: str, width: int) -> str:
+    """The text, cut at the end where it is too wide."""
+    if cells(text) <= width:
+        return text
+    return f"{_start(text, width - 1)}…" if width > 0 else ""
+
+
+def squeeze(text: str, width: int) -> str:
+    """The text without its middle where it is too wide: long ids tend to differ at their ends."""
+    if cells(text) <= width:
+        return text
+    tail = max(0, (width - 1) // 2)
+    end = _start(text[::-1], tail)[::-1]
+    while end and not _width(end[0]):  # a mark without the letter it belongs to
+        end = end[1:]
+    return f"{_start(text, width - 1 - tail)}…{end}"
+
+
+def _start(text: str, width: int) -> str:
+    used = 0
+    for at, character in enumerate(text):
+        used += _width(character)
+        if used > width:
+            return text[:at]
+    return text
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    gap = " " * (width - cells(text))
+    return gap + text if right else text + gap
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The words on lines of at most so many columns; a word that is wider has a line of its own."""
+    return _packed(text.split(), width, " ")
+
+
+def flow(parts: Iterable[str], width: int, separator: str = SEPARATOR) -> list[str]:
+    """Parts that are never broken, on as few lines as they need; one that is too wide for any line is wrapped."""
+    whole = [piece for part in parts for piece in ([part] if cells(part) <= width else wrap(part, width))]
+    return _packed(whole, width, separator)
+
+
+def _packed(parts: Iterable[str], width: int, separator: str) -> list[str]:
+    lines: list[str] = []
+    for part in parts:
+        if lines and cells(lines[-1]) + cells(separator) + cells(part) <= width:
+            lines[-1] += separator + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def hang(label: str, lines: Iterable[str], gutter: int) -> list[str]:
+    """Lines beside a label, which stands before the first."""
+    return [f"{pad(label if not at else '', gutter)}{line}".rstrip() for at, line in enumerate(lines)]
+
+
+def columns(stream: TextIO | None = None) -> int:
+    """How wide a stream's terminal is now; 80 where there is none. `COLUMNS` goes over both."""
+    if "COLUMNS" not in os.environ and stream is not None:
+        try:
+            return max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns)
+        except (OSError, ValueError):  # no terminal, or not even a file
+            pass
+    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether colours are wanted, by https://no-color.org."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def writable(text: str, encoding: str | None) -> str:
+    """The text as far as a stream can take it: a run that was paid for does not end in an encoding error."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding or "utf-8", "replace").decode(encoding or "utf-8")
+    except LookupError:
+        return text.translate(_PLAIN).encode("ascii", "replace").decode()
+    return text
+
+
+def plain(text: str) -> str:
+    return click.unstyle(text)
+
+
+def many(number: int, thing: str, things: str | None = None) -> str:
+    """`1 case`, `1,200 cases`."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def clock(seconds: float) -> str:
+    """`0:07`, `12:30`, `3:05:00`, `2 d 3 h`."""
+    whole = int(seconds + 0.5)
+    if whole >= 86_400:  # noqa: PLR2004 - a day
+        return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it: `8 s`, `4 min`, `2.5 h`, `3 days`."""
+    for most, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (48 * 3600, 3600, "h")):
+        if seconds < most:
+            return f"{_round(seconds / unit)} {name}"
+    return f"{_round(seconds / 86_400)} days"
+
+
+def _round(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0") if number < 10 else f"{number:,.0f}"  # noqa: PLR2004
+
+
+def tokens(number: float) -> str:
+    """`950`, `12.3k`, `4.56M`: how many exactly is of no interest while they run."""
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}" if number < 999.5 * size else f"{number / size:,.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def money(dollars: float) -> str:
+    """With as many digits as tell something: `$0`, `$0.0031`, `$0.42`, `$1,234.50`."""
+    if not dollars:
+        return "$0"
+    if dollars < 0.0001:  # noqa: PLR2004
+        return "under $0.0001"
+    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:,.4f}"  # noqa: PLR2004
+
+
+def percent(share: float) -> str:
+    """`0 %`, `0.4 %`, `12 %`: something is never shown as nothing, nor nearly all as all."""
+    if 0 < share < 0.001:  # noqa: PLR2004
+        return "<0.1 %"
+    if 0.999 < share < 1:  # noqa: PLR2004
+        return ">99.9 %"
+    number = share * 100
+    return f"{number:.1f} %" if (0 < number < 10 or 99 < number < 100) and round(number, 1) % 1 else f"{number:.0f} %"  # noqa: PLR2004
+
+
+KINDS = {
+    "RateLimitedError": "rate limited",
+    "UnavailableError": "unavailable",
+    "ConnectionFailedError": "no connection",
+    "TimedOutError": "timed out",
+    "BadReplyError": "bad reply",
+    "OversizedReplyError": "reply too large",
+    "RedirectedError": "redirected",
+    "DeadlineError": "past the deadline",
+    "RequestRefusedError": "refused",
+    "TargetFailedError": "target failed",
+    "AuthenticationError": "key not accepted",
+    "ModelNotFoundError": "no such model",
+    "QuotaExhaustedError": "out of quota",
+    "CircuitOpenError": "calls stopped",
+    "InvalidVerdict": "unreadable verdict",
+    "NotGenerated": "no stored answer",
+}
+
+
+def kind(name: str) -> str:
+    """An error's class in the words of a sentence."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Error")).lower()
+    return KINDS.get(name) or clean(words)
+
+
+def kinds(counts: Mapping[str, int]) -> str:
+    """`18 rate limited, 5 unavailable`, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number:,} {kind(name)}" for name, number in ordered)

@@ -1,0 +1,102 @@
+"""The entries under `providers:`, checked field by field, so that each mistake is named by its place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import inspect
+
+from prompt_evaluator.model import ProviderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prompt_evaluator.config.problems import Place
+
+_HELP = "See docs/how-to/configure-providers.md."
+_SHAPE = inspect.type_info(ProviderSettings)
+_LEAVES: dict[type, tuple[type, str]] = {
+    inspect.StrType: (str, "a text"),
+    inspect.IntType: (int, "a whole number"),
+    inspect.FloatType: (float, "a number"),
+    inspect.BoolType: (bool, "true or false"),
+}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
+
+
+def providers(
+    found: dict[str, Any], place: Place, built_in: Mapping[str, ProviderSettings]
+) -> dict[str, ProviderSettings]:
+    """Each entry as settings.
+
+    An entry without `kind` changes what is built in under its name; one with it stands alone.
+    """
+    return {name: _provider(name, entry, place / name, built_in) for name, entry in found.items()}
+
+
+def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, ProviderSettings]) -> ProviderSettings:
+    given = place.mapping(entry, f"Write its fields below it, indented. {_HELP}")
+    base = built_in.get(name) if given.get("kind") is None else None
+    if base is not None:
+        given = {**given, "kind": base.kind}
+    checked = _checked(given, _SHAPE, place)
+    for field in ("api_key_env", "base_url_env"):
+        _check_variable(checked.get(field), place / field)
+    fields = {**(msgspec.to_builtins(base) if base is not None else {}), **checked}
+    return msgspec.convert(fields, ProviderSettings)
+
+
+def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
+    """The value without its empty fields, or an error about the first part of it that is wrong."""
+    match shape:
+        case inspect.StructType():
+            return _struct(place.mapping(value, _HELP), shape, place)
+        case inspect.DictType():
+            mapping = place.mapping(value, _HELP)
+            return {name: _checked(item, shape.value_type, place / name) for name, item in mapping.items()}
+        case inspect.UnionType():
+            (inner,) = (kind for kind in shape.types if not isinstance(kind, inspect.NoneType))
+            return _checked(value, inner, place)
+        case inspect.AnyType():
+            return value
+        case _:
+            return _leaf(value, shape, place)
+
+
+def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) -> dict[str, Any]:
+    fields = {field.encode_name: field for field in shape.fields}
+    for name in mapping:
+        if name == "api_key" and "api_key_env" in fields:
+            what = f"`{(place / name).name}`: keys do not belong into the file"
+            raise (place / name).problem(what, "Put it into an environment variable and name that in `api_key_env`.")
+        if name not in fields:
+            raise (place / name).unknown(fields)
+    given = {name: item for name, item in mapping.items() if item is not None}
+    for name, field in fields.items():
+        if field.required and name not in given:
+            raise place.problem(f"`{place.name}` has no `{name}`", _HELP)
+    return {name: _checked(item, fields[name].type, place / name) for name, item in given.items()}
+
+
+def _leaf(value: Any, shape: inspect.Type, place: Place) -> Any:
+    kind, words = _LEAVES[type(shape)]
+    try:
+        leaf = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise place.wrong(words, value, advice=_HELP, shown=False) from None
+    if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+        if "limits" in place.keys and leaf <= 0:
+            raise place.wrong(f"{words} above 0", value)
+        if leaf < 0:
+            raise place.wrong(f"{words} of at least 0", value)
+    return leaf
+
+
+def _check_variable(name: str | None, place: Place) -> None:
+    """Refuse, without quoting it, what is more likely the key than the name of the variable that holds it."""
+    if name is not None and (not _VARIABLE.fullmatch(name) or _LOOKS_LIKE_A_KEY.fullmatch(name)):
+        advice = "Write the variable's name, such as OPENAI_API_KEY, and put the value into that variable."
+        raise place.problem(f"`{place.name}` is no name of an environment variable", advice)

@@ -1,0 +1,226 @@
+"""Which value holds: flags go over the environment, that over the file, and that over what is built in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.config.dotenv import Variable, read_dotenv
+from prompt_evaluator.config.problems import described
+from prompt_evaluator.config.reading import File, Said, converted, find_config, read_config
+from prompt_evaluator.config.settings import (
+    CONFIG_VARIABLE,
+    FILE,
+    FOLDER,
+    PREFIX,
+    RUBRIC,
+    SETTINGS,
+    SHELVES,
+    STORE,
+    Setting,
+    Shelf,
+)
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from prompt_evaluator.model import ProviderSettings
+
+BUILT_IN = "built-in"
+_RUBRIC_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting with its value and its origin. Paths are absolute."""
+
+    path: Path | None
+    """The configuration file."""
+    cwd: Path
+    values: dict[str, Said]
+    shelves: dict[Shelf, dict[str, Said]]
+    """Short names with their paths."""
+    providers: dict[str, ProviderSettings]
+    """What is configured; the providers that are built in come on top."""
+    provider_origins: dict[str, str]
+    environment: dict[str, str]
+    """The environment, and below it what `.env` adds."""
+    dotenv_files: tuple[Path, ...] = ()
+
+    @property
+    def home(self) -> Path:
+        """The folder that state belongs to: beside the file, or the working directory."""
+        return self.path.parent if self.path else self.cwd
+
+    @property
+    def store(self) -> Path | str:
+        """Where runs are kept: a file, or the address of a database, which may contain a password."""
+        location: Path | str = self.value("store")
+        return location
+
+    @property
+    def rubrics(self) -> dict[str, str]:
+        """The rubrics that are configured, as `load_rubric` takes them."""
+        return {name: str(said.value) for name, said in self.shelves["rubrics"].items()}
+
+    def value(self, name: str) -> Any:
+        """The value, in the type that the table gives it; None where nobody says and nothing is built in."""
+        return self._said(name).value
+
+    def origin(self, name: str) -> str:
+        """Who says so: `--seed`, a variable, `prompt_evaluator.yaml, line 7`, or `built-in`."""
+        return self._said(name).origin
+
+    def parameters(self) -> dict[str, Any]:
+        """Every setting that has a flag, by the name of the flag's parameter: `judge_model`, `num_samples`, …"""
+        return {setting.parameter: self.value(name) for name, setting in SETTINGS.items() if setting.parameter}
+
+    def named(self, shelf: Shelf, text: str | os.PathLike[str]) -> Path:
+        """The file behind a short name; anything else is a path and given back as it is.
+
+        Raises:
+            UnknownNameError: It is no short name, and no path either: a mere word that is no file.
+        """
+        name = os.fspath(text)
+        if (said := self.shelves[shelf].get(name)) is not None:
+            return Path(said.value)
+        path = Path(name)
+        if self.shelves[shelf] and path.name == name and not path.suffix and not (self.cwd / path).exists():
+            raise UnknownNameError(SHELVES[shelf][0], name, self.shelves[shelf])
+        return path
+
+    def unknown_variables(self) -> list[str]:
+        """Variables that look like ours and are not read by anybody."""
+        known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE}
+        return sorted(name for name in self.environment if name.startswith(PREFIX) and name not in known)
+
+    def _said(self, name: str) -> Said:
+        if name not in self.values:
+            raise UnknownNameError("setting", name, self.values)
+        return self.values[name]
+
+
+def load_settings(
+    config_path: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
+    built_in: Mapping[str, ProviderSettings] | None = None,
+) -> Settings:
+    """Look everywhere and decide.
+
+    What `.env` says is also put into the process's own environment, where keys are looked up; it never replaces what
+    is there, and variables of ours are left out, so that their origin stays known.
+
+    Args:
+        config_path: The file; else that which `PROMPT_EVALUATOR_CONFIG` names, or the nearest upwards from `cwd`.
+        flags: Settings by name; None means that the flag was not given.
+        environment: Where variables are looked up.
+        cwd: The folder that relative paths of flags and variables start from.
+        built_in: Providers that an entry without `kind` changes.
+
+    Raises:
+        InputError: The file or `.env` is wrong somewhere.
+        ConfigurationError: A flag or a variable is wrong.
+    """
+    here = (cwd or Path.cwd()).absolute()
+    added = read_dotenv(here)
+    seen = {name: variable.value for name, variable in added.items()} | dict(environment)
+    path = here / config_path.expanduser() if config_path is not None else find_config(seen, here)
+    path = path.resolve() if path is not None else None
+    if path is not None and path.parent != here:
+        added = read_dotenv(path.parent) | added
+    lookup = {name: variable.value for name, variable in added.items()} | dict(environment)
+    if environment is os.environ:
+        _export(added)
+    file = read_config(path, built_in or {}) if path is not None else File()
+    home = path.parent if path is not None else here
+    shelves = {
+        shelf: {
+            name: Said(home / Path(said.value).expanduser(), said.origin)
+            for name, said in file.shelves.get(shelf, {}).items()
+        }
+        for shelf in SHELVES
+    }
+    sources = _Sources(flags or {}, environment, added, file, here, home, shelves)
+    return Settings(
+        path=path,
+        cwd=here,
+        values={name: sources.decide(setting) for name, setting in SETTINGS.items()},
+        shelves=shelves,
+        providers=file.providers,
+        provider_origins=file.provider_origins,
+        environment=lookup,
+        dotenv_files=tuple(dict.fromkeys(variable.path for variable in added.values())),
+    )
+
+
+def _export(added: Mapping[str, Variable]) -> None:
+    for name, variable in added.items():
+        if not name.startswith(PREFIX):
+            os.environ.setdefault(name, variable.value)
+
+
+class _Sources:
+    """Everybody who can say what a setting is."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - one for each source
+        self,
+        flags: Mapping[str, Any],
+        environment: Mapping[str, str],
+        added: Mapping[str, Variable],
+        file: File,
+        here: Path,
+        home: Path,
+        shelves: Mapping[Shelf, Mapping[str, Said]],
+    ) -> None:
+        self._flags, self._environment, self._added, self._file = flags, environment, added, file
+        self._here, self._home, self._shelves = here, home, shelves
+        for name in flags:
+            if name not in SETTINGS:
+                raise UnknownNameError("setting", name, SETTINGS)
+
+    def decide(self, setting: Setting) -> Said:
+        """The first who says something."""
+        value, origin, base = next(self._all(setting))
+        return Said(self._placed(setting, value, base), origin)
+
+    def _all(self, setting: Setting) -> Iterator[tuple[Any, str, Path]]:
+        name, variable = setting.name, setting.variable
+        if (flag := self._flags.get(name)) is not None:
+            value = os.fspath(flag) if isinstance(flag, os.PathLike) else flag
+            origin = setting.flag or name
+            yield _checked(setting, value, origin), origin, self._here
+        if text := self._environment.get(variable, "").strip():
+            yield _checked(setting, text, variable, text=True), variable, self._here
+        if (added := self._added.get(variable)) and added.value.strip():
+            where = added.path.name if added.path.parent == self._here else str(added.path)
+            origin = f"{variable} in {where}, line {added.line}"
+            yield _checked(setting, added.value.strip(), origin, text=True), origin, added.path.parent
+        if said := self._file.values.get(name):
+            yield *said, self._home
+        yield setting.default, BUILT_IN, self._home
+
+    def _placed(self, setting: Setting, value: Any, base: Path) -> Any:
+        """Paths from where whoever wrote them meant; short names as what they stand for."""
+        if value is None or setting.kind not in (FILE, FOLDER, STORE, RUBRIC):
+            return value
+        path = base / Path(value).expanduser()
+        if setting.kind is FILE:
+            named = self._shelves["prompt_templates"].get(value)
+            return named.value if named else path
+        if setting.kind is RUBRIC:
+            is_path = "/" in value or Path(value).suffix.lower() in _RUBRIC_SUFFIXES
+            return str(path) if is_path and value not in self._shelves["rubrics"] else value
+        return value if setting.kind is STORE and "://" in value else path
+
+
+def _checked(setting: Setting, value: Any, origin: str, *, text: bool = False) -> Any:
+    try:
+        return converted(setting, value, text=text)
+    except ValueError:
+        what = f"{origin} has to be {setting.kind.words}, not {described(value)}"
+        raise ConfigurationError(f"{what}. Correct it or leave it out.") from None

@@ -1,0 +1,78 @@
+"""Sentences about what is wrong in the configuration file."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from prompt_evaluator.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from prompt_evaluator.config.lines import Lines
+
+_SHOWN = 40
+
+
+class Place(NamedTuple):
+    """Somewhere in the file: the way of keys that leads there."""
+
+    path: Path
+    lines: Lines
+    keys: tuple[str, ...] = ()
+
+    def __truediv__(self, key: str) -> Place:
+        return self._replace(keys=(*self.keys, key))
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.keys)
+
+    @property
+    def line(self) -> int | None:
+        return self.lines.of(*self.keys)
+
+    @property
+    def origin(self) -> str:
+        return f"{self.path.name}, line {self.line}"
+
+    def problem(self, what: str, advice: str = "") -> InputError:
+        return InputError(what, path=self.path, line=self.line, advice=advice, field=self.name or None)
+
+    def wrong(self, words: str, value: Any, *, advice: str = "", shown: bool = True) -> InputError:
+        """The value is not what it has to be. `shown=False` where it could be a secret in the wrong place."""
+        return self.problem(f"`{self.name}` has to be {words}, not {described(value, shown=shown)}", advice)
+
+    def mapping(self, value: Any, advice: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.wrong("a mapping", value, advice=advice, shown=False)
+        return value
+
+    def unknown(self, known: Iterable[str], elsewhere: Iterable[str] = ()) -> InputError:
+        """No setting is called so; the nearest of its level is suggested, or one of this name somewhere else."""
+        *outer, last = self.keys
+        names = sorted(known)
+        moved = [name for name in elsewhere if last in (name, name.rpartition(".")[2])]
+        near = [".".join((*outer, name)) for name in get_close_matches(last, names, n=1)] or moved
+        # Whatever somebody wrote as a name is cut: it may be a key in the wrong place.
+        what = f"There is no setting `{'.'.join((*outer, last[:_SHOWN]))}`"
+        return self.problem(what, f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(names)}.")
+
+
+def described(value: Any, *, shown: bool = True) -> str:
+    """A value in a sentence."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text {value[:_SHOWN]!r}" if shown else "a text"
+        case _:
+            return f"the number {value}" if shown else "a number"

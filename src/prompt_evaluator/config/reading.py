@@ -1,0 +1,125 @@
+"""The configuration file: where it is, and what it says, each part checked and with its line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.config.entries import providers
+from prompt_evaluator.config.lines import Lines
+from prompt_evaluator.config.problems import Place
+from prompt_evaluator.config.settings import CONFIG_VARIABLE, SETTINGS, SHELVES, VERSION, Setting, Shelf
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.source import check_text, read_bytes
+from prompt_evaluator.syntax.yamltext import parse_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from prompt_evaluator.model import ProviderSettings
+
+FILE_NAME = "prompt_evaluator.yaml"
+GROUPS = {name.partition(".")[0] for name in SETTINGS if "." in name}
+TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*SHELVES, "providers", "version"}
+
+
+class Said(NamedTuple):
+    """A value, and who says so."""
+
+    value: Any
+    origin: str
+
+
+class File(NamedTuple):
+    """What the file says."""
+
+    values: dict[str, Said] = {}  # noqa: RUF012 - nobody writes to it
+    shelves: dict[Shelf, dict[str, Said]] = {}  # noqa: RUF012
+    providers: dict[str, ProviderSettings] = {}  # noqa: RUF012
+    provider_origins: dict[str, str] = {}  # noqa: RUF012
+
+
+def find_config(environment: Mapping[str, str], start: Path) -> Path | None:
+    """The file that `PROMPT_EVALUATOR_CONFIG` names, or the nearest one upwards from a folder."""
+    if named := environment.get(CONFIG_VARIABLE):
+        return start / Path(named).expanduser()
+    return next((path for up in (start, *start.parents) if (path := up / FILE_NAME).is_file()), None)
+
+
+def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
+    """Read and check the whole file.
+
+    Raises:
+        InputError: Something in it is unknown or wrong; says where and what to do.
+    """
+    data = read_bytes(path)
+    root = parse_yaml(data, path).root
+    if root is None:
+        return File()
+    if not isinstance(root, dict):
+        raise InputError("The configuration is no mapping", path=path, advice="Write settings as `name: value`.")
+    top = Place(path, Lines(check_text(data, path).decode()))
+    for name in root:
+        if name not in TOP_LEVEL:
+            raise _unknown(name, top)
+    _check_version(root.get("version"), top / "version")
+    entries = (top / "providers").mapping(root.get("providers") or {}, "Write each provider below it, by its name.")
+    return File(
+        values=dict(_values(root, top)),
+        shelves={shelf: _shelf(root.get(shelf) or {}, top / shelf) for shelf in SHELVES},
+        providers=providers(entries, top / "providers", built_in),
+        provider_origins={name: (top / "providers" / name).origin for name in entries},
+    )
+
+
+def converted(setting: Setting, value: Any, *, text: bool = False) -> Any:
+    """The value in the setting's own type, also from a text; raises a ValueError where it cannot be."""
+    result = msgspec.convert(value, setting.kind.type, strict=not text)
+    if isinstance(result, float) and not math.isfinite(result):
+        raise ValueError
+    return result
+
+
+def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, Said]]:
+    for group in GROUPS:
+        _check_group(root.get(group) or {}, top / group)
+    for name, setting in SETTINGS.items():
+        group, _, last = name.rpartition(".")
+        value = (root.get(group) or {}).get(last) if group else root.get(name)
+        if value is None:
+            continue
+        place = top / group / last if group else top / name
+        try:
+            yield name, Said(converted(setting, value), place.origin)
+        except ValueError:
+            raise place.wrong(setting.kind.words, value, advice=setting.help) from None
+
+
+def _check_group(found: Any, place: Place) -> None:
+    known = [name.rpartition(".")[2] for name in SETTINGS if name.startswith(f"{place.name}.")]
+    for name in place.mapping(found, f"Write below it, indented: {', '.join(known)}."):
+        if name not in known:
+            raise (place / name).unknown(known, SETTINGS)
+
+
+def _unknown(name: str, top: Place) -> InputError:
+    if name in SETTINGS:
+        group, _, last = name.partition(".")
+        return (top / name).problem(f"`{name}` is written in one", f"Write `{last}:` below `{group}:`, indented.")
+    return (top / name).unknown(TOP_LEVEL, SETTINGS)
+
+
+def _check_version(found: Any, place: Place) -> None:
+    if found is not None and (isinstance(found, bool) or found != VERSION):
+        raise place.wrong(f"{VERSION}", found, advice="Another version of prompt-evaluator may read this file.")
+
+
+def _shelf(found: Any, place: Place) -> dict[str, Said]:
+    entries = place.mapping(found, "Write `name: path` below it, indented.")
+    for name, path in entries.items():
+        if not isinstance(path, str) or not path.strip():
+            raise (place / name).wrong("the path of a file", path)
+    return {name: Said(path, (place / name).origin) for name, path in entries.items()}

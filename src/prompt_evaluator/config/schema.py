@@ -1,0 +1,52 @@
+"""The configuration file as a JSON schema, for editors that complete and check as one types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from prompt_evaluator.config.settings import SETTINGS, SHELVES, VERSION, Setting
+from prompt_evaluator.model import ProviderSettings
+
+Schema = dict[str, Any]
+
+
+def config_schema() -> Schema:
+    """A schema that accepts what is read and nothing else."""
+    properties: Schema = {"version": _nullable({"const": VERSION})}
+    for name, setting in SETTINGS.items():
+        group, _, last = name.rpartition(".")
+        level = properties.setdefault(group, _object({}))["properties"] if group else properties
+        level[last] = _setting(setting)
+    for shelf, (_, help_text) in SHELVES.items():
+        paths = {"type": "string", "minLength": 1}
+        properties[shelf] = {"description": help_text, "type": ["object", "null"], "additionalProperties": paths}
+    (_,), parts = msgspec.json.schema_components([ProviderSettings], ref_template="#/$defs/{name}")
+    for part in parts.values():
+        part["additionalProperties"] = False
+    parts["ProviderSettings"]["required"] = []  # an entry without `kind` changes a provider that is built in
+    properties["providers"] = {
+        "description": "How models are reached; the name is what stands before the slash of a model's name.",
+        "type": ["object", "null"],
+        "additionalProperties": {"$ref": "#/$defs/ProviderSettings"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "prompt_evaluator.yaml",
+        **_object(properties),
+        "$defs": parts,
+    }
+
+
+def _setting(setting: Setting) -> Schema:
+    default = {} if setting.default is None else {"default": setting.default}
+    return {"description": setting.help, **_nullable(msgspec.json.schema(setting.kind.type)), **default}
+
+
+def _nullable(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _object(properties: Schema) -> Schema:
+    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
