@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from prompt_evaluator.version import __version__
+
 if TYPE_CHECKING:
     from prompt_evaluator.app.api import Evaluation, evaluate, evaluate_async
     from prompt_evaluator.datasets import load_dataset
     from prompt_evaluator.model import TestCase
-
-__version__ = "0.1.0"
 
 __all__ = ["Evaluation", "TestCase", "__version__", "evaluate", "evaluate_async", "load_dataset"]
 

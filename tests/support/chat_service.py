@@ -43,8 +43,9 @@ class Brain:
         self.kinds[kind] += 1
         if self.settings["keep"]:
             self.kept.append(asked)
+        texts = [message["content"] for message in asked["messages"]]
         for rule in self.settings["rules"]:
-            if rule.get("kind", kind) == kind and rule.get("match", "") in asked["messages"][-1]["content"]:
+            if rule.get("kind", kind) == kind and any(rule.get("match", "") in said for said in texts):
                 if "times" in rule:
                     rule["times"] -= 1
                     if rule["times"] < 0:

@@ -51,7 +51,7 @@ class Workspace:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
         self.environment = {**home, "PYTHONWARNINGS": "error", **(environment or {})}
         self.write("prompt.txt", "Answer in one sentence.\n")
         self.cases(3)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import Session, evaluate_dataset, open_store
+from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.plans import DEFAULT_MODEL, DEFAULT_SAMPLES, EvaluateOptions
 from prompt_evaluator.app.runs import results
+from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 from prompt_evaluator.model import TestCase
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
     from prompt_evaluator.app.runs import Outcome
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunStatus
     from prompt_evaluator.model.result import CaseResult, OverallFlag, OverallMetric, RunTotals
 
@@ -41,10 +43,11 @@ class Evaluation:
     """Whether the offline mock had any part in it."""
     error: PromptEvaluatorError | None
     """What ended the run early, if something did; `prompt-evaluator resume` continues it."""
+    settings: Settings = field(repr=False)
 
     def cases(self) -> list[CaseResult]:
         """Every case with its samples and statistics, in order, read from the store."""
-        store = open_store()
+        store = open_store(self.settings)
         try:
             return list(results(store, store.run(self.run_id)))
         finally:
@@ -57,7 +60,7 @@ class Evaluation:
     def to_pandas(self) -> Any:
         """One row a sample, as a pandas DataFrame."""
         try:
-            import pandas  # noqa: ICN001, PLC0415 - optional, and only here
+            import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: ICN001, PLC0415 - optional, and only here
         except ImportError:
             raise ConfigurationError("Install pandas to use to_pandas().") from None
         return pandas.DataFrame(self.rows())
@@ -65,7 +68,7 @@ class Evaluation:
     def to_polars(self) -> Any:
         """One row a sample, as a polars DataFrame."""
         try:
-            import polars  # noqa: ICN001, PLC0415 - optional, and only here
+            import polars  # type: ignore[import-not-found,unused-ignore]  # noqa: ICN001, PLC0415 - optional, and only here
         except ImportError:
             raise ConfigurationError("Install polars to use to_polars().") from None
         return polars.DataFrame(self.rows(), infer_schema_length=None)
@@ -143,7 +146,7 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
         allow_mock_judge=allow_mock_judge,
     )
     session = Session(max_concurrency=max_concurrency, max_calls=max_calls, max_cost=max_cost)
-    return _evaluation(await evaluate_dataset(options, session))
+    return _evaluation(await evaluate_dataset(options, session), session)
 
 
 def _without_loop(work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:
@@ -181,7 +184,7 @@ def _adopted(function: Callable[..., Any]) -> str:
     return adopt(function)
 
 
-def _evaluation(outcome: Outcome) -> Evaluation:
+def _evaluation(outcome: Outcome, session: Session) -> Evaluation:
     result = outcome.result
     assert result is not None  # noqa: S101 - a run that was just carried out has one
     return Evaluation(
@@ -192,6 +195,7 @@ def _evaluation(outcome: Outcome) -> Evaluation:
         totals=result.totals,
         synthetic=outcome.record.plan.synthetic,
         error=outcome.stopped_by,
+        settings=session.settings,
     )
 
 

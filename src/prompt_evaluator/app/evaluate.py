@@ -3,62 +3,59 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.app.models import Models
+from prompt_evaluator.app.estimate import estimate
 from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
 from prompt_evaluator.app.runs import Outcome, Run, now, rebuild, stored_cases
-from prompt_evaluator.config.files import Config, load_config
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig, RunRecord
-from prompt_evaluator.providers.budget import Budget
-from prompt_evaluator.store import Store
+from prompt_evaluator.providers.prices import Prices
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from prompt_evaluator.app.estimate import Estimate
+    from prompt_evaluator.app.models import Models
     from prompt_evaluator.app.plans import EvaluateOptions
-    from prompt_evaluator.app.runs import Watcher
+    from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import ModelConfig, RunPlan, TestCase
-    from prompt_evaluator.providers.meter import Meter
+    from prompt_evaluator.store import Store
 
 FINAL = ("completed", "partial", "failed")
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What the outside world lends to a run."""
-
-    watcher: Watcher | None = None
-    meter: Meter | None = None
-    max_concurrency: int | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-    on_run: Callable[[Run], None] | None = None
-    """Told of the run before it starts, so that a signal can stop it."""
-
-
-def store_location(config: Config) -> Path:
-    return config.home / ".prompt_evaluator" / "store.db"
-
-
-def open_store(config: Config | None = None) -> Store:
-    return Store.open(store_location(config or load_config()))
-
-
 async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
     """Plan a new run and carry it out."""
-    config = load_config()
-    async with _models(config, session) as models:
-        prepared = prepare(options, models)
-        return await _start(config, models, prepared.plan, prepared.cases, session)
+    async with session.models() as models:
+        prepared = prepare(options, models, session.settings.rubrics)
+        store = session.open_store()
+        try:
+            return await _carry_out(store, models, prepared.plan, prepared.cases, session, source=None)
+        finally:
+            store.close()
+
+
+async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:
+    """Plan a run and work out what it would take. No call is made and nothing is stored."""
+    async with session.models() as models:
+        prepared = prepare(options, models, session.settings.rubrics)
+        plan = prepared.plan
+        names = {model.model: models.name(model.model) for model in _asked(plan)}
+        settings = {full: models.settings[name.provider] for full, name in names.items()}
+        prices = {full: Prices(name.provider, settings[full].prices).of(name.model) for full, name in names.items()}
+        return estimate(
+            plan,
+            prepared.cases,
+            {full: price for full, price in prices.items() if price is not None},
+            {full: found.limits for full, found in settings.items()},
+        )
 
 
 async def resume_run(
@@ -75,17 +72,18 @@ async def resume_run(
     Raises:
         ConfigurationError: Something the run was made from has changed; says what.
     """
-    config = load_config()
-    store = open_store(config)
+    store = session.open_store()
     try:
         record = store.run(run_id)
         if record.status in FINAL and not (retry_errors and record.status != "completed"):
             if RunFolder(record).main_file.exists() and not record.plan.fail_under:
                 return Outcome(record, None)
             return rebuild(store, record)
-        async with _models(config, session) as models:
-            _refuse_changes(record.plan, models, prepare(wanted, models).plan if wanted else None)
-            _check_models(record.plan, models)
+        async with session.models() as models:
+            _refuse_changes(
+                record.plan, models, prepare(wanted, models, session.settings.rubrics).plan if wanted else None
+            )
+            _check_models(record.plan, models, session)
             record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
             run = Run(store, record, models, session.watcher)
             if session.on_run:
@@ -106,11 +104,10 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     allow_mock_judge: bool = False,
 ) -> Outcome:
     """Judge the stored answers of a run again, as a new run, without generating anything."""
-    config = load_config()
-    store = open_store(config)
+    store = session.open_store()
     try:
         parent = store.run(run_id).plan
-        async with _models(config, session) as models:
+        async with session.models() as models:
             generator = models.name(parent.generator.model)
             judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.generator.model))
             if not allow_mock_judge:
@@ -119,7 +116,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 parent,
                 run_id=str(uuid.uuid4()),
                 parent_run_id=parent.run_id,
-                rubric=load_rubric(rubric) if rubric else parent.rubric,
+                rubric=load_rubric(rubric, session.settings.rubrics) if rubric else parent.rubric,
                 judge=JudgeConfig(
                     model=str(judge),
                     identity=identity(judge, models.settings),
@@ -138,23 +135,10 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
         store.close()
 
 
-def _models(config: Config, session: Session) -> Models:
-    budget = Budget(max_calls=session.max_calls, max_cost=session.max_cost)
-    return Models(config.providers, meter=session.meter, max_concurrency=session.max_concurrency, budget=budget)
-
-
-async def _start(config: Config, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session) -> Outcome:
-    store = open_store(config)
-    try:
-        return await _carry_out(store, models, plan, cases, session, source=None)
-    finally:
-        store.close()
-
-
 async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
     store: Store, models: Models, plan: RunPlan, cases: Iterable[TestCase], session: Session, source: str | None
 ) -> Outcome:
-    _check_models(plan, models)
+    _check_models(plan, models, session)
     record = RunRecord(plan=plan, status="running", started_at=now())
     RunFolder(record).make_room()
     store.create_run(record, cases)
@@ -174,10 +158,12 @@ def _asked(plan: RunPlan) -> list[ModelConfig]:
     return [model for model in (None if _source(plan) else plan.generator, plan.judge) if model]
 
 
-def _check_models(plan: RunPlan, models: Models) -> None:
+def _check_models(plan: RunPlan, models: Models, session: Session) -> None:
     """Without a key every call would fail: that is said before there is a run."""
-    for model in _asked(plan):
-        models.check(models.name(model.model))
+    names = [models.name(model.model) for model in _asked(plan)]
+    for name in names:
+        models.check(name)
+    session.check_budget(names, models)
 
 
 def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
@@ -191,9 +177,9 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
     pairs: dict[str, tuple[str, str | None, str]] = {}
     if (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
-    if (prompt := plan.prompt) is not None and (where := prompt.path) is not None:
-        after = _hash_of(lambda: read_prompt(Path(where), None).hash)
-        pairs["The system prompt"] = (prompt.hash, after, where)
+    if (prompt := plan.prompt) is not None and prompt.path is not None:
+        path = prompt.path
+        pairs["The system prompt"] = (prompt.hash, _hash_of(lambda: read_prompt(Path(path), None).hash), path)
     if (rubric := plan.rubric) is not None:
         name = rubric.path or rubric.name
         pairs["The rubric"] = (rubric.hash, _hash_of(lambda: load_rubric(name).hash), name)

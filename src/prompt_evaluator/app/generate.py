@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.models import Models
-from prompt_evaluator.config.files import load_config
 from prompt_evaluator.model import Message, Request
 
 if TYPE_CHECKING:
+    from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import Answer
 
 
 async def generate(  # noqa: PLR0913 - each is a flag of the command
     prompt: str,
+    session: Session,
     *,
     model: str,
     system: str | None = None,
@@ -22,7 +22,7 @@ async def generate(  # noqa: PLR0913 - each is a flag of the command
     seed: int | None = None,
 ) -> Answer:
     """Ask a model once. Nothing is stored."""
-    async with Models(load_config().providers) as models:
+    async with session.models() as models:
         name = models.name(model)
         models.check(name)
         request = Request(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.datasets import open_dataset
-from prompt_evaluator.errors import ConfigurationError, InputError, UnknownNameError
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.rubrics import load_rubric
-from prompt_evaluator.model import DatasetRef, JudgeConfig, ModelConfig, PromptRef, RunPlan
+from prompt_evaluator.model import Dataset, DatasetRef, JudgeConfig, ModelConfig, PromptRef, RunPlan, TestCase
 from prompt_evaluator.pipeline.filters import check_ids, select
 from prompt_evaluator.pipeline.messages import fill
 from prompt_evaluator.syntax.source import check_text, read_bytes
@@ -23,23 +25,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from prompt_evaluator.app.models import Models
-    from prompt_evaluator.model import Dataset, ProviderSettings, Rubric, TestCase
+    from prompt_evaluator.model import ProviderSettings, Rubric
+    from prompt_evaluator.ports import Metric
     from prompt_evaluator.providers.catalogue import ModelName
 
 DEFAULT_MODEL = "mock/default"
+_NO_JUDGES = ("command", "python", "router")
+"""Targets that answer questions, not rubrics."""
 QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
 
 
 class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `evaluate-dataset` can be told."""
+    """What an evaluation can be told."""
 
-    dataset: Path
-    system_prompt: Path
+    dataset: Path | None = None
+    cases: tuple[TestCase, ...] | None = None
+    """In place of a dataset."""
+    system_prompt: Path | None = None
+    system_text: str | None = None
+    """In place of a file with the system prompt."""
     num_samples: int = DEFAULT_SAMPLES
     case_ids: tuple[str, ...] | None = None
     where: tuple[str, ...] = ()
     max_cases: int | None = None
-    rubric: str = "default"
+    rubric: str | None = "default"
+    metrics: tuple[str | dict[str, Any], ...] = ()
+    """Beside the rubric, or in its place."""
     generator_model: str = DEFAULT_MODEL
     judge_model: str | None = None
     temperature: float = 0.7
@@ -56,6 +67,8 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     fail_under: dict[str, float] = {}
     reuse: bool = False
     allow_mock_judge: bool = False
+    group_id: str | None = None
+    """Of runs that are made together; a run alone is its own group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +79,29 @@ class Prepared:
     cases: Iterable[TestCase]
 
 
-def prepare(options: EvaluateOptions, models: Models) -> Prepared:
+def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str] | None = None) -> Prepared:
     """Read every file and check every name; raises a sentence about the first thing that is wrong."""
     generator, judge = _model_names(options, models)
-    dataset = open_dataset(options.dataset)
-    prompt = read_prompt(options.system_prompt, options.prompt_version)
-    rubric = load_rubric(options.rubric)
-    _check_bars(options.fail_under, rubric)
+    dataset = _dataset(options)
+    rubric = load_rubric(options.rubric, rubrics) if options.rubric else None
+    metrics = [build_metric(spec) for spec in options.metrics]
+    _check_bars(options.fail_under, rubric, metrics)
     template = _text(options.template) if options.template else None
     cases = _Selected(dataset, options)
-    selected = _check_cases(cases, template, dataset, options)
     run_id = str(uuid.uuid4())
     plan = RunPlan(
         run_id=run_id,
-        group_id=run_id,
-        dataset=DatasetRef(path=str(dataset.path), hash=dataset.hash, count=dataset.count, selected=selected),
-        prompt=prompt,
+        group_id=options.group_id or run_id,
+        dataset=DatasetRef(
+            path=str(dataset.path) if options.dataset else None,
+            hash=dataset.hash,
+            count=dataset.count,
+            selected=_check_cases(cases, template, dataset, options),
+        ),
+        prompt=_prompt(options),
         template=template,
         rubric=rubric,
+        metrics=tuple({"metric": spec} if isinstance(spec, str) else spec for spec in options.metrics),
         generator=ModelConfig(
             model=str(generator),
             identity=identity(generator, models.settings),
@@ -102,6 +120,30 @@ def prepare(options: EvaluateOptions, models: Models) -> Prepared:
         synthetic=is_synthetic(generator, judge, models.settings),
     )
     return Prepared(plan, cases)
+
+
+def _dataset(options: EvaluateOptions) -> Dataset:
+    if options.dataset is not None:
+        return open_dataset(options.dataset)
+    cases = options.cases or ()
+    check_unique([case.id for case in cases])
+    digest = hashlib.sha256(msgspec.json.encode(cases)).hexdigest()
+    return Dataset(name="cases", path=Path(), hash=digest, count=len(cases), format="", dialect="given", cases=cases)
+
+
+def check_unique(case_ids: list[str]) -> None:
+    for case_id, count in Counter(case_ids).items():
+        if count > 1:
+            raise ConfigurationError(f"Duplicate test case ID {case_id!r}. Give each case its own id.")
+
+
+def _prompt(options: EvaluateOptions) -> PromptRef | None:
+    if options.system_prompt is not None:
+        return read_prompt(options.system_prompt, options.prompt_version)
+    if options.system_text is None:
+        return None
+    digest = hashlib.sha256(options.system_text.encode()).hexdigest()
+    return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 
 def judge_config(judge: ModelName, options: EvaluateOptions, settings: Mapping[str, ProviderSettings]) -> JudgeConfig:
@@ -143,6 +185,8 @@ def is_synthetic(generator: ModelName, judge: ModelName, settings: Mapping[str, 
 def _model_names(options: EvaluateOptions, models: Models) -> tuple[ModelName, ModelName]:
     generator = models.name(options.generator_model)
     judge = models.name(options.judge_model) if options.judge_model else generator
+    if options.rubric and models.settings[judge.provider].kind in _NO_JUDGES:
+        raise ConfigurationError(f"{judge} cannot judge its own answers. Name a --judge-model.")
     if not options.allow_mock_judge:
         check_mock_judge(generator, judge, models.settings)
     return generator, judge
@@ -157,8 +201,9 @@ def _filters(options: EvaluateOptions) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _check_bars(bars: Mapping[str, float], rubric: Rubric) -> None:
-    known = [criterion.name for criterion in rubric.metrics]
+def _check_bars(bars: Mapping[str, float], rubric: Rubric | None, metrics: Iterable[Metric]) -> None:
+    known = [criterion.name for criterion in rubric.metrics] if rubric else []
+    known += [metric.name for metric in metrics]
     for name in bars:
         if name not in known:
             raise UnknownNameError("metric", name, known)
@@ -183,7 +228,9 @@ def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, optio
     for case in cases:
         if template is not None:
             fill(template, case)
+        for check in case.checks:
+            build_metric({"metric": check.metric, **check.options})
         count += 1
     if not count:
-        raise InputError("No case passes the filters", path=options.dataset, advice="Loosen --case-ids or --where.")
+        raise ConfigurationError("No case passes the filters. Loosen --case-ids or --where.")
     return count

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import open_store
 from prompt_evaluator.app.runs import Outcome, rebuild, results, summarise
+from prompt_evaluator.app.session import open_store
 from prompt_evaluator.errors import RunBusyError
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import CaseResult, SampleResult
     from prompt_evaluator.store import Store
@@ -39,18 +40,18 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool
 
 
-def list_runs(limit: int | None = None) -> list[RunLine]:
+def list_runs(settings: Settings, limit: int | None = None) -> list[RunLine]:
     """The newest first."""
-    store = open_store()
+    store = open_store(settings)
     try:
         return [_line(record, store) for record in store.runs(limit)]
     finally:
         store.close()
 
 
-def show_run(run_id: str) -> Outcome:
+def show_run(settings: Settings, run_id: str) -> Outcome:
     """A run's summary, made from the store."""
-    store = open_store()
+    store = open_store(settings)
     try:
         record = store.run(run_id)
         shown = msgspec.structs.replace(record, status="aborted") if _interrupted(record, store) else record
@@ -59,9 +60,9 @@ def show_run(run_id: str) -> Outcome:
         store.close()
 
 
-def delete_run(run_id: str) -> RunRecord:
+def delete_run(settings: Settings, run_id: str) -> RunRecord:
     """Remove a run from the store, and its files. Refused while somebody is working on it."""
-    store = open_store()
+    store = open_store(settings)
     try:
         record = store.run(run_id)
         store.delete_run(record.plan.run_id)
@@ -71,9 +72,9 @@ def delete_run(run_id: str) -> RunRecord:
     return record
 
 
-def rebuild_runs(run_id: str | None) -> Iterator[RunRecord]:
+def rebuild_runs(settings: Settings, run_id: str | None) -> Iterator[RunRecord]:
     """Write the artifacts of one run, or of all, and the index again from the store."""
-    store = open_store()
+    store = open_store(settings)
     try:
         for record in [store.run(run_id)] if run_id else store.runs():
             try:
@@ -85,9 +86,9 @@ def rebuild_runs(run_id: str | None) -> Iterator[RunRecord]:
         store.close()
 
 
-def export_run(run_id: str, kind: str) -> Iterator[bytes]:
+def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
     """A run's samples, one a line, as `jsonl` or `csv`."""
-    store = open_store()
+    store = open_store(settings)
     try:
         record = store.run(run_id)
         cases = results(store, record)

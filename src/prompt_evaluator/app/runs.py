@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from prompt_evaluator.app.scorers import make_scorer
 from prompt_evaluator.engines.local import Feed, LocalEngine
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, PromptEvaluatorError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, PromptEvaluatorError, ProviderError, StoreError
 from prompt_evaluator.metrics.rubric_judge import RubricJudge
 from prompt_evaluator.model import Generation
 from prompt_evaluator.pipeline.assemble import SampleUnits, case_result, group
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model import RunRecord, RunStatus, SampleStatus, TestCase, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
+    from prompt_evaluator.pipeline.scoring import Scorer
     from prompt_evaluator.store import LedgerWriter, Store, StoredCase
 
 _BATCH = 128
@@ -47,6 +49,8 @@ class Watcher(Protocol):
 
     def case_done(self, result: CaseResult) -> None: ...
 
+    def ended(self) -> None: ...
+
 
 class Unwatched:
     """Nobody is looking."""
@@ -58,6 +62,8 @@ class Unwatched:
     def sample_done(self, status: SampleStatus) -> None: ...
 
     def case_done(self, result: CaseResult) -> None: ...
+
+    def ended(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +118,11 @@ class Run:
             self._store.update_run(plan.run_id, status="running")
             self._folder.create()
             update_index(self._record, None)
-            stopped_by = await self._work(retry_errors=retry_errors, source=source)
-            return await asyncio.to_thread(self._conclude, stopped_by)
+            try:
+                stopped_by = await self._work(retry_errors=retry_errors, source=source)
+                return await asyncio.to_thread(self._conclude, stopped_by)
+            finally:
+                self._watcher.ended()
 
     async def _work(self, *, retry_errors: bool, source: str | None) -> PromptEvaluatorError | None:
         total = self._plan.dataset.selected * self._plan.num_samples
@@ -124,10 +133,11 @@ class Run:
                 closing.push_async_callback(asyncio.to_thread, saver.close)
                 writer = self._store.writer(self._plan.run_id)
                 closing.push_async_callback(asyncio.to_thread, writer.close)
-                executor = self._executor(writer, retry_errors=retry_errors, generate=source is None)
+                scorer = await make_scorer(self._plan, self._models, self._store, writer)
+                executor = self._executor(writer, scorer, retry_errors=retry_errors, generate=source is None)
                 feed = Feed(lambda: self._next_batch(executor, source))
                 await self._engine.run(feed, lambda item: self._one(executor, saver, *item))
-        except StoreError as error:
+        except (StoreError, ProviderError, BudgetSpentError) as error:
             self._stop_reason = str(error)
             return error
         return self._stopped_by
@@ -143,7 +153,7 @@ class Run:
             return
         work.samples[sample] = units
         work.left -= 1
-        self._watcher.sample_done(units.status(self._plan.judge.repeats if self._plan.judge else 0))
+        self._watcher.sample_done(units.status(self._plan.judgings))
         if not work.left:
             result = case_result(work.case, [units or SampleUnits() for units in work.samples], self._plan)
             await saver.save(result)
@@ -197,7 +207,7 @@ class Run:
             for case in cases
         }
 
-    def _executor(self, writer: LedgerWriter, *, retry_errors: bool, generate: bool) -> Executor:
+    def _executor(self, writer: LedgerWriter, scorer: Scorer, *, retry_errors: bool, generate: bool) -> Executor:
         plan = self._plan
         generator = self._models.name(plan.generator.model)
         judge = None
@@ -209,6 +219,7 @@ class Run:
             asker=Asker(plan.generator, generator.model, plan.prompt.text if plan.prompt else None, plan.template),
             generator=self._models.provider(generator.provider) if generate else None,
             judge=judge,
+            scorer=scorer,
             ledger=writer,
             now=now,
             retry_errors=retry_errors,

@@ -90,7 +90,7 @@ def _done(view: View) -> Field:
 
 def _calls(view: View) -> Field:
     flight = f"{view.in_flight:,} in flight of {view.limit:,}" if view.limit else "none yet"
-    return Field("calls", [flight, f"throttled {percent(view.throttled)}"])
+    return Field("calls", [flight, f"{view.queued:,} queued", f"throttled {percent(view.throttled)}"])
 
 
 def _spent(view: View) -> Field:

@@ -9,21 +9,33 @@ import sys
 
 import click
 
-from prompt_evaluator import __version__
 from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.version import __version__
 
 _INTERRUPTED, _BROKEN_PIPE, _FAILED = 130, 141, 3
 
 # Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
 COMMANDS = {
+    "init": ("prompt_evaluator.cli.init:init_command", "Make a project that runs offline at once."),
+    "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
     "evaluate-dataset": (
         "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
         "Evaluate a prompt on every case of a dataset.",
     ),
+    "evaluate-single": (
+        "prompt_evaluator.cli.evaluate_single:evaluate_single_command",
+        "Evaluate a prompt on one input.",
+    ),
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
+    "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, export, rebuild or delete runs."),
+    "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
+    "generate": ("prompt_evaluator.cli.generate:generate_command", "Ask a model once."),
+    "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),
+    "rubric": ("prompt_evaluator.cli.rubric:rubric_command", "List the rubrics, or show one."),
     "providers": ("prompt_evaluator.cli.providers:providers_command", "List providers of models, or test one."),
-    "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
+    "config": ("prompt_evaluator.cli.config:config_command", "Show every setting and who set it."),
+    "doctor": ("prompt_evaluator.cli.doctor:doctor_command", "Look for what could go wrong here."),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from prompt_evaluator.model.secret import REDACTOR
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from typing import Self, TextIO
+    from typing import TextIO
 
     from prompt_evaluator.cli.tally import View
     from prompt_evaluator.model import RunPlan, RunRecord, SampleStatus
@@ -32,15 +33,20 @@ _INTERVALS = (5.0, 5.0, 10.0, 20.0, 30.0)
 class Outlet(Protocol):
     """Where progress is shown. Used by one thread at a time."""
 
+    only_notes: bool
+    """Whether lines about how it is going are kept from it."""
+
     def tick(self, view: View, lines: Sequence[str]) -> None:
         """Show how it is going if that is due, and the lines in any case."""
 
     def end(self, view: View, lines: Sequence[str]) -> None:
-        """Show the lines, and how it went."""
+        """Show the lines, and how it went. Another run may follow."""
 
 
 class LiveOutlet:
     """A block on a terminal."""
+
+    only_notes = False
 
     def __init__(self, stream: TextIO) -> None:
         self._terminal = Terminal(stream, colour=coloured(stream))
@@ -54,6 +60,8 @@ class LiveOutlet:
 
 class LinesOutlet:
     """A line now and then, and none at all for a run that is over before the first is due."""
+
+    only_notes = False
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -70,6 +78,7 @@ class LinesOutlet:
 
     def end(self, view: View, lines: Sequence[str]) -> None:
         self._write([*lines, *([final_text(view)] if self._shown else [])])
+        self._shown, self._due = 0, _INTERVALS[0]
 
     def _write(self, lines: Sequence[str]) -> None:
         if lines:
@@ -78,19 +87,33 @@ class LinesOutlet:
 
 
 class LogOutlet(LinesOutlet):
-    """The same lines with their times, in a file that never shows a secret."""
+    """The same lines with their times, in a file that never shows a secret and is open only while it is written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(sys.stderr)
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("a", encoding="utf-8").close()
+        except OSError as error:
+            raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror or error}.") from None
 
     def end(self, view: View, lines: Sequence[str]) -> None:
-        self._write([*lines, final_text(view)])
-        self._stream.close()
+        self._shown += 1
+        super().end(view, lines)
 
     def _write(self, lines: Sequence[str]) -> None:
+        if not lines:
+            return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        super()._write([f"{now} {REDACTOR.text(line)}" for line in lines])
+        with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{now} {REDACTOR.text(clean(line))}\n" for line in lines)
 
 
 class SilentOutlet(LinesOutlet):
     """What has to be said, and not how it is going."""
+
+    only_notes = True
 
     def tick(self, view: View, lines: Sequence[str]) -> None:  # noqa: ARG002 - an outlet's signature
         self._write(lines)
@@ -105,18 +128,20 @@ class Progress:
     A terminal that takes nothing more, stopped with Ctrl-S for instance, does not hold up the run.
     """
 
-    def __init__(self, meter: Meter, outlets: Sequence[Outlet], *, verbose: bool = False, quiet: bool = False) -> None:
+    def __init__(self, meter: Meter, outlets: Sequence[Outlet], *, verbose: bool = False) -> None:
         self._tally = Tally(meter)
         self._outlets = list(outlets)
-        self._verbose, self._quiet = verbose, quiet
-        self._lines: deque[str] = deque()
-        self._wake, self._over = threading.Event(), False
+        self._verbose = verbose
+        self._lines: deque[tuple[bool, str]] = deque()
+        """Whether it is a note, and the text."""
+        self._wake, self._over = threading.Event(), True
         self._thread: threading.Thread | None = None
 
     def started(self, record: RunRecord, *, samples: int, done: int) -> None:
+        self.ended()
+        self._over = False
         self._tally.started(samples=samples, done=done, cases=record.plan.dataset.selected)
-        if not self._quiet:
-            self._lines.append(started_line(record.plan))
+        self._lines.append((False, started_line(record.plan)))
         self._show(ended=False)
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
         self._thread.start()
@@ -130,17 +155,17 @@ class Progress:
     def case_done(self, result: CaseResult) -> None:
         self._tally.case_done()
         if self._verbose:
-            self._lines.append(case_line(result))
+            self._lines.append((False, case_line(result)))
 
     def note(self, text: str) -> None:
         """Say something in between, such as that a signal was caught, without disturbing what is drawn."""
-        self._lines.append(text)
+        self._lines.append((True, text))
         if self._thread is None:
             self._show(ended=False)
         self._wake.set()
 
-    def close(self) -> None:
-        """Stop drawing, and leave the terminal as a line of text would. May be called twice."""
+    def ended(self) -> None:
+        """Stop drawing, and leave the terminal as a line of text would. Does nothing the second time."""
         self._over = True
         self._wake.set()
         if self._thread is not None:
@@ -148,11 +173,9 @@ class Progress:
             self._thread = None
             self._show(ended=True)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def close(self) -> None:
+        """End whatever is still shown, before anything else is printed."""
+        self.ended()
 
     def _run(self) -> None:
         while not self._over:
@@ -163,8 +186,9 @@ class Progress:
 
     def _show(self, *, ended: bool) -> None:
         view = self._tally.view()
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        said = [self._lines.popleft() for _ in range(len(self._lines))]
         for outlet in list(self._outlets):
+            lines = [REDACTOR.text(text) for note, text in said if note or not outlet.only_notes]
             try:
                 (outlet.end if ended else outlet.tick)(view, lines)
             except (OSError, ValueError):  # nobody reads it any more, or the disk is full: the run matters more
@@ -172,7 +196,7 @@ class Progress:
 
 
 def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log_file: Path | None) -> Progress:
-    """What shows a run on this stream, and in the log file if there is one. Close it before printing anything else.
+    """What shows a run on this stream, and in the log file if there is one.
 
     Raises:
         ConfigurationError: The log file cannot be written.
@@ -185,16 +209,8 @@ def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log
     else:
         outlets.append(LinesOutlet(stream))
     if log_file is not None:
-        outlets.append(LogOutlet(_opened(log_file)))
-    return Progress(meter, outlets, verbose=verbose > 0, quiet=quiet and log_file is None)
-
-
-def _opened(path: Path) -> TextIO:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("a", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror or error}.") from None
+        outlets.append(LogOutlet(log_file))
+    return Progress(meter, outlets, verbose=verbose > 0)
 
 
 def started_line(plan: RunPlan) -> str:
@@ -212,7 +228,7 @@ def plain_line(view: View) -> str:
         clock(view.seconds),
         *([] if view.rate is None else [f"{view.rate:,.1f}/s"]),
         *([] if view.eta is None else [f"ETA {clock(view.eta)}"]),
-        f"{view.in_flight:,} of {view.limit:,} in flight",
+        f"{view.in_flight:,} of {view.limit:,} in flight, {view.queued:,} queued",
         f"{tokens(view.input_tokens)} tokens in, {tokens(view.output_tokens)} out",
         cost(view),
         f"throttled {percent(view.throttled)}",
@@ -241,9 +257,3 @@ def case_line(result: CaseResult) -> str:
     if result.error_message:
         parts.append(result.error_message)
     return clean(f"{result.test_case_id}: {SEPARATOR.join(parts)}")
-
-
-def PlainProgress(meter: Meter) -> Progress:  # noqa: N802 - until `running` calls `make_watcher`
-    import sys  # noqa: PLC0415
-
-    return Progress(meter, [LinesOutlet(sys.stderr)])

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from prompt_evaluator.app.evaluate import resume_run
-from prompt_evaluator.cli.running import RunCommand
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("resume")
 @click.argument("run")
 @click.option("--retry-errors", is_flag=True, help="Do again what failed.")
-@click.option("--max-concurrency", "-j", type=click.IntRange(1), help="Calls in flight at most, per key.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else.")
-@click.option("--strict", is_flag=True, help="Exit 3 when a sample has no score.")
-def resume_command(run: str, *, retry_errors: bool, max_concurrency: int | None, as_json: bool, strict: bool) -> None:
+@config_option
+@run_options
+def resume_command(run: str, *, retry_errors: bool, config_path: Path | None, flags: RunFlags) -> None:
     """Continue RUN (an id, or the start of one) with its own settings; only what is missing is paid for.
 
     Refuses, before any call, when the dataset, the prompt or the rubric is no longer what the run was made from.
     """
-    command = RunCommand(max_concurrency=max_concurrency, as_json=as_json, strict=strict)
+    command = RunCommand(flags, config_path)
     command.carry_out(lambda session: resume_run(run, session, retry_errors=retry_errors))

@@ -1,58 +1,127 @@
-"""What all commands that carry out runs share: signals, progress, the end, and the exit code."""
+"""What all commands that carry out runs share: flags, signals, progress, the end, and the exit code."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
-from prompt_evaluator.app.evaluate import Session
-from prompt_evaluator.cli.progress import PlainProgress
+from prompt_evaluator.app.session import Session
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
+from prompt_evaluator.config.settings import SETTINGS
 from prompt_evaluator.providers.meter import Meter
+from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from prompt_evaluator.app.runs import Outcome, Run
 
+T = TypeVar("T")
+
 _BELOW, _FAILED = 1, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlags:
+    """The flags that every command has that carries out runs."""
+
+    max_concurrency: int | None
+    max_calls: int | None
+    max_cost: float | None
+    as_json: bool
+    strict: bool
+    verbose: int
+    log_file: Path | None
+
+
+_OPTIONS = (
+    click.option("--max-concurrency", "-j", type=click.IntRange(1), help="Calls in flight at most, per key."),
+    click.option("--max-calls", type=click.IntRange(1), help="Stop before making more calls than this."),
+    click.option("--max-cost", type=click.FloatRange(0), help="Stop before spending more US dollars than this."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else."),
+    click.option("--strict", is_flag=True, help="Exit 3 when a sample has no score."),
+    click.option("--verbose", "-v", count=True, help="Say more while it runs."),
+    click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write progress there, too."),
+)
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these flags; it receives them together, as `flags`."""
+
+    @functools.wraps(command)
+    def with_flags(**given: Any) -> None:
+        names = RunFlags.__dataclass_fields__
+        flags = RunFlags(**{name: given.pop(name) for name in names})
+        command(flags=flags, **given)
+
+    for option in reversed(_OPTIONS):
+        with_flags = option(with_flags)
+    return with_flags
 
 
 class RunCommand:
     """Runs a use case to its end, however that comes about."""
 
-    def __init__(self, *, max_concurrency: int | None, as_json: bool, strict: bool) -> None:
-        self._as_json, self._strict = as_json, strict
+    def __init__(
+        self, flags: RunFlags, config_path: Path | None = None, given: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take the common flags, the configuration file, and what else was given by flag."""
+        self._flags = flags
+        limits = {"max_concurrency": flags.max_concurrency, "max_calls": flags.max_calls, "max_cost": flags.max_cost}
+        self.settings = read_settings(config_path, _by_setting({**(given or {}), **limits}))
         self._caught: signal.Signals | None = None
         self._run: Run | None = None
         meter = Meter()
+        watcher = self._watcher = make_watcher(
+            meter, stream=sys.stderr, verbose=flags.verbose, quiet=False, log_file=flags.log_file
+        )
         self.session = Session(
-            watcher=PlainProgress(meter), meter=meter, max_concurrency=max_concurrency, on_run=self._remember
+            settings=self.settings,
+            watcher=watcher,
+            meter=meter,
+            max_concurrency=self.settings.value("max_concurrency"),
+            max_calls=self.settings.value("max_calls"),
+            max_cost=self.settings.value("max_cost"),
+            on_run=self._remember,
         )
 
     def carry_out(self, use_case: Callable[[Session], Coroutine[None, None, Outcome]]) -> None:
-        """Print the summary and exit with the code that says how it went."""
-        outcome = asyncio.run(self._with_signals(use_case))
-        if self._as_json:
-            sys.stdout.buffer.write(
-                msgspec.json.format(msgspec.json.encode(outcome_as_json(outcome)), indent=2) + b"\n"
-            )
-        else:
+        """Print how it went and exit with the code that says so."""
+        outcome = self.wait_for(use_case(self.session))
+        if self._flags.as_json:
+            print_json(outcome_as_json(outcome))
+        sys.exit(self.conclude(outcome))
+
+    def wait_for(self, work: Coroutine[None, None, T]) -> T:
+        """Do the work, with an ear for signals."""
+        try:
+            return asyncio.run(self._with_signals(work))
+        finally:
+            self._watcher.ended()
+
+    def conclude(self, outcome: Outcome) -> int:
+        """Print the summary of a run, unless JSON is wanted, and return the exit code that says how it went."""
+        if not self._flags.as_json:
             print_summary(outcome)
         self._warn(outcome)
-        sys.exit(self._exit_code(outcome))
+        return self._exit_code(outcome)
 
-    async def _with_signals(self, use_case: Callable[[Session], Coroutine[None, None, Outcome]]) -> Outcome:
+    async def _with_signals(self, work: Coroutine[None, None, T]) -> T:
         loop = asyncio.get_running_loop()
         for caught in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(caught, self._interrupt, caught)
-        return await use_case(self.session)
+        return await work
 
     def _remember(self, run: Run) -> None:
         self._run = run
@@ -71,27 +140,38 @@ class RunCommand:
         if record.status == "aborted":
             click.echo(f"Continue with: prompt-evaluator resume {record.plan.run_id}", err=True)
         elif record.status == "partial":
-            click.echo("Warning: some samples have no score; see errors above.", err=True)
+            click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)
 
     def _exit_code(self, outcome: Outcome) -> int:
         status = outcome.record.status
         if self._caught is not None and status == "aborted":
             return 128 + self._caught
-        if status in ("failed", "aborted") or (status == "partial" and self._strict):
+        if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
         bars = outcome.result.overall_metric_stats.values() if outcome.result else ()
         return _BELOW if any(stats.below for stats in bars) else 0
 
 
-def outcome_as_json(outcome: Outcome) -> dict[str, object]:
-    from prompt_evaluator.store.artifacts import RunFolder  # noqa: PLC0415
+def _by_setting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Flags by the names of the settings they go over."""
+    names = {setting.parameter: name for name, setting in SETTINGS.items()}
+    return {names[flag]: value for flag, value in given.items() if flag in names}
 
+
+def outcome_as_json(outcome: Outcome) -> dict[str, object]:
+    """How a run ended, for programs."""
     record = outcome.record
     return {
         "run_id": record.plan.run_id,
+        "group_id": record.plan.group_id,
         "status": record.status,
         "stop_reason": record.stop_reason,
         "artifact": str(RunFolder(record).main_file),
         "synthetic": record.plan.synthetic,
         "result": outcome.result,
     }
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")

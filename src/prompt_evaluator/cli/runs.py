@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
 from prompt_evaluator.app.run_records import RunLine, delete_run, export_run, list_runs, rebuild_runs, show_run
-from prompt_evaluator.cli.running import outcome_as_json
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.running import outcome_as_json, print_json
 from prompt_evaluator.cli.summary import print_summary
 
 _SHORT = 8
@@ -23,11 +24,12 @@ def runs_command() -> None:
 @runs_command.command("list")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The newest so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def list_command(*, limit: int, as_json: bool) -> None:
+@config_option
+def list_command(*, limit: int, as_json: bool, config_path: Path | None) -> None:
     """List runs, the newest first."""
-    lines = list_runs(limit)
+    lines = list_runs(read_settings(config_path), limit)
     if as_json:
-        _print_json({"runs": lines})
+        print_json({"runs": lines})
         return
     if not lines:
         click.echo("No runs yet. Start one: prompt-evaluator evaluate-dataset -d DATASET -s PROMPT")
@@ -38,11 +40,12 @@ def list_command(*, limit: int, as_json: bool) -> None:
 @runs_command.command("show")
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def show_command(run: str, *, as_json: bool) -> None:
+@config_option
+def show_command(run: str, *, as_json: bool, config_path: Path | None) -> None:
     """Show the summary of RUN (an id, or the start of one)."""
-    outcome = show_run(run)
+    outcome = show_run(read_settings(config_path), run)
     if as_json:
-        _print_json(outcome_as_json(outcome))
+        print_json(outcome_as_json(outcome))
     else:
         print_summary(outcome)
 
@@ -50,11 +53,12 @@ def show_command(run: str, *, as_json: bool) -> None:
 @runs_command.command("delete")
 @click.argument("run")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def delete_command(run: str, *, yes: bool) -> None:
+@config_option
+def delete_command(run: str, *, yes: bool, config_path: Path | None) -> None:
     """Delete RUN and its files. What it paid for is gone then."""
     if not yes:
         click.confirm(f"Delete run {run}, its samples and its files?", abort=True)
-    click.echo(f"Deleted {delete_run(run).plan.run_id}.")
+    click.echo(f"Deleted {delete_run(read_settings(config_path), run).plan.run_id}.")
 
 
 @runs_command.command("export")
@@ -63,21 +67,24 @@ def delete_command(run: str, *, yes: bool) -> None:
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: standard output]"
 )
-def export_command(run: str, *, kind: str, output: Path | None) -> None:
+@config_option
+def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
     """Write the samples of RUN, one a line."""
+    settings = read_settings(config_path)
     if output is None:
-        for line in export_run(run, kind):
+        for line in export_run(settings, run, kind):
             sys.stdout.buffer.write(line)
         return
     with output.open("wb") as file:
-        file.writelines(export_run(run, kind))
+        file.writelines(export_run(settings, run, kind))
 
 
 @runs_command.command("rebuild")
 @click.argument("run", required=False)
-def rebuild_command(run: str | None) -> None:
+@config_option
+def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
     """Write the artifacts of RUN, or of all runs, and the index again from the store."""
-    for record in rebuild_runs(run):
+    for record in rebuild_runs(read_settings(config_path), run):
         click.echo(f"{record.plan.run_id}: {record.status}")
 
 
@@ -88,7 +95,3 @@ def _line(line: RunLine) -> str:
     size = f"{line.cases}×{line.samples}"
     when = line.started_at[:19].replace("T", " ")
     return f"{line.run_id[:_SHORT]}  {when}  {line.status:11}  {size:>9}  {line.generator}  {dataset}{tag}{note}"
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")

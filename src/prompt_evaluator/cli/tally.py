@@ -47,6 +47,8 @@ class View:
     in_flight: int = 0
     limit: int = 0
     """What the services bear for now, as far as is known; 0 before the first call."""
+    queued: int = 0
+    """Calls that wait for their turn or for their next try."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
@@ -103,7 +105,10 @@ class Tally:
 
     def started(self, *, samples: int, done: int, cases: int) -> None:
         self._samples, self._done, self._cases = samples, done, cases
+        self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = self._clock()
+        self._history.clear()
+        self._under_way.clear()
 
     def sample_started(self, case_id: str, sample: int) -> None:
         self._under_way[_worker()] = _UnderWay(case_id, sample + 1, self._clock())
@@ -125,6 +130,7 @@ class Tally:
         errors = Counter(dict(meter.failures))
         if self._invalid:
             errors["InvalidVerdict"] += self._invalid
+        in_flight = sum(gauge.in_flight for gauge in meter.gauges)
         return View(
             seconds=now - self._start,
             samples=self._samples,
@@ -132,7 +138,8 @@ class Tally:
             cases=self._cases,
             cases_done=self._cases_done,
             rate=self._rate(now),
-            in_flight=sum(gauge.in_flight for gauge in meter.gauges),
+            in_flight=in_flight,
+            queued=max(0, meter.in_flight - in_flight),
             limit=sum(int(gauge.limit) for gauge in meter.gauges),
             input_tokens=meter.input_tokens,
             output_tokens=meter.output_tokens,
@@ -156,7 +163,7 @@ class Tally:
         return (self._done - done) / (now - since) if now - since >= _FIRST_RATE else None
 
     def _waiting(self, now: float) -> tuple[Waiting, ...]:
-        found = sorted(list(self._under_way.values()), key=lambda item: item.since)
+        found = sorted(self._under_way.values(), key=lambda item: item.since)
         return tuple(
             Waiting(item.case_id, item.sample, now - item.since, item.retry_cause, item.retry_at - now)
             if item.retry_at > now

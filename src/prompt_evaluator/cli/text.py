@@ -23,7 +23,7 @@ _PLAIN = str.maketrans(
 
 
 def clean(text: str) -> str:
-    """The text on one line and without what could move the cursor: ids come from files that anybody may have written."""
+    """The text on one line, without what could move the cursor: ids come from files that anybody may have written."""
     if text.isascii() and text.isprintable():
         return text
     return "".join("�" if unicodedata.category(character) in _UNSEEN else character for character in text)
@@ -188,7 +188,7 @@ KINDS = {
     "UnavailableError": "unavailable",
     "ConnectionFailedError": "no connection",
     "TimedOutError": "timed out",
-    "BadReplyError": "bad reply",
+    "BadReplyError": "reply unusable",
     "OversizedReplyError": "reply too large",
     "RedirectedError": "redirected",
     "DeadlineError": "past the deadline",
@@ -198,7 +198,7 @@ KINDS = {
     "ModelNotFoundError": "no such model",
     "QuotaExhaustedError": "out of quota",
     "CircuitOpenError": "calls stopped",
-    "InvalidVerdict": "unreadable verdict",
+    "InvalidVerdict": "verdict unreadable",
     "NotGenerated": "no stored answer",
 }
 

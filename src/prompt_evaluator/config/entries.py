@@ -84,7 +84,7 @@ def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) ->
 def _leaf(value: Any, shape: inspect.Type, place: Place) -> Any:
     kind, words = _LEAVES[type(shape)]
     try:
-        leaf = msgspec.convert(value, kind)
+        leaf: Any = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         raise place.wrong(words, value, advice=_HELP, shown=False) from None
     if isinstance(leaf, int | float) and not isinstance(leaf, bool):

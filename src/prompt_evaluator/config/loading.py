@@ -24,11 +24,10 @@ from prompt_evaluator.config.settings import (
     Shelf,
 )
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model import ProviderSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from prompt_evaluator.model import ProviderSettings
 
 BUILT_IN = "built-in"
 _RUBRIC_SUFFIXES = (".yaml", ".yml", ".json")
@@ -75,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self._said(name).origin
 
     def parameters(self) -> dict[str, Any]:
-        """Every setting that has a flag, by the name of the flag's parameter: `judge_model`, `num_samples`, …"""
+        """Every setting that has a flag, by the name of the flag's parameter, such as `judge_model`."""
         return {setting.parameter: self.value(name) for name, setting in SETTINGS.items() if setting.parameter}
 
     def named(self, shelf: Shelf, text: str | os.PathLike[str]) -> Path:
@@ -210,12 +209,15 @@ class _Sources:
             return value
         path = base / Path(value).expanduser()
         if setting.kind is FILE:
-            named = self._shelves["prompt_templates"].get(value)
-            return named.value if named else path
+            return self._shelved("prompt_templates", value) or path
         if setting.kind is RUBRIC:
             is_path = "/" in value or Path(value).suffix.lower() in _RUBRIC_SUFFIXES
-            return str(path) if is_path and value not in self._shelves["rubrics"] else value
+            return str(self._shelved("rubrics", value) or (path if is_path else value))
         return value if setting.kind is STORE and "://" in value else path
+
+    def _shelved(self, shelf: Shelf, name: str) -> Path | None:
+        said = self._shelves[shelf].get(name)
+        return said.value if said else None
 
 
 def _checked(setting: Setting, value: Any, origin: str, *, text: bool = False) -> Any:

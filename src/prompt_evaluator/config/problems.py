@@ -51,11 +51,11 @@ class Place(NamedTuple):
         return value
 
     def unknown(self, known: Iterable[str], elsewhere: Iterable[str] = ()) -> InputError:
-        """No setting is called so; the nearest of its level is suggested, or one of this name somewhere else."""
+        """No setting is called so; one of this name somewhere else is suggested, or the nearest of its level."""
         *outer, last = self.keys
         names = sorted(known)
         moved = [name for name in elsewhere if last in (name, name.rpartition(".")[2])]
-        near = [".".join((*outer, name)) for name in get_close_matches(last, names, n=1)] or moved
+        near = moved or [".".join((*outer, name)) for name in get_close_matches(last, names, n=1)]
         # Whatever somebody wrote as a name is cut: it may be a key in the wrong place.
         what = f"There is no setting `{'.'.join((*outer, last[:_SHOWN]))}`"
         return self.problem(what, f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(names)}.")

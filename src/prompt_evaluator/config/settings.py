@@ -151,7 +151,7 @@ SETTINGS: dict[str, Setting] = {
 def flags_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A command's parameters, such as `judge_model`, as settings, such as `judge.model`; others are left out."""
     return {
-        setting.name: parameters[setting.parameter]
+        setting.name: value
         for setting in SETTINGS.values()
-        if setting.parameter in parameters and parameters[setting.parameter] is not None
+        if setting.parameter and (value := parameters.get(setting.parameter)) is not None
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from prompt_evaluator.model import Mark, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prompt_evaluator.model import Criterion, Flag, Rubric
 
@@ -113,14 +113,14 @@ def _what_instead(text: str, key: str, *, arrays: bool, objects: bool) -> str:
 def _is_deep(value: Any) -> bool:
     level = [value]
     for _ in range(_DEEPEST):
-        level = [inner for outer in level for inner in _inner(outer)]
-    return bool(level)
+        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
+        if not level:
+            return False
+    return True
 
 
-def _inner(value: Any) -> Sequence[Any]:
-    if isinstance(value, dict):
-        return tuple(value.values())
-    return value if isinstance(value, list) else ()
+def _inner(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _problems(found: dict[str, Any], rubric: Rubric) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _mark(mark: dict[str, Any]) -> Mark:
 
 def storable(text: str) -> str:
     """Without halves of surrogate pairs, which JSON can spell and no file or database can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def shown(value: Any) -> str:

@@ -31,11 +31,10 @@ _REPLY_RULE = """\
 # The reply
 Reply with exactly one JSON object of this shape, and with nothing around it:"""
 _CUT_OFF = {"length", "max_tokens"}
-_REPLIES = 2
-"""The reply, and at most one more when it cannot be used."""
 _DIGEST_DIGITS = 12
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAME_AS_IDK = "borderline"
-"""What DeepEval's judges say since its version 4."""
+"""The word in newer prompts of DeepEval."""
 _MISSING = {"context": "the case has no context", "reference": "the case has no expected output"}
 
 
@@ -137,7 +136,7 @@ def parts_of(texts: Sequence[str]) -> dict[str, str]:
 
 def numbered(texts: Iterable[str]) -> str:
     """One line for each text, whatever is in it."""
-    return "\n".join(f"{n}. {json.dumps(text, ensure_ascii=False)}" for n, text in enumerate(texts, start=1))
+    return "\n".join([f"{n}. {_encode(text)}" for n, text in enumerate(texts, start=1)])
 
 
 def texts_step(name: str, task: str) -> Step:
@@ -157,7 +156,25 @@ def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> 
     return Step(name=name, task=task, key="verdicts", schema=schema, example=example)
 
 
-async def ask(  # noqa: PLR0913 - the last three are what the port knows
+async def ask(
+    judge: Asking, step: Step, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
+) -> Reply[T] | Failed:
+    """As `insist`, but with a value for what went wrong.
+
+    Raises:
+        CircuitOpenError: Calls have stopped, and the run with them.
+    """
+    try:
+        return await insist(judge, step, parts, read, **how)
+    except CircuitOpenError:
+        raise
+    except ProviderError as error:
+        return Failed(str(error), kind=type(error).__name__)
+    except UnreadableVerdict as error:
+        return Failed(f"the judge gave no usable {step.name}: {error.reason}")
+
+
+async def insist(  # noqa: PLR0913 - the last two are what the port knows
     judge: Asking,
     step: Step,
     parts: Mapping[str, str],
@@ -166,7 +183,7 @@ async def ask(  # noqa: PLR0913 - the last three are what the port knows
     closing: str = "",
     top_logprobs: int | None = None,
     sample: int = 0,
-) -> Reply[T] | Failed:
+) -> Reply[T]:
     """Put a question, and once more when the reply cannot be used.
 
     Args:
@@ -179,25 +196,26 @@ async def ask(  # noqa: PLR0913 - the last three are what the port knows
         sample: As in the port.
 
     Raises:
-        CircuitOpenError: Calls have stopped, and the run with them.
+        ProviderError: There is no reply.
+        UnreadableVerdict: The second reply cannot be used either.
     """
-    first = messages = (step.system(), _user_message(parts, closing))
-    reason = ""
-    for _ in range(_REPLIES):
-        try:
-            answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
-        except CircuitOpenError:
+    messages: tuple[Message, ...] = (step.system(), _user_message(parts, closing))
+    answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
+    try:
+        return _read(answer, step, read)
+    except UnreadableVerdict as error:
+        messages = (*messages, shown_again(answer.text), _complaint(error.reason))
+    answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
+    return _read(answer, step, read)
+
+
+def _read(answer: Answer, step: Step, read: Callable[[dict[str, Any]], T]) -> Reply[T]:
+    try:
+        return Reply(read(object_in(answer.text, step.key)), answer)
+    except UnreadableVerdict as error:
+        if (answer.finish_reason or "").lower() not in _CUT_OFF:
             raise
-        except ProviderError as error:
-            return Failed(str(error), kind=type(error).__name__)
-        try:
-            return Reply(read(object_in(answer.text, step.key)), answer)
-        except UnreadableVerdict as error:
-            reason = error.reason
-        if (answer.finish_reason or "").lower() in _CUT_OFF:
-            reason += " (the reply was cut off by max_tokens)"
-        messages = (*first, shown_again(answer.text), _complaint(reason))
-    return Failed(f"the judge gave no usable {step.name}: {reason}")
+        raise UnreadableVerdict(f"{error.reason} (the reply was cut off by max_tokens)") from None
 
 
 def _user_message(parts: Mapping[str, str], closing: str) -> Message:
@@ -218,8 +236,9 @@ def _complaint(reason: str) -> Message:
 def read_texts(found: dict[str, Any], key: str) -> list[str]:
     """Texts that say something."""
     texts = _list(found, key)
-    if wrong := next((text for text in texts if not isinstance(text, str)), None):
-        raise UnreadableVerdict(f'"{key}" has {shown(wrong)}, not a text')
+    for text in texts:
+        if not isinstance(text, str):
+            raise UnreadableVerdict(f'"{key}" has {shown(text)}, not a text')
     return [storable(text) for text in texts if text.strip()]
 
 
@@ -241,8 +260,9 @@ def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence
 def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[Finding]:
     """Verdicts about texts that the judge names."""
     items = _items(found)
-    if wrong := next((item for item in items if not isinstance(item.get(key), str)), None):
-        raise UnreadableVerdict(f'the "{key}" of a verdict is {shown(wrong.get(key))}, not a text')
+    for item in items:
+        if not isinstance(text := item.get(key), str):
+            raise UnreadableVerdict(f'the "{key}" of a verdict is {shown(text)}, not a text')
     return [_finding(item, storable(item[key]), allowed) for item in items]
 
 
@@ -254,8 +274,9 @@ def _list(found: dict[str, Any], key: str) -> list[Any]:
 
 def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
     items = _list(found, "verdicts")
-    if wrong := next(([item] for item in items if not isinstance(item, dict)), None):
-        raise UnreadableVerdict(f"a verdict is {shown(wrong[0])}, not an object")
+    for item in items:
+        if not isinstance(item, dict):
+            raise UnreadableVerdict(f"a verdict is {shown(item)}, not an object")
     return items
 
 

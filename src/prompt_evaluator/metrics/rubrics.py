@@ -17,6 +17,8 @@ from prompt_evaluator.syntax.source import read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prompt_evaluator.syntax.document import Document
 
 _FORMATS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
@@ -30,7 +32,7 @@ def preset_names() -> list[str]:
     return sorted(item.name.removesuffix(".yaml") for item in _presets().iterdir() if item.name.endswith(".yaml"))
 
 
-def load_rubric(name: str, named: dict[str, str] | None = None) -> Rubric:
+def load_rubric(name: str, named: Mapping[str, str] | None = None) -> Rubric:
     """A rubric by the name of a preset, by a name that the configuration gives a path, or by its path.
 
     Raises:

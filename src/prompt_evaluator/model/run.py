@@ -83,6 +83,11 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool = False
     """Whether the offline mock has any part in it."""
 
+    @property
+    def judgings(self) -> int:
+        """How often each answer is judged by the rubric: not at all where there is none."""
+        return self.judge.repeats if self.judge and self.rubric else 0
+
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A run as the store knows it."""

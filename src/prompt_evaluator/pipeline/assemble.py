@@ -89,7 +89,7 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
 
 def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -> CaseResult:
     """Everything there is to say about a case."""
-    repeats = plan.judge.repeats if plan.judge else 0
+    repeats = plan.judgings
     metrics = max((len(units.scores) for units in samples), default=0)
     results = tuple(_sample(case, number, units, repeats, metrics) for number, units in enumerate(samples))
     stats = _rubric_stats(results, plan.rubric) | _score_stats(results)

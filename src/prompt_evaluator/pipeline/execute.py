@@ -75,11 +75,11 @@ class Executor:
             return []
         scorer = self._scorer
         scores = [scorer.unit_name(metric, case, answer, sample) for metric in scorer.metrics(case)] if scorer else []
-        if self._judge is None or self._plan.judge is None:
+        if self._judge is None:
             return scores
         return scores + [
             self._name_judgement(self._judge.request(case, answer, repeat), sample)
-            for repeat in range(self._plan.judge.repeats)
+            for repeat in range(self._plan.judgings)
         ]
 
     async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
@@ -102,9 +102,9 @@ class Executor:
     async def _judge_answer(
         self, case: TestCase, sample: int, answer: Answer, finished: Finished, result: SampleUnits
     ) -> None:
-        if self._judge is None or self._plan.judge is None:
+        if self._judge is None:
             return
-        for repeat in range(self._plan.judge.repeats):
+        for repeat in range(self._plan.judgings):
             asked = self._judge.request(case, answer, repeat)
             place = _Place(case.id, self._name_judgement(asked, sample), "judgement", sample, repeat)
             judgement = self._found(place, finished, _judgement)

@@ -66,10 +66,14 @@ class Scorer:
 
     def metrics(self, case: TestCase) -> list[Metric]:
         """The run's own, then those that only the case asks for; without a judge only what needs none."""
+        asked: dict[str, list[dict[str, Any]]] = {}
+        for check in case.checks:
+            if check.metric not in self._names:
+                asked.setdefault(check.metric, []).append(check.options)
+        # A metric that is asked for more than once finds all the requests in the case itself.
         wanted = [
-            self._build({"metric": check.metric, **check.options})
-            for check in case.checks
-            if check.metric not in self._names
+            self._build({"metric": name, **(options[0] if len(options) == 1 else {})})
+            for name, options in asked.items()
         ]
         seen: set[str] = set()
         return [

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import aiohttp
 import msgspec
 
-from prompt_evaluator import __version__
 from prompt_evaluator.errors import (
     AuthenticationError,
     BadReplyError,
@@ -28,6 +27,7 @@ from prompt_evaluator.errors import (
 )
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.waiting import retry_after
+from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.providers.mock_answers import sentences
@@ -44,12 +45,15 @@ _PROSE = (
     "The answer looks good to me. I have no further remarks.",
     "As an assistant I find it hard to put a number on this.",
 )
-_EXTRACTED = {"statements", "statement", "claims", "claim", "truths", "truth", "facts", "fact"}
+_EXTRACTED = {"statements", "statement", "claims", "claim", "truths", "truth", "facts", "fact", "sentence"}
 _POSITIVE = {"yes", "true", "pass", "passed", "correct", "supported", "relevant", "good", "faithful"}
 _POSITIVE_FLAGS = _POSITIVE | {"is_correct", "is_relevant", "is_faithful", "success"}
 _POSITIONS = {"index", "position", "rank", "node", "number"}
 _JUDGED = ("output", "answer", "response", "text")
 _KNOWN = ("context", "document", "text")
+_EXPECTED = ("reference",)
+_PASSAGE = re.compile(r"^<context_\d+ nonce=(\w+)>\n(.*?)\n</context_\d+ nonce=\1>$", re.DOTALL | re.MULTILINE)
+"""How our own metrics show what a retrieval step has found."""
 _MOST_EXTRACTED = 6
 _TRUE_FLAGS = 0.06
 _MIDDLE, _HIGH = 0.5, 0.66
@@ -136,7 +140,7 @@ class _Judge:
     def size(self, path: Path) -> int:
         name = name_of(path).lower()
         if name == "verdicts":
-            return items_in(self._prompt) or 3
+            return len(_PASSAGE.findall(self._prompt)) or items_in(self._prompt) or 3
         if name in _EXTRACTED:
             return min(_MOST_EXTRACTED, len(self._extracts(name)))
         if name == "steps":
@@ -149,8 +153,10 @@ class _Judge:
         return next((self._moods[outer] for outer in around if outer in self._moods), self._looks)
 
     def _extracts(self, name: str) -> list[str]:
-        labels = _KNOWN if name.startswith(("truth", "fact")) else _JUDGED
+        labels = _KNOWN if name.startswith(("truth", "fact")) else _EXPECTED if name == "sentence" else _JUDGED
         if labels not in self._found:
-            found = sentences(section(self._prompt, labels)) or sentences(self._prompt)[-3:]
+            found = [] if labels == _KNOWN else sentences(section(self._prompt, labels))
+            passages = "\n".join(passage for _, passage in _PASSAGE.findall(self._prompt))
+            found = found or sentences(passages or section(self._prompt, labels)) or sentences(self._prompt)[-3:]
             self._found[labels] = found or ["Nothing is claimed."]
         return self._found[labels]

@@ -1,0 +1,225 @@
+"""Is everything in order here? Looks at the environment without making a call or changing anything."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import sqlite3
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from prompt_evaluator.app.settings import find_rubric, masked, read_settings
+from prompt_evaluator.config.settings import SETTINGS, SHELVES
+from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
+from prompt_evaluator.providers.keys import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.store import Store
+
+PACKAGE = "prompt-evaluator"
+State = Literal["ok", "note", "problem"]
+_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*(?:;.*?extra\s*==\s*['"]([^'"]+)['"])?""")
+_NAMED_RUNS = 5
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    topic: str
+    state: State
+    """A note is worth knowing; a problem has to be mended before runs can work."""
+    text: str
+    advice: str = ""
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    ok: bool
+    versions: dict[str, str]
+    extras: dict[str, str | None]
+    """Optional packages by their extra: the version, or None of what is not installed."""
+    findings: tuple[Finding, ...]
+
+
+def diagnose(config_path: Path | None = None) -> Diagnosis:
+    """Look at everything that can be looked at; a broken part keeps no other from being examined."""
+    findings: list[Finding] = []
+    try:
+        settings = read_settings(config_path)
+    except PromptEvaluatorError as error:
+        findings.append(_problem("configuration", error))
+    else:
+        for look in (_configuration, _names, _models, _keys, _store, _output):
+            findings += look(settings)
+    versions, extras = _packages()
+    return Diagnosis(
+        ok=all(finding.state != "problem" for finding in findings),
+        versions=versions,
+        extras=extras,
+        findings=tuple(findings),
+    )
+
+
+def _configuration(settings: Settings) -> Iterator[Finding]:
+    text = f"{settings.path} is valid" if settings.path else "no prompt_evaluator.yaml: built-in values hold"
+    advice = "" if settings.path else "`prompt-evaluator init` makes one."
+    yield Finding(topic="configuration", state="ok", text=text, advice=advice)
+    for path in settings.dotenv_files:
+        yield Finding(topic="configuration", state="ok", text=f"{path} was read")
+    known = [setting.variable for setting in SETTINGS.values()]
+    for name in settings.unknown_variables():
+        near = get_close_matches(name, known, n=1, cutoff=0.8)
+        advice = f"Did you mean {near[0]}?" if near else "Unset it if it was meant for this command."
+        yield Finding(topic="configuration", state="note", text=f"nobody reads the variable {name}", advice=advice)
+
+
+def _names(settings: Settings) -> Iterator[Finding]:
+    for shelf in SHELVES:
+        for name, said in settings.shelves[shelf].items():
+            if not Path(said.value).is_file():
+                text = f"`{name}` names a file that is not there: {said.value}"
+                yield Finding(topic=shelf, state="note", text=text, advice=f"Correct it in {said.origin}.")
+    try:
+        rubric = find_rubric(settings, settings.value("rubric"))
+    except PromptEvaluatorError as error:
+        yield _problem("rubric", error)
+    else:
+        yield Finding(topic="rubric", state="ok", text=f"{rubric.name}, {len(rubric.metrics)} metrics")
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    kinds = KINDS.names()
+    for name, provider in settings.providers.items():
+        if provider.kind not in kinds:
+            text = f"`{name}` is of an unknown kind {provider.kind!r}"
+            near = get_close_matches(provider.kind, kinds, n=1)
+            advice = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(kinds)}."
+            yield Finding(topic="providers", state="problem", text=text, advice=advice)
+    known = BUILT_IN | settings.providers
+    for setting in ("generator.model", "judge.model"):
+        if (model := settings.value(setting)) is None:
+            continue
+        try:
+            parse_model_name(model, known)
+        except PromptEvaluatorError as error:
+            yield Finding(topic=setting, state="problem", text=str(error), advice=f"From {settings.origin(setting)}.")
+        else:
+            yield Finding(topic=setting, state="ok", text=f"{model} ({settings.origin(setting)})")
+
+
+def _keys(settings: Settings) -> Iterator[Finding]:
+    """A missing key is a problem only of a provider that runs would use."""
+    used = {re.split("[/:]", settings.value(name) or "")[0] for name in ("generator.model", "judge.model")}
+    for name, provider in sorted((BUILT_IN | settings.providers).items()):
+        key = Key(name, provider, settings.environment)
+        if key.source is None:
+            continue
+        needed = provider.key_required and name in used
+        if key.present:
+            yield Finding(topic="keys", state="ok", text=f"{name}: {key.source} is present")
+        else:
+            state: State = "problem" if needed else "note" if provider.key_required else "ok"
+            advice = f"Set {key.source}, in the environment or in .env." if needed else ""
+            yield Finding(topic="keys", state=state, text=f"{name}: {key.source} is missing", advice=advice)
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    location = settings.store
+    if isinstance(location, Path) and not location.exists():
+        yield Finding(topic="store", state="ok", text=f"{location} is not there yet: the first run makes it")
+        return
+    from prompt_evaluator.store import Store  # noqa: PLC0415 - costs 150 ms that a broken configuration is not worth
+    from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - the same
+
+    try:
+        store = Store.open(location, patience=2)
+        try:
+            records = store.runs()
+            running = {record.plan.run_id for record in records if record.status == "running"}
+            text = f"{masked(location)} opens: schema revision {HEAD}, {len(records):,} runs"
+            yield Finding(topic="store", state="ok", text=text)
+            yield from _interrupted(store, sorted(running))
+        finally:
+            store.close()
+    except PromptEvaluatorError as error:
+        yield _problem("store", error)
+        return
+    yield from _locks(location, {record.plan.run_id for record in records})
+
+
+def _interrupted(store: Store, running: list[str]) -> Iterator[Finding]:
+    owners = {run_id: store.owner(run_id) for run_id in running}
+    for run_id, owner in owners.items():
+        if owner is not None:
+            yield Finding(topic="store", state="ok", text=f"run {run_id} is being worked on by {owner}")
+    if left := [run_id for run_id, owner in owners.items() if owner is None]:
+        shown = ", ".join(left[:_NAMED_RUNS]) + (", …" if len(left) > _NAMED_RUNS else "")
+        text = f"interrupted, with nobody working on them: {shown}"
+        advice = f"Continue with `prompt-evaluator resume {left[0]}`."
+        yield Finding(topic="store", state="note", text=text, advice=advice)
+
+
+def _locks(location: Path | str, runs: set[str]) -> Iterator[Finding]:
+    folder = Path(location).parent / "locks" if isinstance(location, Path) else None
+    if folder is None or not folder.is_dir():
+        return
+    left = [path for path in folder.glob("[!.+]*.lock") if path.stem not in runs]
+    if left:
+        text = f"{len(left):,} lock files of runs that are gone, in {folder}"
+        yield Finding(topic="store", state="note", text=text, advice="They do no harm; remove them if you like.")
+
+
+def _output(settings: Settings) -> Iterator[Finding]:
+    folder: Path = settings.value("output_dir")
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        why = f"{existing} is not a folder"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        why = f"{existing} may not be written"
+    else:
+        text = f"{folder} can be written" + ("" if folder.exists() else " (the first run makes it)")
+        yield Finding(topic="output_dir", state="ok", text=text)
+        return
+    advice = f"Mend it, or set another output_dir; this one is from: {settings.origin('output_dir')}."
+    yield Finding(topic="output_dir", state="problem", text=why, advice=advice)
+
+
+def _packages() -> tuple[dict[str, str], dict[str, str | None]]:
+    versions = {
+        PACKAGE: importlib.metadata.version(PACKAGE),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": platform.platform(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    extras: dict[str, str | None] = {}
+    for requirement in importlib.metadata.requires(PACKAGE) or ():
+        if not (found := _REQUIREMENT.match(requirement)):
+            continue
+        name, extra = found.groups()
+        if extra:
+            extras[f"{extra}: {name}"] = _version(name)
+        else:
+            versions[name] = _version(name) or "missing"
+    return versions, extras
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _problem(topic: str, error: PromptEvaluatorError) -> Finding:
+    return Finding(topic=topic, state="problem", text=str(error))

@@ -1,0 +1,198 @@
+"""What a run will take, before anything is paid for: calls, tokens, dollars and time, each from low to high."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.metrics.judge_prompt import system_message, user_message
+from prompt_evaluator.model import Answer, Limits, TestCase
+from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, RunPlan
+
+_CHARACTERS_PER_TOKEN = 4
+_EITHER_WAY = 0.25
+_SHORT_ANSWER, _LONG_ANSWER = 50, 800
+_SECONDS_PER_CALL = (2.0, 3.0)
+"""As in the dataset guide."""
+
+
+class Range(NamedTuple):
+    """From the best to the worst that is to be expected."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: Range) -> Range:  # type: ignore[override]
+        return Range(self.low + other.low, self.high + other.high)
+
+    def __mul__(self, factor: float) -> Range:  # type: ignore[override]
+        return Range(self.low * factor, self.high * factor)
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would take if nothing had to be asked twice."""
+
+    model: str
+    judge: str | None
+    cases: int
+    samples: int
+    judge_repeats: int
+    answers: int
+    """Calls of the generator."""
+    judgings: int
+    """Calls of the judge."""
+    input_tokens: Range
+    output_tokens: Range
+    cost: Range | None
+    """US dollars; None when a price is not known."""
+    unpriced: tuple[str, ...]
+    """Models whose price is not known."""
+    seconds: Range
+    seconds_one_by_one: Range
+    """If one call followed the other, as the dataset guide counts."""
+    concurrency: int
+    """Calls in flight at most."""
+    bound_by: str | None
+    """The configured limit that decides how long it takes; None when that is the number of calls in flight."""
+
+    @property
+    def calls(self) -> int:
+        return self.answers + self.judgings
+
+
+class _Side(NamedTuple):
+    """One model's part."""
+
+    config: ModelConfig
+    calls: int
+    input: Range
+    output: Range
+
+
+def estimate(
+    plan: RunPlan, cases: Iterable[TestCase], prices: Mapping[str, Price], limits: Mapping[str, Limits]
+) -> Estimate:
+    """Work out what a plan takes. Nothing is called, and cases are looked at one at a time.
+
+    Args:
+        plan: What is to be done.
+        cases: The cases that the plan is about.
+        prices: By the models' full names; a model that is missing has no known price.
+        limits: By the models' full names; a model that is missing has no configured limits.
+    """
+    count = characters = judged_characters = 0
+    for case in cases:
+        count += 1
+        characters += len(case.input)
+        judged_characters += sum(map(len, (case.input, *_shown_to_a_judge(case))))
+    sides = _sides(plan, count, characters, judged_characters)
+    calls = sum(side.calls for side in sides)
+    unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
+    time = _time(sides, limits)
+    return Estimate(
+        model=plan.generator.model,
+        judge=plan.judge.model if plan.judge else None,
+        cases=count,
+        samples=plan.num_samples,
+        judge_repeats=plan.judge.repeats if plan.judge else 0,
+        answers=sides[0].calls,
+        judgings=calls - sides[0].calls,
+        input_tokens=_sum(side.input for side in sides),
+        output_tokens=_sum(side.output for side in sides),
+        cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
+        unpriced=unpriced,
+        seconds=time.seconds,
+        seconds_one_by_one=Range(*_SECONDS_PER_CALL) * calls,
+        concurrency=time.concurrency,
+        bound_by=time.bound_by,
+    )
+
+
+def _sides(plan: RunPlan, cases: int, characters: int, judged_characters: int) -> list[_Side]:
+    samples = cases * plan.num_samples
+    prompt = len(plan.prompt.text) if plan.prompt else 0
+    template = len(plan.template or "")
+    asked = (characters + (prompt + template) * cases) * plan.num_samples
+    answer = _answer(plan.generator)
+    sides = [_Side(plan.generator, samples, _tokens(asked), answer * samples)]
+    if plan.judge is not None:
+        calls = samples * plan.judge.repeats
+        around = _judge_overhead(plan, plan.judge) * calls
+        shown = _tokens(judged_characters * plan.num_samples * plan.judge.repeats + around)
+        sides.append(_Side(plan.judge, calls, shown + answer * calls, _answer(plan.judge) * calls))
+    return sides
+
+
+def _shown_to_a_judge(case: TestCase) -> tuple[str, ...]:
+    return tuple(text for text in (case.task, case.expected_constraints, case.reference) if text)
+
+
+def _judge_overhead(plan: RunPlan, judge: JudgeConfig) -> int:
+    """Characters of everything in a judge's request but the case and the answer."""
+    material = user_message(TestCase(id="", input=""), Answer(text="", latency_ms=0, model="")).content
+    if plan.rubric is None:
+        return len(material) + len(judge.system_prompt or "")
+    return len(material) + len(system_message(plan.rubric, judge.system_prompt).content)
+
+
+def _tokens(characters: int) -> Range:
+    tokens = characters / _CHARACTERS_PER_TOKEN
+    return Range(tokens * (1 - _EITHER_WAY), tokens * (1 + _EITHER_WAY))
+
+
+def _answer(config: ModelConfig) -> Range:
+    high = config.max_tokens or _LONG_ANSWER
+    return Range(min(_SHORT_ANSWER, high), high)
+
+
+def _cost(side: _Side, price: Price) -> Range:
+    return side.input * (price.input / 1e6) + side.output * (price.output / 1e6)
+
+
+class _Time(NamedTuple):
+    seconds: Range
+    concurrency: int
+    bound_by: str | None
+
+
+def _time(sides: list[_Side], limits: Mapping[str, Limits]) -> _Time:
+    """Models of one service share its limits; those of different services work side by side."""
+    services: dict[str, list[_Side]] = {}
+    for side in sides:
+        services.setdefault(side.config.identity, []).append(side)
+    times = [_service_time(part, limits.get(part[0].config.model, Limits())) for part in services.values()]
+    slowest = max(times, key=lambda time: time.seconds.high)
+    # A sample is an answer and then its verdict: however many calls go at once, these follow each other.
+    least = Range(*_SECONDS_PER_CALL) * sum(
+        1 if not at else side.calls // max(1, sides[0].calls) for at, side in enumerate(sides)
+    )
+    low = max(least.low, *(time.seconds.low for time in times))
+    high = max(least.high, slowest.seconds.high)
+    return _Time(Range(low, high), sum(time.concurrency for time in times), slowest.bound_by)
+
+
+def _service_time(sides: list[_Side], limits: Limits) -> _Time:
+    calls = sum(side.calls for side in sides)
+    tokens = _sum(part for side in sides for part in (side.input, side.output))
+    at_once = min(limits.max_concurrency or DEFAULT_CONCURRENCY, max(1, calls))
+    bounds: dict[str | None, Range] = {None: Range(*_SECONDS_PER_CALL) * (calls / at_once)}
+    if limits.requests_per_minute:
+        minutes = calls / limits.requests_per_minute
+        bounds[f"{limits.requests_per_minute:,} requests a minute"] = Range(minutes * 60, minutes * 60)
+    if limits.tokens_per_minute:
+        bounds[f"{limits.tokens_per_minute:,} tokens a minute"] = tokens * (60 / limits.tokens_per_minute)
+    seconds = Range(max(bound.low for bound in bounds.values()), max(bound.high for bound in bounds.values()))
+    return _Time(seconds, at_once, max(bounds, key=lambda name: bounds[name].high))
+
+
+def _sum(ranges: Iterable[Range]) -> Range:
+    total = Range(0.0, 0.0)
+    for each in ranges:
+        total += each
+    return total

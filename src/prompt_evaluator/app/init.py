@@ -1,0 +1,82 @@
+"""A new project: everything a first evaluation needs, ready to run offline."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+FILES = {
+    "prompt_evaluator.yaml": "prompt_evaluator.yaml",
+    "datasets/support.yaml": "datasets/support.yaml",
+    "prompts/system.txt": "prompts/system.txt",
+    "rubrics/support.yaml": "rubrics/support.yaml",
+    ".github/workflows/evaluate.yml": "evaluate.yml",
+    "EVALUATION.md": "EVALUATION.md",
+}
+"""What is written, and the template it is a copy of."""
+IGNORED = (".prompt_evaluator/", "runs/", ".env")
+COMMAND = "prompt-evaluator evaluate-dataset -d support -s system"
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made."""
+
+    folder: Path
+    written: tuple[str, ...]
+    command: str = COMMAND
+    """What to run in the folder now."""
+
+
+def create_project(folder: Path, *, force: bool = False) -> Project:
+    """Write the files of a project; all of them or, when one is there already, none.
+
+    Args:
+        folder: Where; it is made when it does not exist.
+        force: Write over files that are there. `.gitignore` is only ever added to.
+
+    Raises:
+        ConfigurationError: Files are in the way, or the folder cannot be written.
+    """
+    present = [name for name in FILES if (folder / name).exists() or (folder / name).is_symlink()]
+    if present and not force:
+        names = ", ".join(present)
+        raise ConfigurationError(
+            f"In {folder.absolute()} there is already: {names}. Nothing was written. "
+            "Name another folder, or pass --force to replace these files."
+        )
+    try:
+        for name, template in FILES.items():
+            _write(folder / name, _templates().joinpath(template).read_bytes())
+        ignored = _ignore(folder / ".gitignore")
+    except OSError as error:
+        what = f"The project cannot be written to {folder.absolute()}: {error.strerror}"
+        raise ConfigurationError(f"{what} ({error.filename}). Choose another folder.") from None
+    return Project(folder=folder, written=(*FILES, *((".gitignore",) if ignored else ())))
+
+
+def _templates() -> Traversable:
+    return files(__package__).joinpath("project")
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _ignore(path: Path) -> bool:
+    """Add the lines that are missing; whether there were any."""
+    before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+    missing = [line for line in IGNORED if line not in before.splitlines()]
+    if missing:
+        gap = "" if not before or before.endswith("\n") else "\n"
+        after = before + gap + "".join(f"{line}\n" for line in missing)
+        path.write_text(after, encoding="utf-8", errors="surrogateescape")
+    return bool(missing)

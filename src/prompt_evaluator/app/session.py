@@ -1,0 +1,64 @@
+"""What the outside world lends to a use case: settings, limits, and somebody who watches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.models import Models
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.providers.budget import Budget
+from prompt_evaluator.providers.prices import Prices
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_evaluator.app.runs import Run, Watcher
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.providers.catalogue import ModelName
+    from prompt_evaluator.providers.meter import Meter
+
+_FREE_KINDS = ("mock",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One command, or one call of the Python API."""
+
+    settings: Settings = field(default_factory=read_settings)
+    watcher: Watcher | None = None
+    meter: Meter | None = None
+    max_concurrency: int | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+    on_run: Callable[[Run], None] | None = None
+    """Told of a run before it starts, so that a signal can stop it."""
+
+    def models(self) -> Models:
+        """The providers that are configured, within this session's budget."""
+        return Models(
+            self.settings.providers,
+            meter=self.meter,
+            max_concurrency=self.max_concurrency,
+            budget=Budget(max_calls=self.max_calls, max_cost=self.max_cost),
+        )
+
+    def open_store(self) -> Store:
+        return open_store(self.settings)
+
+    def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
+        """A budget of money cannot be kept for a model whose price nobody knows."""
+        if self.max_cost is None or self.max_calls is not None:
+            return
+        for name in names:
+            settings = models.settings[name.provider]
+            if settings.kind not in _FREE_KINDS and Prices(name.provider, settings.prices).of(name.model) is None:
+                what = f"The price of {name} is not known, so --max-cost cannot be kept."
+                raise ConfigurationError(f"{what} Configure its price, or give --max-calls too.")
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name."""
+    return Store.open(settings.store)

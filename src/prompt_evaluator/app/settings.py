@@ -1,0 +1,155 @@
+"""What is set, and who set it: the settings of this process, and how they are shown without their secrets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.config.loading import BUILT_IN as BUILT_IN_ORIGIN
+from prompt_evaluator.config.loading import Settings, load_settings
+from prompt_evaluator.config.settings import SETTINGS, SHELVES
+from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
+from prompt_evaluator.providers.catalogue import BUILT_IN
+from prompt_evaluator.providers.keys import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prompt_evaluator.model import ProviderSettings, Rubric
+
+
+class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting."""
+
+    name: str
+    value: Any
+    origin: str
+    variable: str
+    flag: str | None
+
+
+class ShownName(msgspec.Struct, frozen=True, kw_only=True):
+    """One short name."""
+
+    name: str
+    path: str
+    found: bool
+    origin: str
+
+
+class ShownProvider(msgspec.Struct, frozen=True, kw_only=True):
+    """One provider, without any value that may be a secret."""
+
+    name: str
+    kind: str
+    address: str | None
+    key: str | None
+    """The variable or the file that holds the key."""
+    key_present: bool | None
+    """None where no key is needed."""
+    headers: tuple[str, ...]
+    options: tuple[str, ...]
+    origin: str
+
+
+class ShownSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that `config show` shows."""
+
+    config: str | None
+    dotenv: tuple[str, ...]
+    settings: tuple[ShownValue, ...]
+    prompt_templates: tuple[ShownName, ...]
+    dataset_paths: tuple[ShownName, ...]
+    rubrics: tuple[ShownName, ...]
+    providers: tuple[ShownProvider, ...]
+
+
+class ListedRubric(msgspec.Struct, frozen=True, kw_only=True):
+    """A rubric that can be named."""
+
+    name: str
+    path: str | None
+    """None of one that ships."""
+    metrics: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def read_settings(config_path: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of this process: flags, environment with `.env`, file, built-in values."""
+    return load_settings(config_path, flags, built_in=BUILT_IN)
+
+
+def show_settings(settings: Settings) -> ShownSettings:
+    """Each value with its origin."""
+    shelves = {
+        shelf: tuple(
+            ShownName(name=name, path=str(said.value), found=Path(said.value).is_file(), origin=said.origin)
+            for name, said in settings.shelves[shelf].items()
+        )
+        for shelf in SHELVES
+    }
+    return ShownSettings(
+        config=str(settings.path) if settings.path else None,
+        dotenv=tuple(map(str, settings.dotenv_files)),
+        settings=tuple(
+            ShownValue(
+                name=name,
+                value=masked(settings.value(name)),
+                origin=settings.origin(name),
+                variable=setting.variable,
+                flag=setting.flag,
+            )
+            for name, setting in SETTINGS.items()
+        ),
+        providers=tuple(_provider(settings, *item) for item in sorted((BUILT_IN | settings.providers).items())),
+        prompt_templates=shelves["prompt_templates"],
+        dataset_paths=shelves["dataset_paths"],
+        rubrics=shelves["rubrics"],
+    )
+
+
+def list_rubrics(settings: Settings) -> list[ListedRubric]:
+    """Those of the configuration, and those that ship; one that cannot be read is refused with its reason."""
+    names = sorted({*settings.rubrics, *preset_names()})
+    return [_listed(name, find_rubric(settings, name)) for name in names]
+
+
+def find_rubric(settings: Settings, name: str) -> Rubric:
+    """A rubric by its name or its path."""
+    return load_rubric(name, settings.rubrics)
+
+
+def masked(value: Any) -> Any:
+    """A value fit to be shown: a path as a text, an address without its login and its query."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, str) and "://" in value:
+        return re.sub(r"://.*@", "://…@", value.partition("?")[0])
+    return value
+
+
+def _provider(settings: Settings, name: str, found: ProviderSettings) -> ShownProvider:
+    key = Key(name, found, settings.environment)
+    address = (settings.environment.get(found.base_url_env) if found.base_url_env else None) or found.base_url
+    return ShownProvider(
+        name=name,
+        kind=found.kind,
+        address=masked(address or (f"${found.base_url_env}" if found.base_url_env else None)),
+        key=key.source,
+        key_present=key.present if key.source else None,
+        headers=tuple(sorted(found.headers)),
+        options=tuple(sorted(found.options)),
+        origin=settings.provider_origins.get(name, BUILT_IN_ORIGIN),
+    )
+
+
+def _listed(name: str, rubric: Rubric) -> ListedRubric:
+    return ListedRubric(
+        name=name,
+        path=rubric.path,
+        metrics=tuple(criterion.name for criterion in rubric.metrics),
+        flags=tuple(flag.name for flag in rubric.flags),
+    )

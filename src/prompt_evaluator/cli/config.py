@@ -1,0 +1,90 @@
+"""`prompt-evaluator config`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from prompt_evaluator.app.settings import read_settings, show_settings
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.config.schema import config_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from prompt_evaluator.app.settings import ShownName, ShownProvider
+
+
+@click.group("config")
+def config_command() -> None:
+    """Show the settings: what holds, and who says so."""
+
+
+@config_command.command("show")
+@config_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
+    """Print each value with its origin: a variable, a line of the file, or built in. Keys are never shown."""
+    shown = show_settings(read_settings(config_path))
+    if as_json:
+        _print_json(shown)
+        return
+    click.echo(f"Configuration: {shown.config or 'no file'}")
+    for path in shown.dotenv:
+        click.echo(f"Variables:     {path}")
+    click.echo()
+    _print_rows((setting.name, _value(setting.value), setting.origin) for setting in shown.settings)
+    for title in ("prompt_templates", "dataset_paths", "rubrics"):
+        names: tuple[ShownName, ...] = getattr(shown, title)
+        if names:
+            click.echo(f"\n{title}")
+            _print_rows((f"  {name.name}", _path(name), name.origin) for name in names)
+    click.echo("\nproviders")
+    _print_rows((f"  {provider.name}", _provider(provider), provider.origin) for provider in shown.providers)
+
+
+@config_command.command("path")
+@config_option
+def config_path_command(config_path: Path | None) -> None:
+    """Print the path of the configuration file; exit 1 when there is none."""
+    path = read_settings(config_path).path
+    if path is None:
+        click.echo("There is no prompt_evaluator.yaml here or in a folder above.", err=True)
+        sys.exit(1)
+    click.echo(str(path))
+
+
+@config_command.command("schema")
+def config_schema_command() -> None:
+    """Print the JSON schema of the file, for editors that complete and check it."""
+    _print_json(config_schema())
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
+    table = list(rows)
+    widths = [max(len(row[column]) for row in table) for column in (0, 1)]
+    for name, value, origin in table:
+        shown_origin = click.style(origin, dim=origin == "built-in")
+        click.echo(f"{click.style(name.ljust(widths[0]), bold=True)}  {value.ljust(widths[1])}  {shown_origin}")
+
+
+def _value(value: Any) -> str:
+    return "-" if value is None else str(value)
+
+
+def _path(name: ShownName) -> str:
+    return name.path if name.found else f"{name.path} (not there)"
+
+
+def _provider(provider: ShownProvider) -> str:
+    if provider.key_present is None:
+        return "no key needed"
+    return f"{provider.key} {'present' if provider.key_present else 'missing'}"

@@ -1,0 +1,15 @@
+"""`--config`, for every command that reads settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+config_option = click.option(
+    "--config",
+    "-c",
+    "config_path",
+    type=click.Path(path_type=Path),
+    help="The configuration file.  [default: prompt_evaluator.yaml here or in a folder above]",
+)

@@ -1,0 +1,50 @@
+"""`prompt-evaluator doctor`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from prompt_evaluator.app.doctor import diagnose
+from prompt_evaluator.cli.config_option import config_option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prompt_evaluator.app.doctor import Finding
+
+_PROBLEMS = 2
+_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "red")}
+
+
+@click.command("doctor")
+@config_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
+    """Look at versions, configuration, keys, store and output folder, and say what to do about each problem.
+
+    Makes no call and shows no key. Exits 0 when runs can work, 2 otherwise.
+    """
+    found = diagnose(config_path)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    else:
+        for name, version in found.versions.items():
+            click.echo(f"{name:18}{version}")
+        for name, extra in found.extras.items():
+            click.echo(f"{name:18}{extra or 'not installed (optional)'}")
+        click.echo()
+        for finding in found.findings:
+            _print(finding)
+    if not found.ok:
+        sys.exit(_PROBLEMS)
+
+
+def _print(finding: Finding) -> None:
+    mark, colour = _MARKS[finding.state]
+    click.echo(f"{click.style(mark.ljust(9), fg=colour)}{finding.topic}: {finding.text}")
+    if finding.advice:
+        click.echo(f"{'':9}{finding.advice}")

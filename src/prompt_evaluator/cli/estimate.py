@@ -1,0 +1,77 @@
+"""What `--estimate` prints."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from prompt_evaluator.cli.text import clean, columns, hang, many, money, span, tokens, wrap, writable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.app.estimate import Estimate, Range
+
+_GUTTER = 10
+_WIDEST_TEXT = 110
+_SMOKE_CASES, _SMOKE_SAMPLES = 5, 2
+
+
+def print_estimate(estimate: Estimate) -> None:
+    """What a run would take, and how to start smaller."""
+    click.echo(writable(estimate_text(estimate, columns(sys.stdout)), sys.stdout.encoding))
+
+
+def estimate_text(estimate: Estimate, width: int) -> str:
+    """The estimate in lines of less than so many columns."""
+    width = min(width - 1, _WIDEST_TEXT)
+    judge = f", judged by {estimate.judge}" if estimate.judge else ""
+    size = f"{many(estimate.cases, 'case')} × {many(estimate.samples, 'sample')}"
+    facts = {
+        "Calls": _calls(estimate),
+        "Tokens": f"{_between(estimate.input_tokens, tokens)} in, {_between(estimate.output_tokens, tokens)} out",
+        "Cost": _cost(estimate),
+        "Time": _time(estimate),
+    }
+    lines = [
+        *wrap(clean(f"Estimate for {size} of {estimate.model}{judge}. No call was made."), width),
+        "",
+        *(line for label, text in facts.items() for line in hang(label, wrap(text, width - _GUTTER), _GUTTER)),
+        "",
+        *wrap("Retries, and verdicts that have to be asked for twice, come on top.", width),
+    ]
+    smoke = _SMOKE_CASES * _SMOKE_SAMPLES * (1 + estimate.judge_repeats)
+    if estimate.calls > smoke:
+        less = f"Start small: --max-cases {_SMOKE_CASES} --quick makes {smoke} calls."
+        lines += wrap(less, width)
+    return "\n".join(lines)
+
+
+def _calls(estimate: Estimate) -> str:
+    if not estimate.judgings:
+        return f"{estimate.calls:,}"
+    return f"{estimate.calls:,}: {many(estimate.answers, 'answer')} and {many(estimate.judgings, 'judging')}"
+
+
+def _cost(estimate: Estimate) -> str:
+    if estimate.cost is not None:
+        return _between(estimate.cost, money)
+    models = " and ".join(map(clean, estimate.unpriced))
+    return f"unknown: no price of {models}. Set one under providers: … prices: in prompt_evaluator.yaml"
+
+
+def _time(estimate: Estimate) -> str:
+    alone = f"one call after the other takes {_between(estimate.seconds_one_by_one, span)}"
+    at_once = f"with {many(estimate.concurrency, 'call')} of 2 to 3 s at once"
+    reason = f"at {estimate.bound_by}" if estimate.bound_by else at_once
+    return f"{_between(estimate.seconds, span)} {reason}; {alone}"
+
+
+def _between(found: Range, show: Callable[[float], str]) -> str:
+    low, high = show(found.low), show(found.high)
+    if low == high:
+        return low
+    number, _, unit = low.partition(" ")
+    return f"{number if unit and high.endswith(f' {unit}') else low} to {high}"

@@ -1,0 +1,29 @@
+"""`prompt-evaluator init`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from prompt_evaluator.app.init import create_project
+
+
+@click.command("init")
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+def init_command(folder: Path, *, force: bool) -> None:
+    """Make a project in DIR (this folder when left out): configuration, dataset, prompt, rubric and a CI example.
+
+    It runs offline at once. Files that are there already are named and left alone, with exit code 2.
+    """
+    project = create_project(folder, force=force)
+    for name in project.written:
+        click.echo(f"  {folder / name}")
+    click.echo()
+    if folder.resolve() != Path.cwd():
+        click.echo(f"Next: cd {shlex.quote(str(folder))}")
+        click.echo(f"      {project.command}")
+    else:
+        click.echo(f"Next: {project.command}")

@@ -1,0 +1,218 @@
+"""Metrics that take an answer or its context apart and ask for a verdict on each piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
+
+from prompt_evaluator.metrics import decomposition_steps as steps
+from prompt_evaluator.metrics.judge_reply import UnreadableVerdict
+from prompt_evaluator.metrics.judging import (
+    Finding,
+    JudgedMetric,
+    Step,
+    ask,
+    numbered,
+    parts_of,
+    passages,
+    read_named,
+    read_numbered,
+    read_texts,
+)
+from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prompt_evaluator.ports import Asking
+
+_MOST_LISTED = 10
+_MOST_SHOWN = 200
+
+
+class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
+    """The share of the answer's claims that its context does not contradict."""
+
+    name: ClassVar[str] = "faithfulness"
+    needs: ClassVar[tuple[str, ...]] = ("context",)
+    asks: ClassVar[tuple[Step, ...]] = (steps.CLAIMS, steps.TRUTHS, steps.FAITHFULNESS)
+
+    truths_limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """How many facts to take from each passage, the most important ones; all by default."""
+    strict_idk: bool = False
+    """Whether a claim that the context says nothing about counts against the answer."""
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+        """Claims of the answer, facts of the context, and a verdict on each claim."""
+        claims = await _texts(judge, steps.CLAIMS, {"output": answer.text})
+        if isinstance(claims, Failed):
+            return claims
+        if not claims:
+            return Scored(1.0, "the answer makes no claims", {"verdicts": []})
+        limit = self.truths_limit
+        few = f"Take no more than the {limit} most important facts from each passage." if limit else ""
+        truths = await _texts(judge, steps.TRUTHS, parts_of(passages(case)), few)
+        if isinstance(truths, Failed):
+            return truths
+        parts = {"truths": numbered(truths), "claims": numbered(claims)}
+        found = await _verdicts(judge, steps.FAITHFULNESS, parts, claims)
+        if isinstance(found, Failed):
+            return found
+        good = {"yes"} if self.strict_idk else {"yes", "idk"}
+        reasons = (
+            _listed(found, "no", "contradicts the context", "contradict the context"),
+            _listed(found, "idk", "is not in the context", "are not in the context"),
+        )
+        reason = "; ".join(filter(None, reasons)) or f"the context supports all claims ({len(found)})"
+        return Scored(_share(found, good), reason, {**_verdicts_of(found), "truths": truths})
+
+
+class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
+    """The share of the answer's statements that have to do with the question."""
+
+    name: ClassVar[str] = "answer_relevancy"
+    asks: ClassVar[tuple[Step, ...]] = (steps.STATEMENTS, steps.ANSWER_RELEVANCY)
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+        """Statements of the answer, and a verdict on each."""
+        statements = await _texts(judge, steps.STATEMENTS, {"output": answer.text})
+        if isinstance(statements, Failed):
+            return statements
+        if not statements:
+            return Scored(1.0, "the answer makes no statements", {"verdicts": []})
+        parts = {"input": case.input, "statements": numbered(statements)}
+        found = await _verdicts(judge, steps.ANSWER_RELEVANCY, parts, statements)
+        if isinstance(found, Failed):
+            return found
+        reason = (
+            _listed(found, "no", "is irrelevant", "are irrelevant") or f"all statements are relevant ({len(found)})"
+        )
+        return Scored(_share(found, {"yes", "idk"}), reason, _verdicts_of(found))
+
+
+class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
+    """Whether useful passages of the context stand before useless ones: the mean precision at each useful rank."""
+
+    name: ClassVar[str] = "contextual_precision"
+    needs: ClassVar[tuple[str, ...]] = ("context", "reference")
+    reads_answer: ClassVar[bool] = False
+    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_PRECISION,)
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+        """A verdict on each passage."""
+        texts = passages(case)
+        parts = {"input": case.input, "reference": case.reference or "", **parts_of(texts)}
+        found = await _verdicts(judge, steps.CONTEXTUAL_PRECISION, parts, texts)
+        if isinstance(found, Failed):
+            return found
+        useful = [rank for rank, each in enumerate(found, start=1) if each.verdict == "yes"]
+        if not useful:
+            return Scored(0.0, f"none of the passages is useful ({len(found)})", _verdicts_of(found))
+        # DeepEval's sum, in its order: precision at k over the useful ranks k.
+        value = sum(count / rank for count, rank in enumerate(useful, start=1)) / len(useful)
+        return Scored(value, _rank_reason(found, useful), _verdicts_of(found))
+
+
+class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
+    """The share of the expected output's sentences that can be traced to the context."""
+
+    name: ClassVar[str] = "contextual_recall"
+    needs: ClassVar[tuple[str, ...]] = ("context", "reference")
+    reads_answer: ClassVar[bool] = False
+    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_RECALL,)
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+        """A verdict on each sentence of the expected output."""
+        parts = {"reference": case.reference or "", **parts_of(passages(case))}
+        reply = await ask(judge, steps.CONTEXTUAL_RECALL, parts, _sentences)
+        if isinstance(reply, Failed):
+            return reply
+        found = reply.value
+        missing = _listed(found, "no", "is not in the context", "are not in the context")
+        reason = missing or f"the context covers the expected output ({len(found)})"
+        return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
+
+
+class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
+    """The share of the context's statements that are of use for the question."""
+
+    name: ClassVar[str] = "contextual_relevancy"
+    needs: ClassVar[tuple[str, ...]] = ("context",)
+    reads_answer: ClassVar[bool] = False
+    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_RELEVANCY,)
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+        """A verdict on each statement of the context."""
+        parts = {"input": case.input, **parts_of(passages(case))}
+        reply = await ask(judge, steps.CONTEXTUAL_RELEVANCY, parts, _statements)
+        if isinstance(reply, Failed):
+            return reply
+        found = reply.value
+        if not found:
+            return Scored(0.0, "the context states nothing", {"verdicts": []})
+        reason = (
+            _listed(found, "no", "is irrelevant", "are irrelevant") or f"all statements are relevant ({len(found)})"
+        )
+        return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
+
+
+async def _texts(judge: Asking, step: Step, parts: dict[str, str], closing: str = "") -> list[str] | Failed:
+    reply = await ask(judge, step, parts, lambda found: read_texts(found, step.key), closing=closing)
+    return reply if isinstance(reply, Failed) else reply.value
+
+
+async def _verdicts(judge: Asking, step: Step, parts: dict[str, str], texts: Sequence[str]) -> list[Finding] | Failed:
+    """On each of the texts, which the parts show in the same order."""
+    allowed = steps.YES_NO_IDK if step is not steps.CONTEXTUAL_PRECISION else steps.YES_NO
+    closing = f"Give {len(texts)} verdicts, numbered from 1." if texts[1:] else "Give 1 verdict, with the number 1."
+    reply = await ask(judge, step, parts, lambda found: read_numbered(found, texts, allowed), closing=closing)
+    return reply if isinstance(reply, Failed) else reply.value
+
+
+def _sentences(found: dict[str, Any]) -> list[Finding]:
+    sentences = read_named(found, "sentence", steps.YES_NO)
+    if not sentences:
+        raise UnreadableVerdict("there is no verdict, although the expected output has a text")
+    return sentences
+
+
+def _statements(found: dict[str, Any]) -> list[Finding]:
+    return read_named(found, "statement", steps.YES_NO)
+
+
+def _share(found: Sequence[Finding], good: set[str]) -> float:
+    return sum(each.verdict in good for each in found) / len(found)
+
+
+def _verdicts_of(found: Iterable[Finding]) -> dict[str, Any]:
+    return {"verdicts": [each._asdict() for each in found]}
+
+
+def _listed(found: Sequence[Finding], verdict: str, is_so: str, are_so: str) -> str:
+    """`2 of 5 contradict the context: “…” (why); “…”`, or nothing."""
+    these = [each for each in found if each.verdict == verdict]
+    if not these:
+        return ""
+    more = f"; and {len(these) - _MOST_LISTED} more" if len(these) > _MOST_LISTED else ""
+    what = "; ".join(map(_quoted, these[:_MOST_LISTED]))
+    return f"{len(these)} of {len(found)} {are_so if these[1:] else is_so}: {what}{more}"
+
+
+def _quoted(found: Finding) -> str:
+    why = f" ({_short(found.reason)})" if found.reason.strip() else ""
+    return f"“{_short(found.text)}”{why}"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _rank_reason(found: Sequence[Finding], useful: Sequence[int]) -> str:
+    early = [(rank, each) for rank, each in enumerate(found[: useful[-1]], start=1) if each.verdict != "yes"]
+    ranks = f"useful at rank {', '.join(map(str, useful))} of {len(found)}"
+    if not early:
+        return ranks
+    why = "; ".join(f"{rank} ({_short(each.reason)})" for rank, each in early[:_MOST_LISTED])
+    return f"{ranks}; useless before a useful one: {why}"

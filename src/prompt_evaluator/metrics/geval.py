@@ -1,0 +1,210 @@
+"""G-Eval: criteria become evaluation steps, steps become a mark from 0 to 10, weighted by how sure the judge is.
+
+The method is that of Liu et al. 2023 (arXiv 2303.16634); which tokens count follows DeepEval.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.errors import BadReplyError
+from prompt_evaluator.metrics.judge_prompt import material, object_schema
+from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, shown
+from prompt_evaluator.metrics.judging import JudgedMetric, Step, ask, insist, read_reason, read_texts, texts_step
+from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prompt_evaluator.model import TokenChoice, ToolCall
+    from prompt_evaluator.ports import Asking
+
+CORRECTNESS = """\
+Whether the output agrees with the reference in its facts: what the reference says should be there and be right, and \
+nothing in the output should contradict it. Other words, another order and further correct detail do not matter."""
+_HIGHEST = 10
+_TOP_LOGPROBS = 20
+_LEAST_LOGPROB = math.log(0.01)
+"""Less likely tokens are noise."""
+
+_STEPS = texts_step(
+    "steps",
+    """\
+You prepare an evaluation. The part `criteria` says what is to be judged about an output that a model gave to an \
+input, where a reference shows a good answer. Write three or four evaluation steps that a careful judge can follow for \
+any such output, in the order in which they are to be taken. Each step is one or two sentences that say what to look \
+at, what to compare it with, and how much it weighs. The steps must follow from the criteria alone.""",
+)
+_FORM_TASK = """\
+You are a careful and impartial judge. Follow the evaluation steps below for the material that you are shown, and give \
+a mark: a whole number from 0 (the steps find nothing right) to 10 (they find nothing wrong). First write down in a \
+sentence or two what the steps have shown, then the mark that follows from it. An empty output is an output too.
+
+# The evaluation steps"""
+_FORM_SCHEMA = object_schema(
+    {"reason": {"type": "string"}, "score": {"type": "integer", "minimum": 0, "maximum": _HIGHEST}}
+)
+_FORM_EXAMPLE = '{"reason": "<what the steps have shown>", "score": <whole number, 0 to 10>}'
+_TOOL_STEPS = (
+    "Match each call in `expected_calls` with one in `calls_made`; its name must be the same or mean the same.",
+    "Compare the arguments of matched calls: another spelling or format of a value is right, another value is wrong.",
+    "Expected arguments that are null allow any; a key with $, such as $contains, says how a value may differ.",
+    "Check the order where one call needs the result of another, and look for calls that nobody asked for.",
+    "Missing and wrong calls weigh most, then wrong arguments, then order, then harmless extra calls.",
+)
+
+
+class Mark(NamedTuple):
+    """One form that a judge has filled in."""
+
+    value: int | float
+    reason: str
+
+
+class Correctness(JudgedMetric, frozen=True, kw_only=True):
+    """How well the answer agrees with the expected output in its facts (G-Eval)."""
+
+    name: ClassVar[str] = "correctness"
+    needs: ClassVar[tuple[str, ...]] = ("reference",)
+    reads_answer: ClassVar[bool] = False
+
+    criteria: Annotated[str, msgspec.Meta(pattern=r"\S")] | None = None
+    """What the judge is to make evaluation steps from; factual agreement by default."""
+    steps: tuple[Annotated[str, msgspec.Meta(pattern=r"\S")], ...] = ()
+    """Evaluation steps, if the judge is not to write them."""
+    samples: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    """How many judgements to take the mean of where the judge's log-probabilities are not to be had."""
+
+    def definition(self) -> dict[str, Any]:
+        """The options with what stands for them by default, the steps, and digests of what the judge is told."""
+        criteria = self.criteria if self.steps else self._criteria()
+        prompts = {step.name: step.digest() for step in (_STEPS, _form(()))}
+        options = msgspec.structs.asdict(self)
+        return {"metric": self.name, **options, "criteria": criteria, "prompts": prompts}
+
+    async def prepared(self, judge: Asking | None) -> Correctness:
+        """The metric with its evaluation steps, which the judge writes once for a run.
+
+        Raises:
+            ProviderError: The judge gave no steps. There is nothing to begin a run with.
+        """
+        if self.steps or judge is None:
+            return self
+        try:
+            steps = await insist(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
+        except UnreadableVerdict as error:
+            raise BadReplyError(
+                f"No evaluation steps for {self.name}: {error.reason}. Try again, or give the steps.", provider="judge"
+            ) from None
+        return msgspec.structs.replace(self, steps=steps.value)
+
+    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+        """A mark by the steps; a metric that was not prepared has them written first."""
+        steps = self.steps
+        if not steps:
+            written = await ask(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
+            if isinstance(written, Failed):
+                return written
+            steps = written.value
+        return await judge_by_steps(judge, steps, material(case, answer), samples=self.samples)
+
+    def _criteria(self) -> str:
+        return self.criteria or CORRECTNESS
+
+
+async def judge_tools(
+    expected: Sequence[Any], made: Sequence[ToolCall], asking: Asking, *, question: str | None = None, samples: int = 1
+) -> Score:
+    """How well the calls that were made serve what was expected, where rules cannot decide.
+
+    Args:
+        expected: Expected calls, of any kind that JSON can show: `{name, args}`, `ToolCall`.
+        made: What the model called, in its order.
+        asking: The judge.
+        question: What the model was asked.
+        samples: As in `Correctness`.
+
+    Raises:
+        CircuitOpenError: Calls have stopped, and the run with them.
+    """
+    parts = {"input": question} if question else {}
+    parts |= {"expected_calls": _calls(expected), "calls_made": _calls(made)}
+    return await judge_by_steps(asking, _TOOL_STEPS, parts, samples=samples)
+
+
+async def judge_by_steps(judge: Asking, steps: Sequence[str], parts: Mapping[str, str], *, samples: int = 1) -> Score:
+    """A score from 0 to 1, weighted by the judge's log-probabilities, or the mean of several marks without them."""
+    step = _form(steps)
+    marks: list[Mark] = []
+    for sample in range(samples):
+        reply = await ask(judge, step, parts, _read_mark, top_logprobs=_TOP_LOGPROBS, sample=sample)
+        if isinstance(reply, Failed):
+            return reply
+        mark = reply.value
+        if not marks and (weighted := weighted_mark(mark.value, reply.answer.logprobs or ())) is not None:
+            return _scored([mark], weighted, "logprobs", steps)
+        marks.append(mark)
+    return _scored(marks, sum(mark.value for mark in marks) / len(marks), "samples", steps)
+
+
+def weighted_mark(value: float, tokens: Sequence[TokenChoice]) -> float | None:
+    """The expectation of the mark over the tokens that might have stood in its place.
+
+    As in DeepEval, only whole numbers of at least 1 % count, and a mark that is not one token, such as 7.5, has no
+    expectation: None.
+    """
+    choice = _mark_token(str(value), tokens)
+    if choice is None:
+        return None
+    total = weighted = 0.0
+    for token, logprob in choice.top.items():
+        if logprob >= _LEAST_LOGPROB and token.isdecimal() and int(token) <= _HIGHEST:
+            chance = math.exp(logprob)
+            total += chance
+            weighted += int(token) * chance
+    return weighted / total if total else None
+
+
+def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | None:
+    """The token behind the last `"score"`: the same number may stand in the reason, before or after."""
+    text = "".join([choice.token for choice in tokens])
+    begin = text.rfind('"score"')
+    at = 0
+    for choice in tokens:
+        if at > begin and choice.token == written:
+            return choice
+        at += len(choice.token)
+    return None
+
+
+def _scored(marks: Sequence[Mark], value: float, method: str, steps: Sequence[str]) -> Scored:
+    details = {"method": method, "steps": list(steps), "k": len(marks), "marks": [mark.value for mark in marks]}
+    return Scored(value / _HIGHEST, " / ".join(mark.reason for mark in marks if mark.reason), details)
+
+
+def _form(steps: Sequence[str]) -> Step:
+    listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
+    return Step(name="mark", task=f"{_FORM_TASK}\n{listed}", key="score", schema=_FORM_SCHEMA, example=_FORM_EXAMPLE)
+
+
+def _read_steps(found: dict[str, Any]) -> tuple[str, ...]:
+    if not (steps := read_texts(found, "steps")):
+        raise UnreadableVerdict("there is no evaluation step")
+    return tuple(steps)
+
+
+def _read_mark(found: dict[str, Any]) -> Mark:
+    score = found["score"]
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise UnreadableVerdict(f"the score is {shown(score)}, not a number")
+    if not 0 <= score <= _HIGHEST:
+        raise UnreadableVerdict(f"the score is {shown(score)}, outside of 0 to {_HIGHEST}")
+    return Mark(score, read_reason(found))
+
+
+def _calls(calls: Sequence[Any]) -> str:
+    return "\n".join(json.dumps(msgspec.to_builtins(call), ensure_ascii=False) for call in calls) or "(none)"

@@ -1,0 +1,79 @@
+"""Regular expressions that cannot run for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from prompt_evaluator.metrics.rule import Rule, Trial, short
+from prompt_evaluator.model import Failed, Score, Scored, Skipped
+
+if TYPE_CHECKING:
+    import regex
+
+    from prompt_evaluator.ports import Asking
+
+_AT_ONCE = 0.005
+_AT_MOST = 0.8
+"""Seconds. What is not done at once goes on in a thread, where it holds nothing up; most patterns need microseconds."""
+
+
+class Regex(Rule, frozen=True, kw_only=True):
+    """`pattern` occurs in the answer: 1 or 0. A search that takes too long is a failure."""
+
+    name: ClassVar[str] = "regex"
+    needs: ClassVar[tuple[str, ...]] = ("pattern",)
+
+    pattern: str | None = None
+    flags: str = ""
+    """Of `i` any case, `m` ^ and $ at every line, `s` . also for line breaks, `x` free spacing."""
+    full: bool = False
+    """Whether the pattern has to be the whole answer."""
+
+    def __post_init__(self) -> None:
+        if self.pattern is not None:
+            compiled(self.pattern, self.flags)
+
+    async def apply(self, trial: Trial, judge: Asking | None) -> Score:  # noqa: ARG002 - the base's signature
+        if self.pattern is None:
+            return Skipped("the case names no pattern")
+        pattern, text = compiled(self.pattern, self.flags), trial.answer.text
+        try:
+            found = find(pattern, text, full=self.full, seconds=_AT_ONCE)
+        except TimeoutError:
+            try:
+                found = await asyncio.to_thread(find, pattern, text, full=self.full, seconds=_AT_MOST)
+            except TimeoutError:
+                return Failed(f"timed out: {short(self.pattern)!r} takes too long on this answer", kind="TimedOut")
+        if found is None:
+            return Scored(0.0, f"no match for {short(self.pattern)!r}")
+        return Scored(1.0, f"found {short(found[0])!r}" if found[0] else "")
+
+
+@lru_cache(maxsize=1_024)
+def compiled(pattern: str, flags: str = "") -> regex.Pattern[str]:
+    """Ready for use.
+
+    Raises:
+        ValueError: Says what is wrong with it.
+    """
+    import regex  # noqa: PLC0415 - 15 ms, for those who use it
+
+    letters = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
+    if unknown := set(flags.lower()) - letters.keys():
+        raise ValueError(f"There is no flag {min(unknown)!r}; there are {', '.join(letters)}")
+    combined = regex.V0
+    for letter in flags.lower():
+        combined |= letters[letter]
+    try:
+        return regex.compile(pattern, combined)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"The pattern {short(pattern)!r} is no regular expression: {error}") from None
+
+
+def find(
+    pattern: regex.Pattern[str], text: str, *, full: bool = False, seconds: float = _AT_MOST
+) -> regex.Match[str] | None:
+    """Raise `TimeoutError` when it takes longer."""
+    return pattern.fullmatch(text, timeout=seconds) if full else pattern.search(text, timeout=seconds)

@@ -1,0 +1,186 @@
+"""Is the answer JSON, and the JSON that was asked for?"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from prompt_evaluator.metrics.json_path import parse_path, select
+from prompt_evaluator.metrics.matching import check_matchers, matches
+from prompt_evaluator.metrics.rule import Rule, Trial, short, shown
+from prompt_evaluator.model import Failed, Score, Scored, Skipped
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError, Validator
+
+_MOST_TOLD = 5
+_LONGEST_TOLD = 200
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+
+
+class NotJsonError(ValueError):
+    """The answer is not JSON; says why."""
+
+
+class Json(Rule, frozen=True, kw_only=True):
+    """What metrics on JSON answers share."""
+
+    fences: bool = False
+    """Whether the JSON may stand in a Markdown fence, with or without text around it."""
+
+    def assess(self, trial: Trial) -> Score:
+        try:
+            value = read(trial.answer.text, fences=self.fences)
+        except NotJsonError as error:
+            return Scored(0.0, str(error))
+        return self.assess_value(value)
+
+    def assess_value(self, value: Any) -> Score:
+        raise NotImplementedError
+
+
+class IsJson(Json, frozen=True, kw_only=True):
+    """The answer is JSON, all of it or what stands in its fence: 1 or 0."""
+
+    name: ClassVar[str] = "is_json"
+
+    def assess_value(self, value: Any) -> Score:  # noqa: ARG002 - that there is one is all
+        return Scored(1.0)
+
+
+class JsonSchema(Json, frozen=True, kw_only=True):
+    """The answer is JSON that follows `schema`: 1 or 0, with what is wrong and where."""
+
+    name: ClassVar[str] = "json_schema"
+    needs: ClassVar[tuple[str, ...]] = ("schema",)
+
+    schema: dict[str, Any] | bool | None = None
+    """JSON Schema, of any draft. References lead to places inside it; nothing is fetched."""
+
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            _validator(msgspec.json.encode(self.schema))
+
+    def assess(self, trial: Trial) -> Score:
+        return Skipped("the case names no schema") if self.schema is None else super().assess(trial)
+
+    def assess_value(self, value: Any) -> Score:
+        problems: list[str] = []
+        for error in _validator(msgspec.json.encode(self.schema)).iter_errors(value):
+            if error.message.startswith("Error executing regex"):
+                return Failed(f"timed out: {_problem(error)}", kind="TimedOut")
+            problems.append(_problem(error))
+        if not problems:
+            return Scored(1.0)
+        more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
+        return Scored(0.0, "; ".join(problems[:_MOST_TOLD]) + more, {"problems": len(problems)})
+
+
+class JsonPath(Json, frozen=True, kw_only=True):
+    """The value at `path` in the JSON answer is there, equals or contains what is given: 1 or 0."""
+
+    name: ClassVar[str] = "json_path"
+    needs: ClassVar[tuple[str, ...]] = ("path",)
+
+    path: str | None = None
+    """`$.a.b[0]`, `$['a b']`, `$.items[-1]`, `$.items[*].id`."""
+    equals: Any | UnsetType = UNSET
+    """A value, or a matcher such as `{"$approx": 3, "$tolerance": 0.5}`."""
+    contains: Any | UnsetType = UNSET
+    """A part of a text, an item of a list or a key of an object."""
+    exists: bool = True
+    """False when nothing may be there."""
+    every: bool = False
+    """With a `*`: whether all values have to comply, not only one."""
+
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            parse_path(self.path)
+        check_matchers([self.equals, self.contains])
+        if not self.exists and not (self.equals is UNSET and self.contains is UNSET):
+            raise ValueError("What is not there (`exists: false`) cannot equal or contain anything")
+
+    def assess(self, trial: Trial) -> Score:
+        return Skipped("the case names no path") if self.path is None else super().assess(trial)
+
+    def assess_value(self, value: Any) -> Score:
+        found = select(parse_path(self.path or "$"), value)
+        if not self.exists:
+            return Scored(0.0, f"there is {shown(found[0])} at {self.path}") if found else Scored(1.0)
+        if not found:
+            return Scored(0.0, f"there is nothing at {self.path}")
+        try:
+            wrong = [inner for inner in found if not self._complies(inner)]
+        except TimeoutError:
+            return Failed("timed out: a `$regex` takes too long on this answer", kind="TimedOut")
+        if not wrong or (not self.every and len(wrong) < len(found)):
+            return Scored(1.0)
+        return Scored(0.0, f"{self.path} is {shown(wrong[0])}, expected {self._wanted()}")
+
+    def _complies(self, value: Any) -> bool:
+        equal = self.equals is UNSET or matches(self.equals, value)
+        return equal and (self.contains is UNSET or matches({"$contains": self.contains}, value))
+
+    def _wanted(self) -> str:
+        parts = [shown(self.equals)] if self.equals is not UNSET else []
+        parts += [f"something with {shown(self.contains)}"] if self.contains is not UNSET else []
+        return " and ".join(parts)
+
+
+def read(text: str, *, fences: bool) -> Any:
+    """The JSON that a text is, or that stands in its first fence.
+
+    Raises:
+        NotJsonError: It is none.
+    """
+    inside = _fenced(text)
+    chosen = inside if fences and inside is not None else text
+    if not chosen.strip():
+        raise NotJsonError("the answer is empty" if chosen is text else "the fence is empty")
+    try:
+        return msgspec.json.decode(chosen)
+    except RecursionError:
+        raise NotJsonError("its JSON is nested too deeply") from None
+    except ValueError as error:
+        if not fences and inside is not None:
+            raise NotJsonError("it has a Markdown fence; set `fences: true` to look inside") from None
+        raise NotJsonError(f"not JSON: {_in_plain_words(error)}, in {short(chosen.strip())!r}") from None
+
+
+def _fenced(text: str) -> str | None:
+    opening = _FENCE.search(text)
+    if opening is None:
+        return None
+    closing = text.find(f"\n{opening[1]}", opening.end())
+    return text[opening.end() : closing] if closing >= 0 else None
+
+
+def _in_plain_words(error: ValueError) -> str:
+    if isinstance(error, UnicodeError):
+        return "it has half of a surrogate pair"
+    return str(error).removeprefix("JSON is malformed: ")
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: bytes) -> Validator:
+    import jsonschema_rs  # noqa: PLC0415 - 36 ms, for those who use it
+
+    try:
+        return jsonschema_rs.validator_for(msgspec.json.decode(schema), retriever=_fetch_nothing)
+    except ValueError as error:
+        message = getattr(error, "message", str(error)).splitlines()[0]
+        raise ValueError(f"The schema is not valid: {message}") from None
+
+
+def _fetch_nothing(address: str) -> NoReturn:
+    raise ValueError(f"nothing is fetched from {address}; put it under `$defs`")
+
+
+def _problem(error: ValidationError) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
+    message = error.message if len(error.message) <= _LONGEST_TOLD else f"{error.message[:_LONGEST_TOLD]}…"
+    return f"${''.join(steps)}: {message}"

@@ -1,0 +1,154 @@
+"""Is this text in the answer, or is it the answer?"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import ClassVar
+from unicodedata import normalize
+
+from prompt_evaluator.metrics.rule import Rule, Trial, listed, short, yes_or_no
+from prompt_evaluator.model import Score, Scored, Skipped
+
+
+class Phrases(Rule, frozen=True, kw_only=True):
+    """Options of metrics that look for phrases."""
+
+    needs: ClassVar[tuple[str, ...]] = ("phrases",)
+
+    phrases: tuple[str, ...] = ()
+    text: str | None = None
+    """One more phrase, for who has only one."""
+    case_sensitive: bool = False
+    whole_words: bool = False
+    """Whether `cat` is no part of `catalogue`."""
+
+    def __post_init__(self) -> None:
+        if not all(self.wanted()):
+            raise ValueError("A phrase is empty")
+
+    def wanted(self) -> tuple[str, ...]:
+        return self.phrases if self.text is None else (*self.phrases, self.text)
+
+    def present(self, text: str) -> list[str]:
+        """Those of the phrases that are in the text, in the order of the phrases."""
+        text = _comparable(text, self.case_sensitive)
+        prepared = ((phrase, _comparable(phrase, self.case_sensitive)) for phrase in self.wanted())
+        if self.whole_words:
+            return [phrase for phrase, wanted in prepared if _as_words(wanted).search(text)]
+        return [phrase for phrase, wanted in prepared if wanted in text]
+
+
+class Includes(Phrases, frozen=True, kw_only=True):
+    """All of `phrases` are in the answer; the score is the share that is, and only 1 passes."""
+
+    name: ClassVar[str] = "includes"
+    implied = {"contains": {"case_sensitive": True}, "icontains": {"case_sensitive": False}, "includes": {}}  # noqa: RUF012 - a ClassVar of the base
+
+    def assess(self, trial: Trial) -> Score:
+        wanted = self.wanted()
+        if not wanted:
+            return Skipped("the case names no phrases")
+        found = self.present(trial.answer.text)
+        missing = [phrase for phrase in wanted if phrase not in found]
+        reason = f"missing: {listed(missing)}" if missing else ""
+        return Scored(1 - len(missing) / len(wanted), reason, {"missing": missing} if missing else {})
+
+
+class Contains(Includes, frozen=True, kw_only=True):
+    """The answer contains `text` (or all of `phrases`), in the same case: `includes` by another name."""
+
+    name: ClassVar[str] = "contains"
+    case_sensitive: bool = True
+
+
+class IContains(Includes, frozen=True, kw_only=True):
+    """The answer contains `text` (or all of `phrases`), in whatever case: `includes` by another name."""
+
+    name: ClassVar[str] = "icontains"
+
+
+class Excludes(Phrases, frozen=True, kw_only=True):
+    """None of `phrases` is in the answer: 1 or 0."""
+
+    name: ClassVar[str] = "excludes"
+    implied = {"not_contains": {}, "excludes": {}}  # noqa: RUF012 - a ClassVar of the base
+
+    def assess(self, trial: Trial) -> Score:
+        if not self.wanted():
+            return Skipped("the case names no phrases")
+        found = self.present(trial.answer.text)
+        return Scored(0.0, f"found: {listed(found)}", {"found": found}) if found else Scored(1.0)
+
+
+class NotContains(Excludes, frozen=True, kw_only=True):
+    """The answer does not contain `text` (nor any of `phrases`): `excludes` by another name."""
+
+    name: ClassVar[str] = "not_contains"
+
+
+class ExactMatch(Rule, frozen=True, kw_only=True):
+    """The answer is the reference, space around it aside: 1 or 0."""
+
+    name: ClassVar[str] = "exact_match"
+    needs: ClassVar[tuple[str, ...]] = ("reference",)
+
+    expected: str | None = None
+    """In place of the reference."""
+    ignore_case: bool = False
+    strip: bool = True
+    """Whether space at the ends does not count."""
+    ignore_whitespace: bool = False
+    """Whether any run of white space is as good as one blank."""
+
+    def assess(self, trial: Trial) -> Score:
+        expected = trial.case.reference if self.expected is None else self.expected
+        if expected is None:
+            return Skipped("the case has no reference")
+        wanted, got = self._comparable(expected), self._comparable(trial.answer.text)
+        return Scored(1.0) if wanted == got else Scored(0.0, _first_difference(wanted, got))
+
+    def _comparable(self, text: str) -> str:
+        text = _comparable(text, not self.ignore_case)
+        if self.ignore_whitespace:
+            return " ".join(text.split())
+        return text.strip() if self.strip else text
+
+
+class StartsWith(Rule, frozen=True, kw_only=True):
+    """The answer begins with `prefix`: 1 or 0."""
+
+    name: ClassVar[str] = "starts_with"
+    needs: ClassVar[tuple[str, ...]] = ("prefix",)
+
+    prefix: str | None = None
+    ignore_case: bool = False
+    strip: bool = True
+    """Whether space before the answer does not count."""
+
+    def assess(self, trial: Trial) -> Score:
+        if not self.prefix:
+            return Skipped("the case names no prefix")
+        text = trial.answer.text.lstrip() if self.strip else trial.answer.text
+        wanted, got = _comparable(self.prefix, not self.ignore_case), _comparable(text, not self.ignore_case)
+        return yes_or_no(holds=got.startswith(wanted), otherwise=f"it begins with {text[: len(self.prefix) + 10]!r}")
+
+
+def _comparable(text: str, case_sensitive: bool) -> str:  # noqa: FBT001 - private, and the only flag
+    """One spelling for what looks the same: `é` may be one character or two."""
+    if not text.isascii():
+        text = normalize("NFC", text)
+    return text if case_sensitive else text.casefold()
+
+
+@lru_cache(maxsize=4_096)
+def _as_words(phrase: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)")
+
+
+def _first_difference(wanted: str, got: str) -> str:
+    if not got:
+        return "the answer is empty"
+    at = next((i for i, (left, right) in enumerate(zip(wanted, got, strict=False)) if left != right), None)
+    at = min(len(wanted), len(got)) if at is None else at
+    return f"from character {at + 1} on, expected {short(wanted[at:])!r}, got {short(got[at:])!r}"

@@ -1,0 +1,208 @@
+"""Were the right tools called, with the right arguments, in the right order?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from prompt_evaluator.metrics.matching import Difference, check_matchers, differences
+from prompt_evaluator.metrics.options import ExpectedTool, expected_tools_of, named
+from prompt_evaluator.metrics.rule import Rule, Trial, listed, shown
+from prompt_evaluator.model import Failed, Score, Scored, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prompt_evaluator.model import ToolCall
+    from prompt_evaluator.ports import Asking
+
+Mode = Literal["exact", "ordered", "unordered", "any_order", "subset"]
+Pairs = dict[int, int]
+"""Expected calls by position, each with the call that was made."""
+
+_IN_ORDER = ("exact", "ordered")
+_NO_EXTRAS = ("exact", "unordered", "any_order")
+_MOST_DIFFERENCES = 3
+
+
+class Verdict(NamedTuple):
+    """What rules say about the calls."""
+
+    value: float
+    best: float
+    """What the value would be if every undecided call were right."""
+    undecided: list[tuple[ExpectedTool, ToolCall]]
+    """Calls whose arguments differ in texts only, which may mean the same."""
+    reason: str
+
+
+class ToolCorrectness(Rule, frozen=True, kw_only=True):
+    """The expected tools were called, with the expected arguments: the share of correct calls.
+
+    The share is of the expected calls; where extra calls count (`exact`, `unordered`), of the calls made if there are
+    more of them. Where no call is expected, none may be made.
+    """
+
+    name: ClassVar[str] = "tool_correctness"
+    needs: ClassVar[tuple[str, ...]] = ("expected_tools",)
+
+    expected_tools: tuple[ExpectedTool | str, ...] | None = None
+    """`{name, args}` or a name. Without `args`, any will do; values in them may be matchers."""
+    mode: Mode = "ordered"
+    """`exact`: these calls in this order and no other. `ordered`: in this order, others between them are allowed.
+    `unordered` (or `any_order`): these and no other, in any order. `subset`: at least these, in any order."""
+    use_judge: bool = False
+    """Whether a judge says if arguments whose texts differ mean the same."""
+
+    def __post_init__(self) -> None:
+        for call in named(self.expected_tools or ()):
+            check_matchers(list((call.args or {}).values()))
+
+    @property
+    def needs_judge(self) -> bool:
+        return self.use_judge
+
+    async def apply(self, trial: Trial, judge: Asking | None) -> Score:
+        given = self.expected_tools
+        expected = expected_tools_of(trial.case) if given is None else named(given)
+        if expected is None:
+            return Skipped("the case names no expected tools")
+        made = trial.answer.tool_calls
+        try:
+            verdict = decide(expected, made, self.mode)
+        except TimeoutError:
+            return Failed("timed out: a `$regex` takes too long on the arguments", kind="TimedOut")
+        if judge is not None and self.use_judge and verdict.undecided:
+            return await _judged(verdict, expected, trial, judge)
+        return Scored(verdict.value, verdict.reason, {"method": "rules", "mode": self.mode})
+
+
+async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Trial, judge: Asking) -> Score:
+    """The judge's score, within what the rules leave open."""
+    from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - rules alone do without it
+
+    score = await judge_tools(expected, trial.answer.tool_calls, judge, question=trial.case.input)
+    if not isinstance(score, Scored):
+        return score
+    value = min(max(score.value, verdict.value), verdict.best)
+    details = {**score.details, "method": "judge", "judged": score.value, "by_rules": verdict.value}
+    return Scored(value, "; ".join(filter(None, (verdict.reason, score.reason))), details)
+
+
+def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mode) -> Verdict:
+    """Compare what was called with what should have been.
+
+    Raises:
+        TimeoutError: A `$regex` among the arguments takes too long.
+    """
+    if not expected:
+        reason = f"no call was expected; made: {listed(call.name for call in made)}" if made else ""
+        return Verdict(0.0 if made else 1.0, 0.0 if made else 1.0, [], reason)
+    wrong = [[_wrong(want, call) for call in made] for want in expected]
+    fits = [[found == [] for found in row] for row in wrong]
+    perhaps = [[found is not None and not any(each.decided for each in found) for found in row] for row in wrong]
+    paired = _pair(fits, mode)
+    total = max(len(expected), len(made)) if mode in _NO_EXTRAS else len(expected)
+    rest = _Rest(expected, made, wrong, paired)
+    undecided = [(expected[i], made[j]) for i, j in rest.misused.items() if perhaps[i][j]]
+    return Verdict(
+        len(paired) / total, len(_pair(perhaps, mode)) / total, undecided, rest.reason(extras=mode in _NO_EXTRAS)
+    )
+
+
+class _Rest:
+    """What became of the calls that are not correct."""
+
+    def __init__(
+        self,
+        expected: Sequence[ExpectedTool],
+        made: Sequence[ToolCall],
+        wrong: list[list[list[Difference] | None]],
+        paired: Pairs,
+    ) -> None:
+        self._expected, self._made, self._wrong = expected, made, wrong
+        left = [j for j in range(len(made)) if j not in paired.values()]
+        self.missing: list[int] = []
+        self.misplaced: list[int] = []
+        self.misused: Pairs = {}
+        for i in (i for i in range(len(expected)) if i not in paired):
+            if (j := next((j for j in left if wrong[i][j] == []), None)) is not None:
+                self.misplaced.append(i)
+            elif (j := next((j for j in left if wrong[i][j] is not None), None)) is not None:
+                self.misused[i] = j
+            else:
+                self.missing.append(i)
+                continue
+            left.remove(j)
+        self.extra = left
+
+    def reason(self, *, extras: bool) -> str:
+        parts = {
+            "missing": listed(self._expected[i].name for i in self.missing),
+            "wrong arguments": ", ".join(self._misuse(i, j) for i, j in self.misused.items()),
+            "out of order": listed(self._expected[i].name for i in self.misplaced),
+            "extra": listed(self._made[j].name for j in self.extra) if extras else "",
+        }
+        return "; ".join(f"{what}: {text}" for what, text in parts.items() if text)
+
+    def _misuse(self, i: int, j: int) -> str:
+        found = self._wrong[i][j] or []
+        told = "; ".join(
+            f"{each.path or 'arguments'}: expected {shown(each.expected)}, got {shown(each.actual)}"
+            for each in found[:_MOST_DIFFERENCES]
+        )
+        more = f"; {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
+        return f"{self._expected[i].name!r} ({told}{more})"
+
+
+def _wrong(want: ExpectedTool, call: ToolCall) -> list[Difference] | None:
+    """What is wrong with the arguments; None when it is another tool."""
+    if want.name != call.name:
+        return None
+    if want.args is None:
+        return []
+    if isinstance(call.arguments, str):  # no JSON object, whatever it is
+        return [Difference("", want.args, call.arguments, decided=True)]
+    return list(differences({"args": want.args}, {"args": call.arguments}))
+
+
+def _pair(fits: list[list[bool]], mode: Mode) -> Pairs:
+    return _in_order(fits) if mode in _IN_ORDER else _in_any_order(fits)
+
+
+def _in_order(fits: list[list[bool]]) -> Pairs:
+    """The longest common subsequence."""
+    rows, columns = len(fits), len(fits[0]) if fits else 0
+    longest = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in reversed(range(rows)):
+        for j in reversed(range(columns)):
+            without = max(longest[i + 1][j], longest[i][j + 1])
+            longest[i][j] = max(without, 1 + longest[i + 1][j + 1]) if fits[i][j] else without
+    pairs: Pairs = {}
+    i = j = 0
+    while i < rows and j < columns:
+        if fits[i][j] and longest[i][j] == 1 + longest[i + 1][j + 1]:
+            pairs[i] = j
+            i, j = i + 1, j + 1
+        elif longest[i + 1][j] >= longest[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _in_any_order(fits: list[list[bool]]) -> Pairs:
+    """As many pairs as possible (Kuhn): taking the first that fits could leave a narrower expectation without one."""
+    taken: dict[int, int] = {}
+
+    def find(i: int, seen: set[int]) -> bool:
+        for j, fit in enumerate(fits[i]):
+            if fit and j not in seen:
+                seen.add(j)
+                if j not in taken or find(taken[j], seen):
+                    taken[j] = i
+                    return True
+        return False
+
+    for i in range(len(fits)):
+        find(i, set())
+    return {i: j for j, i in taken.items()}

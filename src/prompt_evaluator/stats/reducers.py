@@ -1,0 +1,119 @@
+"""Several samples of one case, made into one number."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_NORMAL = 1.959964
+_NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>\d+)|(?P<least>\d+)-of-(?P<n>\d+)")
+
+
+class Samples(NamedTuple):
+    """What there is to reduce: for each sample its score, and whether it passes."""
+
+    scores: Sequence[float]
+    passed: Sequence[bool]
+
+
+def mean(scores: Sequence[float]) -> float:
+    if not scores:
+        raise ValueError("there is no score")
+    return math.fsum(scores) / len(scores)
+
+
+def best_of(scores: Sequence[float]) -> float:
+    """The highest: what one would get if somebody always picked the best answer."""
+    if not scores:
+        raise ValueError("there is no score")
+    return max(scores)
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The chance that at least one of k samples passes, given that c of n did: 1 - C(n-c, k) / C(n, k).
+
+    Unbiased (Chen et al. 2021, "Evaluating Large Language Models Trained on Code"); 1 - (1 - c/n)^k is not.
+    """
+    _check(n, c, k)
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float:
+    """The chance that all of k samples pass, given that c of n did: C(c, k) / C(n, k).
+
+    Unbiased (Yao et al. 2024, "tau-bench"); (c/n)^k is not.
+    """
+    _check(n, c, k)
+    return math.comb(c, k) / math.comb(n, k)
+
+
+def majority(passed: Sequence[bool]) -> bool:
+    """Whether more than half pass; half is not enough."""
+    if not passed:
+        raise ValueError("there is no sample")
+    return 2 * sum(passed) > len(passed)
+
+
+def k_of_n(passed: Sequence[bool], k: int) -> bool:
+    """Whether at least k pass."""
+    if not 0 < k <= len(passed):
+        raise ValueError(f"{k} of {len(passed)} samples cannot pass")
+    return sum(passed) >= k
+
+
+def is_flaky(passed: Sequence[bool]) -> bool:
+    """Whether some pass and some do not."""
+    return any(passed) and not all(passed)
+
+
+def wilson(passed: int, total: int, *, z: float = _NORMAL) -> Interval:
+    """Wilson's score interval of a share, 95 % unless told otherwise: right also for few samples, and for 0 or all."""
+    if total < 1 or not 0 <= passed <= total:
+        raise ValueError(f"{passed} of {total} is no share")
+    share, square = passed / total, z * z
+    centre = (share + square / (2 * total)) / (1 + square / total)
+    half = z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
+    # The formula reaches 0 and 1 exactly there, up to rounding.
+    return Interval(
+        0.0 if passed == 0 else max(0.0, centre - half), 1.0 if passed == total else min(1.0, centre + half)
+    )
+
+
+def reducer(name: str) -> Callable[[Samples], float]:
+    """By name: `mean`, `best-of`, `majority`, `pass@3`, `pass^3` or `2-of-3`.
+
+    What it returns raises `ValueError` when there are too few samples. `2-of-3` looks at the first three.
+    """
+    plain: dict[str, Callable[[Samples], float]] = {
+        "mean": lambda samples: mean(samples.scores),
+        "best-of": lambda samples: best_of(samples.scores),
+        "majority": lambda samples: float(majority(samples.passed)),
+    }
+    if name in plain:
+        return plain[name]
+    if not (found := _NAMED.fullmatch(name)):
+        raise ValueError(f"There is no reducer {name!r}; there are {', '.join(plain)}, pass@K, pass^K and K-of-N")
+    if found["mark"]:
+        k, estimate = int(found["k"]), pass_at_k if found["mark"] == "@" else pass_hat_k
+        return lambda samples: estimate(len(samples.passed), sum(samples.passed), k)
+    least, n = int(found["least"]), int(found["n"])
+    if not 0 < least <= n:
+        raise ValueError(f"{name!r} is no reducer: {least} of {n} cannot pass")
+    return lambda samples: float(k_of_n(_first(samples.passed, n), least))
+
+
+def _first(passed: Sequence[bool], n: int) -> Sequence[bool]:
+    if len(passed) < n:
+        raise ValueError(f"there are {len(passed)} samples, not {n}")
+    return passed[:n]
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not (0 <= c <= n and 0 < k <= n):
+        raise ValueError(f"{k} samples of {n}, of which {c} pass, cannot be")
