@@ -12,6 +12,8 @@ import msgspec
 
 from prompt_evaluator import errors
 from prompt_evaluator.cli.main import cli
+from prompt_evaluator.config.schema import config_schema
+from prompt_evaluator.config.settings import SETTINGS, SHELVES, Setting
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
 from prompt_evaluator.datasets.dialects.guide import _FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
@@ -30,7 +32,13 @@ Schema = dict[str, Any]
 
 def main() -> int:
     """Write every page; with `--check`, only name the stale ones and return 1."""
-    pages = {"cli.md": cli_page(), "errors.md": errors_page(), "dataset-schema.json": dataset_schema()}
+    pages = {
+        "cli.md": cli_page(),
+        "errors.md": errors_page(),
+        "settings.md": settings_page(),
+        "dataset-schema.json": dataset_schema(),
+        "config-schema.json": _json(config_schema()),
+    }
     stale = [name for name, text in pages.items() if _current(name) != text]
     check = "--check" in sys.argv[1:]
     for name in stale:
@@ -84,6 +92,32 @@ def _error(kind: type[errors.PromptEvaluatorError]) -> Iterator[str]:
         yield "Attributes:\n\n" + "\n".join(f"- `{name}`: {text}" for name, _, text in facts)
 
 
+def settings_page() -> str:
+    """The table of settings, with every place where each can be said."""
+    parts = [_NOTE, "# Settings", "How they are found and which one holds: [configure](../how-to/configure.md)."]
+    for setting in SETTINGS.values():
+        parts += [f"## {setting.name}", setting.help, _ways(setting)]
+    for shelf, (_, text) in SHELVES.items():
+        parts += [f"## {shelf}", f"{text} A mapping of names to paths, which start from the file. In the file only."]
+    about = "How models are reached: [configure providers](../how-to/configure-providers.md). In the file only."
+    return "\n\n".join([*parts, "## providers", about]) + "\n"
+
+
+def _ways(setting: Setting) -> str:
+    default = "nothing" if setting.default is None else f"`{setting.default}`"
+    ways = {
+        "May be": setting.kind.words,
+        "Built in": default,
+        "Variable": f"`{setting.variable}`",
+        "Flag": f"`{setting.flag}`" if setting.flag else "none",
+    }
+    return "\n".join(f"- {name}: {text}" for name, text in ways.items())
+
+
+def _json(schema: Schema) -> str:
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+
+
 def dataset_schema() -> str:
     """A JSON schema for a whole file in any of the dialects; `$defs/case` is also one line of JSONL."""
     schema: Schema = {
@@ -108,7 +142,7 @@ def dataset_schema() -> str:
             },
         },
     }
-    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+    return _json(schema)
 
 
 def _guide_case() -> Schema:

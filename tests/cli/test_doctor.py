@@ -80,7 +80,7 @@ def test_a_run_that_nobody_works_on_is_interrupted(folder: Workspace) -> None:
 
     assert f"interrupted, with nobody working on them: {run_id}" in found
     assert f"prompt-evaluator resume {run_id}" in found
-    assert "1 lock files of runs that are gone" in found
+    assert "1 lock file of runs that are gone" in found
     assert problems(folder) == {}
 
 

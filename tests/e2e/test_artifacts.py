@@ -167,9 +167,7 @@ def test_the_numbers_are_those_that_anybody_would_compute(online: Workspace) -> 
         assert overall["num_cases"] == 7
         assert overall["interval"][0] < overall["mean_of_means"] < overall["interval"][1]
     for flag, overall in artifact["overall_flag_stats"].items():
-        values = [
-            sample["judge_flags"][flag] for case in artifact["test_case_results"] for sample in case["samples"]
-        ]
+        values = [sample["judge_flags"][flag] for case in artifact["test_case_results"] for sample in case["samples"]]
         assert (overall["true_count"], overall["false_count"]) == (sum(values), 28 - sum(values))
         assert overall["true_proportion"] == pytest.approx(sum(values) / 28)
 
@@ -272,7 +270,7 @@ def test_what_the_mock_has_a_part_in_is_marked_synthetic(online: Workspace) -> N
 
 
 def test_odd_characters_in_an_answer_come_back_from_the_files(online: Workspace, service: ChatService) -> None:
-    text = "null \u0000, line \u2028, quote \" and 🙂\r\n"
+    text = 'null \u0000, line \u2028, quote " and 🙂\r\n'
     service.set(rules=[{"kind": "generate", "text": text}])
 
     done = online.evaluate(*REAL, "-n", "1")

@@ -402,9 +402,7 @@ def test_score_judges_again_without_generating(online: Workspace, service: ChatS
     first = online.evaluate(*REAL, "-n", "2", "--tag", "a=b")
     before = service.state()["kinds"]
 
-    done = online.run(
-        "score", first.run_id, "--rubric", "content-quality", "--judge-model", "openai/judge", "--json"
-    )
+    done = online.run("score", first.run_id, "--rubric", "content-quality", "--judge-model", "openai/judge", "--json")
 
     after = service.state()["kinds"]
     assert done.code == 0
@@ -456,7 +454,9 @@ def test_resuming_what_had_ended_says_so_and_pays_nothing(online: Workspace, ser
 
 
 def test_the_summary_tells_what_a_person_wants_to_know(offline: Workspace) -> None:
-    done = offline.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--fail-under", "semantic_fidelity=1")
+    done = offline.run(
+        "evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--fail-under", "semantic_fidelity=1"
+    )
 
     for part in ("mean ", "95 % [", "std ", "variability", "worst case", "never raised", "Results: ", "Next: "):
         assert part in done.out

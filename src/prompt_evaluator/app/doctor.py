@@ -131,7 +131,8 @@ def _keys(settings: Settings) -> Iterator[Finding]:
         else:
             state: State = "problem" if needed else "note" if provider.key_required else "ok"
             advice = f"Set {key.source}, in the environment or in .env." if needed else ""
-            yield Finding(topic="keys", state=state, text=f"{name}: {key.source} is missing", advice=advice)
+            text = f"{name}: {key.source} is {'missing' if provider.key_required else 'not set, and need not be'}"
+            yield Finding(topic="keys", state=state, text=text, advice=advice)
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
@@ -147,7 +148,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
         try:
             records = store.runs()
             running = {record.plan.run_id for record in records if record.status == "running"}
-            text = f"{masked(location)} opens: schema revision {HEAD}, {len(records):,} runs"
+            text = f"{masked(location)} opens: schema revision {HEAD}, {_counted(len(records), 'run')}"
             yield Finding(topic="store", state="ok", text=text)
             yield from _interrupted(store, sorted(running))
         finally:
@@ -176,7 +177,7 @@ def _locks(location: Path | str, runs: set[str]) -> Iterator[Finding]:
         return
     left = [path for path in folder.glob("[!.+]*.lock") if path.stem not in runs]
     if left:
-        text = f"{len(left):,} lock files of runs that are gone, in {folder}"
+        text = f"{_counted(len(left), 'lock file')} of runs that are gone, in {folder}"
         yield Finding(topic="store", state="note", text=text, advice="They do no harm; remove them if you like.")
 
 
@@ -219,6 +220,10 @@ def _version(name: str) -> str | None:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _problem(topic: str, error: PromptEvaluatorError) -> Finding:

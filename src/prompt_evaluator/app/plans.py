@@ -19,6 +19,7 @@ from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import Dataset, DatasetRef, JudgeConfig, ModelConfig, PromptRef, RunPlan, TestCase
 from prompt_evaluator.pipeline.filters import check_ids, select
 from prompt_evaluator.pipeline.messages import fill
+from prompt_evaluator.stats.reducers import Samples, reducer
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     run_note: str | None = None
     tags: dict[str, str] = {}
     fail_under: dict[str, float] = {}
+    reducers: tuple[str, ...] = ()
     reuse: bool = False
     allow_mock_judge: bool = False
     group_id: str | None = None
@@ -116,6 +118,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
         tags=options.tags,
         filters=_filters(options),
         fail_under=options.fail_under,
+        reducers=_checked_reducers(options),
         reuse=options.reuse,
         synthetic=is_synthetic(generator, judge, models.settings),
     )
@@ -199,6 +202,16 @@ def _text(path: Path) -> str:
 def _filters(options: EvaluateOptions) -> dict[str, Any]:
     chosen = {"case_ids": options.case_ids, "where": options.where or None, "max_cases": options.max_cases}
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _checked_reducers(options: EvaluateOptions) -> tuple[str, ...]:
+    ones = Samples([1.0] * options.num_samples, [True] * options.num_samples)
+    for name in options.reducers:
+        try:
+            reducer(name)(ones)
+        except ValueError as error:
+            raise ConfigurationError(f"The reducer {name!r} cannot be used: {error}.") from None
+    return options.reducers
 
 
 def _check_bars(bars: Mapping[str, float], rubric: Rubric | None, metrics: Iterable[Metric]) -> None:

@@ -11,17 +11,13 @@ import click
 from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.cli.evaluate_dataset import evaluate_options
+from prompt_evaluator.cli.evaluate_dataset import commas, evaluate_options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, outcome_as_json, print_json, run_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from prompt_evaluator.app.runs import Outcome
-
-
-def _list(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 def _folder() -> Path:
@@ -68,11 +64,12 @@ def show_command(name: str, *, as_json: bool) -> None:
 
 
 @benchmark_command.command("run")
-@click.option("--dataset", "datasets", callback=_list, required=True, help="One or more names, separated by commas.")
-@click.option("--model", "models", callback=_list, default="mock/default", show_default=True, help="One or more.")
-@click.option("--metrics", callback=_list, default="correctness", show_default=True, help="One or more.")
+@click.option("--dataset", "datasets", callback=commas, required=True, help="One or more names, separated by commas.")
+@click.option("--model", "models", callback=commas, default="mock/default", show_default=True, help="One or more.")
+@click.option("--metrics", callback=commas, default="correctness", show_default=True, help="One or more.")
 @click.option("--judge-model", help="For metrics that need one.  [default: the model itself]")
 @click.option("--num-samples", "-n", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
+@click.option("--reducers", callback=commas, help="Such as pass@3, pass^3, majority, best-of or 2-of-3.")
 @click.option("--temperature", "-t", type=click.FloatRange(0), default=0.0, show_default=True, help="Of the model.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Of each answer.")
 @click.option("--seed", type=int, help="Sample k uses seed + k.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,6 @@ from prompt_evaluator.config.schema import config_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from prompt_evaluator.app.settings import ShownName, ShownProvider
 
@@ -77,11 +77,16 @@ def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
 
 
 def _value(value: Any) -> str:
-    return "-" if value is None else str(value)
+    return "-" if value is None else _short(str(value))
 
 
 def _path(name: ShownName) -> str:
-    return name.path if name.found else f"{name.path} (not there)"
+    return _short(name.path) if name.found else f"{_short(name.path)} (not there)"
+
+
+def _short(text: str) -> str:
+    """A path below the working directory, from there."""
+    return text.removeprefix(f"{Path.cwd()}/") or "."
 
 
 def _provider(provider: ShownProvider) -> str:

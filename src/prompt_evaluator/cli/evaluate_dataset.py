@@ -53,6 +53,7 @@ def commas(_context: click.Context, _parameter: click.Parameter, value: str | No
 @click.option("--max-cases", type=click.IntRange(1), help="Only the first so many of the cases that pass.")
 @click.option("--rubric", help="A rubric that ships, a file, or a configured name.  [default: default]")
 @click.option("--metrics", callback=commas, help="Metrics beside the rubric, separated by commas.")
+@click.option("--reducers", callback=commas, help="Of metrics: pass@3, pass^3, majority, best-of or 2-of-3.")
 @click.option("--generator-model", help="The model under test.  [default: mock/default]")
 @click.option("--judge-model", help="The model that judges.  [default: the generator's]")
 @click.option("--temperature", "-t", type=click.FloatRange(0), help="Of the generator.  [default: 0.7]")

@@ -37,6 +37,7 @@ _TWO_COLUMNS = 120
 """From this width on there is room for two facts beside each other."""
 _NAMED = 3
 _LONGEST_ID = 32
+_USUAL_HEIGHT = 24
 
 
 class Span(NamedTuple):
@@ -123,16 +124,22 @@ def _waiting(view: View) -> Field | None:
         return Field("waiting", ["writing the results"])
     if not view.in_tail:
         return None
-    return Field("waiting", [waiting_for(view)], "yellow")
+    return Field("waiting", waiting_for(view), "yellow")
 
 
-def waiting_for(view: View) -> str:
-    """`for 3 samples: test-004 #2 (31 s), retrying after 429 in 12 s; test-009 #1 (4 s)`."""
+def waiting_for(view: View) -> list[str]:
+    """`for 3 samples`, `test-004 #2 (31 s), retrying after 429 in 12 s`, `test-009 #1 (4 s)`, ….
+
+    The first few are named, those that have waited longest.
+    """
     if not view.waiting:
-        return "for the next samples to start"
-    named = "; ".join(map(_waiting_one, view.waiting[:_NAMED]))
+        return ["for the next samples to start"]
     more = len(view.waiting) - _NAMED
-    return f"for {many(len(view.waiting), 'sample')}: {named}{f'; {more:,} more' if more > 0 else ''}"
+    return [
+        f"for {many(len(view.waiting), 'sample')}",
+        *map(_waiting_one, view.waiting[:_NAMED]),
+        *([f"{more:,} more"] if more > 0 else []),
+    ]
 
 
 def _waiting_one(item: Waiting) -> str:
@@ -198,9 +205,9 @@ class Terminal:
 
     def _height(self) -> int:
         try:
-            return max(4, os.get_terminal_size(self._stream.fileno()).lines)
+            return max(4, os.get_terminal_size(self._stream.fileno()).lines or _USUAL_HEIGHT)
         except (OSError, ValueError):
-            return 24
+            return _USUAL_HEIGHT
 
     def _paint(self, line: Line) -> str:
         if not self._colour:

@@ -239,7 +239,7 @@ def plain_line(view: View) -> str:
         named = f" ({kinds(view.errors)})" if view.errors else ""
         parts.append(f"{many(view.unscored, 'sample')} without a score{named}")
     if view.in_tail:
-        parts.append(f"waiting {waiting_for(view)}")
+        parts.append(f"waiting {'; '.join(waiting_for(view))}")
     return SEPARATOR.join(parts)
 
 

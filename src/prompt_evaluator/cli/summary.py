@@ -14,7 +14,6 @@ from prompt_evaluator.cli.text import (
     clean,
     coloured,
     columns,
-    fit,
     flow,
     hang,
     kinds,
@@ -253,7 +252,7 @@ def _joined(texts: Sequence[str], width: int) -> str:
         text = clean(", ".join(texts[:shown])) + more
         if cells(text) <= width:
             return text
-    return fit(clean(texts[0]), width)
+    return squeeze(clean(texts[0]), width)  # the end is the number
 
 
 def _metric_mark(stats: OverallMetric) -> str:

@@ -104,7 +104,7 @@ def columns(stream: TextIO | None = None) -> int:
     """How wide a stream's terminal is now; 80 where there is none. `COLUMNS` goes over both."""
     if "COLUMNS" not in os.environ and stream is not None:
         try:
-            return max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns)
+            return max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or 80)
         except (OSError, ValueError):  # no terminal, or not even a file
             pass
     return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)

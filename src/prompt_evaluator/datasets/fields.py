@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.spots import Spot
+from prompt_evaluator.model import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,18 @@ def check_texts(name: str, record: dict[str, Any], spot: Spot, report: Report) -
             report(spot.invalid(name, why, "Correct or remove the item."))
             return False
     return True
+
+
+def requested(value: Any) -> tuple[Check, ...] | None:
+    """`checks:` as requests for metrics: a list of mappings with `metric` and its options. None of anything else."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        return None
+    if not all(isinstance(item.get("metric"), str) and item["metric"] for item in value):
+        return None
+    return tuple(
+        Check(metric=item["metric"], options={name: given for name, given in item.items() if name != "metric"})
+        for item in value
+    )
 
 
 def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from prompt_evaluator.datasets.dialects import GUIDE, recognise
 from prompt_evaluator.datasets.dialects.guide import quick_case
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
-from prompt_evaluator.datasets.fields import mappings
+from prompt_evaluator.datasets.fields import mappings, requested
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.spots import Report, Spot, duplicate, stop_at_the_first
 from prompt_evaluator.errors import InputError
@@ -77,6 +79,7 @@ def document_cases(
     """All cases of a parsed file, with the dialect that claimed it."""
     dialect = recognise(document.root, path)
     cases = []
+    everywhere = requested(document.root.get("checks")) if isinstance(document.root, dict) else None
     first: dict[str, Spot] = {}
     for spot, record in mappings(dialect.items(document.root), document, path, report):
         if observe:
@@ -84,7 +87,7 @@ def document_cases(
         if case := dialect.case(record, spot, report):
             if (earlier := first.setdefault(case.id, spot)) is not spot:
                 report(duplicate(case.id, spot, earlier))
-            cases.append(case)
+            cases.append(structs.replace(case, checks=case.checks + everywhere) if everywhere else case)
     return dialect, cases
 
 

@@ -64,12 +64,13 @@ def build_metric(spec: str | dict[str, Any]) -> Metric:
 
         return with_options(FunctionMetric, name, {**options, "function": name.removeprefix(_FUNCTION)})
     kind: Any = METRICS.get(name)
-    metric: Metric
+    metric: Any
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        metric = with_options(kind, name, options)  # type: ignore[assignment] - what the table and plug-ins promise
-        return metric
-    try:
-        metric = kind(**options)  # a plug-in's own class or factory
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"The metric {name!r} cannot be used: {error}.") from None
-    return metric
+        metric = with_options(kind, name, options)
+    else:  # a plug-in's own kind of class, or a function that makes one
+        try:
+            metric = kind(**options)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"The metric {name!r} cannot be used: {error}.") from None
+    checked: Metric = metric
+    return checked

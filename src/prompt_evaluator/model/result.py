@@ -138,6 +138,12 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     """The mean of the cases' pass rates; None of a rubric's scores."""
     flaky_cases: int
     """Cases that pass sometimes."""
+    skipped: int
+    """Samples of cases that do not have what the metric needs."""
+    failed: int
+    """Samples for which the metric broke, or that have no answer."""
+    reduced: dict[str, float]
+    """By reducer, the mean over the cases that have enough samples."""
 
 
 class OverallFlag(FlagStats, frozen=True, kw_only=True):
@@ -173,6 +179,8 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars, generation and judging; None when nothing has a known price."""
     unpriced_calls: int
     reused_units: int
+    skipped: dict[str, int]
+    """By metric, samples of cases that do not have what it needs."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

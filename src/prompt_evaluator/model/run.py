@@ -79,6 +79,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     filters: dict[str, Any] = {}
     fail_under: dict[str, float] = {}
+    reducers: tuple[str, ...] = ()
+    """How the samples of a case become one number, beside their mean: `pass@3`, `majority` and the like."""
     reuse: bool = False
     synthetic: bool = False
     """Whether the offline mock has any part in it."""

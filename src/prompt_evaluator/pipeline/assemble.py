@@ -21,7 +21,7 @@ from prompt_evaluator.model import (
 from prompt_evaluator.model.result import CaseResult, FlagStats, MetricScore, MetricStats, RepeatResult, SampleResult
 from prompt_evaluator.stats import mean_interval, spread, variability
 from prompt_evaluator.stats.bands import wide_range
-from prompt_evaluator.stats.intervals import wilson
+from prompt_evaluator.stats.reducers import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

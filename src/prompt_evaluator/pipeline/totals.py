@@ -5,13 +5,17 @@ from __future__ import annotations
 import heapq
 import statistics
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.pipeline.assemble import UNIT_SCALE
 from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
+from prompt_evaluator.stats.reducers import Samples, reducer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from prompt_evaluator.model import RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
@@ -32,6 +36,8 @@ class Totals:
         self._flags: dict[str, _FlagTotals] = {
             flag.name: _FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
         }
+        self._reducers = {name: reducer(name) for name in plan.reducers}
+        self._skipped: Counter[str] = Counter()
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
@@ -48,12 +54,13 @@ class Totals:
             if name not in self._metrics:
                 self._metrics[name] = _MetricTotals(name, UNIT_SCALE)
         for totals in self._metrics.values():
-            totals.add(case)
+            totals.add(case, self._reducers)
         for name, flags in self._flags.items():
             flags.add(case, name)
 
     def _add_sample(self, sample: SampleResult) -> None:
         self._samples[sample.status] += 1
+        self._skipped.update(name for name, score in sample.scores.items() if score.status == "skipped")
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
@@ -82,7 +89,8 @@ class Totals:
             run_id=self._plan.run_id,
             status=status,
             overall_metric_stats={
-                name: totals.overall(self._plan.fail_under.get(name)) for name, totals in metrics.items()
+                name: totals.overall(self._plan.fail_under.get(name), self._skipped[name])
+                for name, totals in metrics.items()
             },
             overall_flag_stats={name: flags.overall() for name, flags in self._flags.items()},
             totals=self._totals(),
@@ -108,6 +116,7 @@ class Totals:
             cost=self._costs[0] if self._costs[1] else None,
             unpriced_calls=self._unpriced,
             reused_units=self._reused,
+            skipped=dict(self._skipped),
         )
 
 
@@ -120,13 +129,15 @@ class _MetricTotals:
         self._stds: list[float] = []
         self._repeat_stds: list[float] = []
         self._pass_rates: list[float] = []
-        self._high_variability = 0
+        self._high_variability = self._failed = 0
+        self._reduced: dict[str, list[float]] = {}
         self._worst: list[tuple[float, str, float | None]] = []
         self._flakiest: list[tuple[float, str, float]] = []
 
-    def add(self, case: CaseResult) -> None:
+    def add(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
         known = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
+        self._failed += missing
         if known[1] + missing:
             least, most = self._scale
             self._low.append((known[0] + missing * least) / (known[1] + missing))
@@ -134,6 +145,7 @@ class _MetricTotals:
         if stats is None:
             return
         self.means.append(stats.mean)
+        self._reduce(case, reducers)
         if stats.std is not None:
             self._stds.append(stats.std)
             self._high_variability += stats.variability == "high"
@@ -144,6 +156,17 @@ class _MetricTotals:
             self._pass_rates.append(stats.pass_rate)
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
+    def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
+        scored = [
+            score for sample in case.samples if (score := sample.scores.get(self._name)) and score.score is not None
+        ]
+        if not scored:
+            return
+        samples = Samples([score.score or 0.0 for score in scored], [bool(score.passed) for score in scored])
+        for name, reduce in reducers.items():
+            with suppress(ValueError):  # too few samples, because some have no score
+                self._reduced.setdefault(name, []).append(reduce(samples))
+
     def worst(self) -> list[WorstCase]:
         return [WorstCase(test_case_id=case, metric=self._name, mean=-mean, std=std) for mean, case, std in self._worst]
 
@@ -153,7 +176,7 @@ class _MetricTotals:
             WorstCase(test_case_id=case, metric=name, mean=mean, std=std) for std, case, mean in self._flakiest if std
         ]
 
-    def overall(self, bar: float | None) -> OverallMetric:
+    def overall(self, bar: float | None, skipped: int) -> OverallMetric:
         mean = statistics.fmean(self.means)
         interval = resampled_mean(self.means, seed=_SEED)
         bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
@@ -175,6 +198,9 @@ class _MetricTotals:
             scale=self._scale,
             pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
             flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
+            skipped=skipped,
+            failed=self._failed,
+            reduced={name: statistics.fmean(values) for name, values in self._reduced.items()},
         )
 
 

@@ -65,16 +65,6 @@ def resampled_share(parts: Sequence[float], wholes: Sequence[float], *, seed: in
     return Interval(float(low), float(high))
 
 
-def wilson(passed: int, total: int) -> Interval | None:
-    """Wilson's interval of a share of independent trials. None of no trials."""
-    if not total:
-        return None
-    share, z = passed / total, _NORMAL
-    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
-
-
 def _t(degrees: int) -> float:
     """Student's t, two-sided 95 %; beyond the table by the first terms of its expansion around the normal."""
     if degrees <= len(_T):

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -117,6 +118,7 @@ def _head(record: RunRecord) -> dict[str, Any]:
         "status": record.status,
         "timestamp_start": record.started_at,
         "timestamp_end": record.ended_at,
+        "duration_seconds": _duration(record),
         "stop_reason": record.stop_reason,
         "system_prompt_path": plan.prompt.path if plan.prompt else None,
         "prompt_version_id": plan.prompt.version if plan.prompt else None,
@@ -131,6 +133,8 @@ def _head(record: RunRecord) -> dict[str, Any]:
         "generator_config": _model(plan.generator),
         "judge_config": {**_model(plan.judge), "repeats": plan.judge.repeats} if plan.judge else None,
         "rubric_metadata": _rubric(plan.rubric),
+        "metrics_config": [*plan.metrics] or None,
+        "reducers": plan.reducers,
     }
 
 
@@ -143,6 +147,14 @@ def _tail(record: RunRecord, result: RunResult | None) -> dict[str, Any]:
         "flakiest_cases": result.flakiest if result else [],
         "fail_under": record.plan.fail_under,
     }
+
+
+def _duration(record: RunRecord) -> float | None:
+    """From the first start to the end; a run that was resumed includes the time in between."""
+    if record.ended_at is None:
+        return None
+    start, end = (datetime.fromisoformat(text) for text in (record.started_at, record.ended_at))
+    return round((end - start).total_seconds(), 3)
 
 
 def _model(config: ModelConfig) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from prompt_evaluator.datasets.fields import (
     check_texts,
     described,
     merge_metadata,
+    requested,
 )
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Check, TestCase
@@ -38,14 +39,16 @@ def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None
     sequence = _calls("expected_tool_sequence", record, spot, report, names_allowed=True)
     if calls is None or sequence is None or not all(checked):
         return None
-    extra = {name: value for name, value in record.items() if name not in _OWN}
+    wanted = requested(record.get("checks"))
+    own = _OWN if wanted is None else {*_OWN, "checks"}
+    extra = {name: value for name, value in record.items() if name not in own}
     return TestCase(
         id=record["id"],
         input=record["input"],
         reference=record["expected_output"],
         **{name: record.get(name) for name in _OPTIONAL_TEXTS},
         metadata=merge_metadata({**extra, "difficulty": record.get("difficulty") or "medium"}),
-        checks=_checks(record, calls, sequence),
+        checks=_checks(record, calls, sequence) + (wanted or ()),
     )
 
 

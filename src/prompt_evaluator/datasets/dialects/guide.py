@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
-from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, is_id, merge_metadata
+from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, is_id, merge_metadata, requested
 from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.spots import Report, Spot
+    from prompt_evaluator.model import Check
 
 _OPTIONAL = ("description", "task", "expected_constraints", "reference")
 _FIELDS = ("id", "input", *_OPTIONAL)
@@ -31,6 +32,7 @@ def quick_case(record: dict[str, Any]) -> TestCase | None:
         and (constraints is None or type(constraints) is str)
         and (reference is None or type(reference) is str)
     ):
+        checks = _taken_checks(record) if "checks" in record else ()
         return TestCase(
             id=case_id,
             input=text,
@@ -39,10 +41,20 @@ def quick_case(record: dict[str, Any]) -> TestCase | None:
             expected_constraints=constraints,
             reference=reference,
             metadata=merge_metadata(record) if "metadata" in record else record,
+            checks=checks,
         )
     taken = (case_id, text, description, task, constraints, reference)
     record.update((name, value) for name, value in zip(_FIELDS, taken, strict=True) if value is not None)
     return None
+
+
+def _taken_checks(record: dict[str, Any]) -> tuple[Check, ...]:
+    """A field called `checks` that asks for metrics does so; otherwise it is a field like any other."""
+    checks = requested(record["checks"])
+    if checks is None:
+        return ()
+    del record["checks"]
+    return checks
 
 
 def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:

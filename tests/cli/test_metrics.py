@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from prompt_evaluator.app.metrics import list_metrics
+from prompt_evaluator.cli.metrics import metrics_command
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.catalogue import METRICS, build_metric
+
+
+def _listed(*arguments: str) -> str:
+    done = CliRunner().invoke(metrics_command, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_every_metric_is_listed_with_what_it_needs_and_whether_it_asks_a_judge() -> None:
+    found = {metric["name"]: metric for metric in json.loads(_listed("--json"))["metrics"]}
+
+    assert set(found) == {*METRICS.names(), "python:module:function"}
+    assert all(metric["help"] and metric["error"] is None for metric in found.values())
+    assert found["includes"]["needs"] == ["phrases"]
+    assert found["includes"]["judge"] == "no"
+    assert found["correctness"]["judge"] == "needed"
+    assert found["tool_correctness"]["judge"] == "optional"
+    assert found["python:module:function"]["judge"] == "no"
+    assert "case_sensitive" in found["includes"]["options"]
+
+
+def test_people_get_two_lines_a_metric() -> None:
+    lines = _listed().splitlines()
+
+    assert len(lines) == 2 * (len(METRICS.names()) + 1)
+    assert any(line.startswith("regex ") and "`pattern` occurs in the answer" in line for line in lines)
+    assert any(line.strip() == "needs pattern; no judge" for line in lines)
+
+
+class Plain:
+    """Always the same."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+@pytest.fixture
+def _plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = "prompt_evaluator.metrics"
+    points: Any = [
+        EntryPoint("steady", f"{__name__}:Plain", group),
+        EntryPoint("broken", "no_such_module_at_all:Metric", group),
+    ]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: points)
+    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(Plain=Plain))
+
+
+@pytest.mark.usefixtures("_plugins")
+def test_plug_ins_are_listed_and_a_broken_one_hides_nothing() -> None:
+    found = {metric.name: metric for metric in list_metrics()}
+
+    assert found["steady"].help == "Always the same."
+    assert found["steady"].judge == "unknown"
+    assert "cannot be loaded" in (found["broken"].error or "")
+    assert "includes" in found
+
+
+@pytest.mark.usefixtures("_plugins")
+def test_a_plug_in_is_made_with_its_options() -> None:
+    metric: Any = build_metric({"metric": "steady", "value": 0.5})
+
+    assert metric.value == 0.5
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        build_metric({"metric": "steady", "volume": 3})

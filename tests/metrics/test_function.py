@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scoring import score
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.catalogue import build_metric
+from prompt_evaluator.model import Failed, Score, Scored, Skipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HERE = "python:metric_functions:"
+
+
+@pytest.mark.parametrize("function", ["sync", "slow_but_async"])
+@pytest.mark.parametrize(
+    ("returns", "expected"),
+    [
+        ("true", Scored(1.0)),
+        ("false", Scored(0.0)),
+        ("half", Scored(0.5)),
+        ("one", Scored(1.0)),
+        ("pair", Scored(0.25, "because")),
+        ("verdict", Scored(1.0, "fine")),
+        ("mapping", Scored(0.75, "why", {"a": 1, "extra": [2]})),
+        ("scored", Scored(0.5, "own")),
+        ("skipped", Skipped("not today")),
+    ],
+)
+async def test_what_a_function_returns_is_a_score(function: str, returns: str, expected: Score) -> None:
+    assert await score(f"{HERE}{function}", returns) == expected
+
+
+@pytest.mark.parametrize("returns", ["none", "nan", "infinite", "two", "negative", "text", "list", "empty", "odd"])
+async def test_what_is_no_score_is_a_failure(returns: str) -> None:
+    found = await score(f"{HERE}sync", returns)
+
+    assert isinstance(found, Failed)
+    assert found.kind == "InvalidScore"
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "reason"),
+    [
+        ("raises", "KeyError", "KeyError: 'no such thing'"),
+        ("raises_async", "TimeoutError", "TimeoutError: of its own"),
+        ("leaves", "SystemExit", "SystemExit: 4"),
+    ],
+)
+async def test_a_function_that_raises_is_a_failure(function: str, kind: str, reason: str) -> None:
+    assert await score(f"{HERE}{function}", "x") == Failed(reason, kind)
+
+
+@pytest.mark.parametrize("function", ["hangs", "hangs_async"])
+async def test_a_function_that_hangs_is_left_behind(function: str) -> None:
+    began = time.monotonic()
+    found = await score(f"{HERE}{function}", "x", timeout=0.05)
+
+    assert isinstance(found, Failed)
+    assert found.kind == "TimedOut"
+    assert time.monotonic() - began < 0.8
+
+
+async def test_being_cancelled_is_no_failure_of_the_function() -> None:
+    task = asyncio.create_task(score(f"{HERE}hangs_async", "x"))  # type: ignore[arg-type]
+    await asyncio.sleep(0.01)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_function_may_ask_for_the_whole_answer() -> None:
+    assert await score(f"{HERE}with_answer", "x") == Scored(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("python:metric_functions", "Write it as `python:module:function`"),
+        ("python:", "Write it as"),
+        ("python:no_such_module_at_all:f", "cannot be imported"),
+        (f"{HERE}synk", "Did you mean `sync`?"),
+        (f"{HERE}NOT_CALLABLE", "is no function"),
+        (f"{HERE}takes_one", "cannot be called with an output and a case"),
+    ],
+)
+def test_a_function_that_cannot_be_used_is_refused_at_once(name: str, part: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        build_metric(name)
+
+    assert part in str(caught.value)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="Did you mean 'timeout'"):
+        build_metric({"metric": f"{HERE}sync", "timeouts": 3})
+
+
+def test_the_text_of_a_function_is_part_of_its_definition() -> None:
+    first: dict[str, Any] = build_metric(f"{HERE}sync").definition()
+    second = build_metric(f"{HERE}raises").definition()
+
+    assert first["metric"] == f"{HERE}sync"
+    assert len(first["source"]) == 64
+    assert first["source"] != second["source"]
+
+
+async def test_the_working_folder_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_own_metric_xyz.py").write_text("def shout(output, case):\n    return output.isupper()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert await score("python:my_own_metric_xyz:shout", "HEY") == Scored(1.0)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoring import score, value
+
+from prompt_evaluator.metrics.json_path import parse_path, select
+from prompt_evaluator.model import Failed, Scored, Skipped
+
+FENCED = 'Here:\n```json\n{"a": 1}\n```\nDone.'
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "fences", "expected"),
+    [
+        ('{"a": 1}', False, 1.0),
+        (" [1, 2]\n", False, 1.0),
+        ("3", False, 1.0),
+        ('"text"', False, 1.0),
+        ("", False, 0.0),
+        ("  ", True, 0.0),
+        ("{'a': 1}", False, 0.0),
+        ('{"a": 1,}', False, 0.0),
+        ('{"a": NaN}', False, 0.0),
+        ('{"a": 1} and more', False, 0.0),
+        ('{"a": ', False, 0.0),
+        (FENCED, False, 0.0),
+        (FENCED, True, 1.0),
+        ('{"a": 1}', True, 1.0),
+        ("```\n[1]\n```", True, 1.0),
+        ("~~~json\n[1]\n~~~", True, 1.0),
+        ("```json\n```", True, 0.0),
+        ("```json\n[1]", True, 0.0),
+        ("```\nno\n```", True, 0.0),
+        ("[" * 200_000, False, 0.0),
+        ("\ud800", False, 0.0),
+    ],
+)
+async def test_json_is_told_from_what_is_none(text: str, fences: bool, expected: float) -> None:  # noqa: FBT001
+    assert await value("is_json", text, fences=fences) == expected
+
+
+async def test_an_unwanted_fence_is_named() -> None:
+    found = await score("is_json", FENCED)
+
+    assert found == Scored(0.0, "it has a Markdown fence; set `fences: true` to look inside")
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"age": {"type": "integer", "minimum": 0}, "tags": {"items": {"$ref": "#/$defs/tag"}}},
+    "required": ["age"],
+    "$defs": {"tag": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ('{"age": 3, "tags": ["a"]}', 1.0, ""),
+        ('{"age": 3.0}', 1.0, ""),
+        ('{"age": -1}', 0.0, "$.age: "),
+        ('{"age": 3, "tags": ["a", 4]}', 0.0, "$.tags[1]: "),
+        ("{}", 0.0, '$: "age" is a required property'),
+        ("nope", 0.0, "not JSON"),
+    ],
+)
+async def test_a_schema_says_where_the_answer_breaks_it(text: str, expected: float, reason: str) -> None:
+    found = await score("json_schema", text, schema=SCHEMA)
+
+    assert isinstance(found, Scored)
+    assert found.value == expected
+    assert found.reason.startswith(reason)
+
+
+async def test_schemas_of_other_drafts_and_shapes_are_understood() -> None:
+    old = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"n": {"type": "null"}},
+        "$ref": "#/definitions/n",
+    }
+
+    assert await value("json_schema", "null", schema=old) == 1
+    assert await value("json_schema", "3", schema=True) == 1
+    assert await value("json_schema", "3", schema=False) == 0
+    assert await score("json_schema", "3") == Skipped("the case names no schema")
+
+
+async def test_many_problems_are_counted_and_the_first_told() -> None:
+    found = await score("json_schema", json.dumps(["a"] * 20), schema={"items": {"type": "integer"}})
+
+    assert isinstance(found, Scored)
+    assert found.reason.endswith("; and 15 more")
+    assert found.details == {"problems": 20}
+
+
+@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+async def test_a_pattern_in_a_schema_cannot_run_for_ever(keyword: str) -> None:
+    hard, text = r"^(a|a)*\1$", "a" * 60 + "b"
+    schema: dict[str, Any] = {"pattern": hard} if keyword == "pattern" else {"patternProperties": {hard: False}}
+
+    began = time.monotonic()
+    found = await score("json_schema", json.dumps(text if keyword == "pattern" else {text: 1}), schema=schema)
+    seconds = time.monotonic() - began
+
+    assert isinstance(found, Scored | Failed)
+    assert seconds < 3
+
+
+DATA = {"a": {"b": [{"id": 1, "x y": "tea"}, {"id": 2}]}, "none": None, "yes": True, "it's": 5, "pi": 3.14159}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("$", [DATA]),
+        ("$.a.b[0].id", [1]),
+        ("a.b[0].id", [1]),
+        ("$.a.b[-1].id", [2]),
+        ("$.a.b[-3]", []),
+        ("$.a.b[2]", []),
+        ("$.a.b[*].id", [1, 2]),
+        ("$['a'][\"b\"][0]['x y']", ["tea"]),
+        ("$['it\\'s']", [5]),
+        ("$.a.*[0].id", [1]),
+        ("$.none", [None]),
+        ("$.none.x", []),
+        ("$.a[0]", []),
+        ("$.a.b.id", []),
+        ("$.yes[*]", []),
+    ],
+)
+def test_a_path_leads_to_values(path: str, expected: list[Any]) -> None:
+    assert select(parse_path(path), DATA) == expected
+
+
+@pytest.mark.parametrize("path", ["$.", "$..a", "$[", "$[?(@.a)]", "$[1:2]", "$ .a b", "$['a]", "$[]", ""])
+def test_a_path_that_is_not_understood_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="is not understood"):
+        parse_path(path)
+
+
+@given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1))
+def test_every_key_can_be_written_in_brackets(data: dict[str, Any]) -> None:
+    for key, wanted in data.items():
+        escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+
+        assert select(parse_path(f"$['{escaped}']"), data) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"path": "$.a"}, 1.0),
+        ({"path": "$.zzz"}, 0.0),
+        ({"path": "$.zzz", "exists": False}, 1.0),
+        ({"path": "$.a", "exists": False}, 0.0),
+        ({"path": "$.none", "equals": None}, 1.0),
+        ({"path": "$.zzz", "equals": None}, 0.0),
+        ({"path": "$.yes", "equals": 1}, 0.0),
+        ({"path": "$.a.b[0].id", "equals": 1.0}, 1.0),
+        ({"path": "$.a.b[0]", "equals": {"x y": "tea", "id": 1}}, 1.0),
+        ({"path": "$.pi", "equals": {"$approx": 3.14, "$tolerance": 0.01}}, 1.0),
+        ({"path": "$.a.b[*].id", "equals": 2}, 1.0),
+        ({"path": "$.a.b[*].id", "equals": 2, "every": True}, 0.0),
+        ({"path": "$.a.b[0]['x y']", "contains": "ea"}, 1.0),
+        ({"path": "$.a.b[0]['x y']", "contains": "EA"}, 0.0),
+        ({"path": "$.a.b", "contains": {"id": 2}}, 1.0),
+        ({"path": "$.a", "contains": "b"}, 1.0),
+        ({"path": "$.pi", "contains": 3}, 0.0),
+    ],
+)
+async def test_values_at_a_path_are_compared(options: dict[str, Any], expected: float) -> None:
+    assert await value("json_path", json.dumps(DATA), **options) == expected
+
+
+async def test_the_reason_shows_what_is_there_instead() -> None:
+    found = await score("json_path", '{"a": 2}', path="$.a", equals=3)
+
+    assert found == Scored(0.0, "$.a is 2, expected 3")

@@ -1,0 +1,27 @@
+"""A case, an answer and a metric by its options, in as few words as a table of examples needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prompt_evaluator.metrics.catalogue import build_metric
+from prompt_evaluator.model import Answer, Check, Score, Scored, TestCase, ToolCall
+
+
+def case(reference: str | None = None, *checks: Check, **metadata: Any) -> TestCase:
+    return TestCase(id="a", input="What?", reference=reference, checks=checks, metadata=metadata)
+
+
+def answer(text: str = "", /, *calls: ToolCall, **others: Any) -> Answer:
+    return Answer(**{"text": text, "tool_calls": calls, "latency_ms": 12.0, "model": "m", **others})
+
+
+async def score(name: str, text: str = "", /, *, on: TestCase | None = None, **options: Any) -> Score:
+    """What the metric with these options says about a text."""
+    return await build_metric({"metric": name, **options}).score(on or case(), answer(text), None)
+
+
+async def value(name: str, text: str = "", /, *, on: TestCase | None = None, **options: Any) -> float:
+    found = await score(name, text, on=on, **options)
+    assert isinstance(found, Scored), found
+    return found.value
