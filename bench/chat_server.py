@@ -1,6 +1,6 @@
 """A chat-completions server on loopback that costs next to nothing, so that the client is what is measured.
 
-usage: chat_server.py [LATENCY_MS [REQUESTS_PER_MINUTE]]
+usage: chat_server.py [LATENCY_MS [REQUESTS_PER_MINUTE [CONTENT]]]
 Prints its port, then answers every POST after the latency. Above the rate it answers 429 with a Retry-After, like a
 token bucket with one second of burst, and counts the calls that came back too early. A GET returns the counts.
 """
@@ -23,14 +23,20 @@ _VERDICT = {
     "flags": {"invented_constraints": False, "omitted_constraints": False},
     "overall_comment": "A plain and complete answer.",
 }
-_BODY = json.dumps(
-    {
-        "model": "bench",
-        "choices": [{"message": {"role": "assistant", "content": json.dumps(_VERDICT)}}],
-        "usage": {"prompt_tokens": 20, "completion_tokens": 30},
-    }
-).encode()
-_OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
+
+
+def _reply(content: str) -> bytes:
+    body = json.dumps(
+        {
+            "model": "bench",
+            "choices": [{"message": {"role": "assistant", "content": content}}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 30},
+        }
+    ).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+_OK = _reply(sys.argv[3] if len(sys.argv) > 3 else json.dumps(_VERDICT))  # noqa: PLR2004
 _SLOW_DOWN = (
     b"HTTP/1.1 429 Slow Down\r\nContent-Type: application/json\r\nRetry-After: %d\r\nContent-Length: 2\r\n\r\n{}"
 )
@@ -115,4 +121,4 @@ async def serve(latency_ms: float = 0, per_minute: float = 0) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*map(float, sys.argv[1:])))
+    asyncio.run(serve(*map(float, sys.argv[1:3])))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from workspace import Workspace
+
+if TYPE_CHECKING:
+    from workspace import Workspace
 
 REPOSITORY = Path(__file__).parents[2]
 COMMANDS = {

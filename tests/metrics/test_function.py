@@ -67,7 +67,7 @@ async def test_a_function_that_hangs_is_left_behind(function: str) -> None:
 
 
 async def test_being_cancelled_is_no_failure_of_the_function() -> None:
-    task = asyncio.create_task(score(f"{HERE}hangs_async", "x"))  # type: ignore[arg-type]
+    task = asyncio.create_task(score(f"{HERE}hangs_async", "x"))
     await asyncio.sleep(0.01)
     task.cancel()
 

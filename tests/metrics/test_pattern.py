@@ -12,7 +12,6 @@ from prompt_evaluator.model import Failed
 HARD = [
     (r"^(a|a)*$", "a" * 60 + "b"),
     (r"^(a|aa)+$", "a" * 100 + "b"),
-    (r"^(a|a|b)+?$", "a" * 60 + "c"),
 ]
 
 
@@ -45,7 +44,7 @@ async def test_a_pattern_that_explodes_is_a_failure_within_a_second_or_two(patte
 
     assert isinstance(found, Failed)
     assert found.reason.startswith("timed out")
-    assert seconds < 3  # 1 s on a machine that is not busy with other tests
+    assert seconds < 2  # 1 s on a machine that is not busy with other tests
 
 
 async def test_other_work_goes_on_while_a_pattern_explodes() -> None:

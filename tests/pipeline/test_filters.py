@@ -34,7 +34,6 @@ def _case(case_id: str = "a", **metadata: Any) -> TestCase:
         ("k!=v", {"k": ["v", "w"]}, False),
         ("k=w", {"k": ["v", "w"]}, True),
         ("k>1", {"k": [0, 2]}, True),
-        ("k>1", {"k": "10"}, False),
         ("k>10", {"k": 9}, False),
         ("k>=9.5", {"k": 9.5}, True),
         ("k<x", {"k": 3}, False),
@@ -67,7 +66,7 @@ def test_a_limit_of_cases_stops_reading() -> None:
 
 
 def test_the_first_unknown_id_is_told_with_the_nearest() -> None:
-    with pytest.raises(UnknownNameError, match="'test-01'. Did you mean 'test-001'"):
+    with pytest.raises(UnknownNameError, match=r"'test-01'\. Did you mean 'test-001'"):
         check_ids(["other-1", "test-01"], ["test-001", "other-1"])
 
 

@@ -49,8 +49,12 @@ def _plan(repeats: int = 1, samples: int = 2, **bars: float) -> RunPlan:
 def _sample(*scores: float | None, invented: bool = False, generated: bool = True) -> SampleUnits:
     """A sample judged so often; None stands for a judge that could not be reached."""
     units = SampleUnits()
-    when = {"started_at": "2025-01-01T00:00:00Z", "ended_at": "2025-01-01T00:00:01Z"}
-    units.generation = Generation(answer=ANSWER, **when) if generated else Generation(failure=BROKEN, **when)
+    units.generation = Generation(
+        answer=ANSWER if generated else None,
+        failure=None if generated else BROKEN,
+        started_at="2025-01-01T00:00:00Z",
+        ended_at="2025-01-01T00:00:01Z",
+    )
     for repeat, score in enumerate(scores):
         if score is None:
             units.judgements[repeat] = Judgement(failure=BROKEN)
@@ -121,11 +125,14 @@ def test_the_spread_between_repeats_is_pooled_and_apart_from_that_between_sample
 
 
 def test_a_run_counts_every_case_with_a_score_once_however_many_samples_it_has() -> None:
-    result = _run(_case(_sample(5.0), _sample(None)), _case(_sample(1.0), _sample(2.0)))
+    other = TestCase(id="b", input="?")
+
+    result = _run(_case(_sample(5.0), _sample(None)), _case(_sample(1.0), _sample(2.0), case=other))
 
     overall = result.overall_metric_stats["clarity"]
     assert (overall.mean_of_means, overall.min_of_means, overall.max_of_means, overall.num_cases) == (3.25, 1.5, 5.0, 2)
-    assert overall.bounds == (pytest.approx((3 + 1.5) / 2), pytest.approx((5 + 1.5) / 2))
+    assert overall.bounds is not None
+    assert list(overall.bounds) == pytest.approx([(3 + 1.5) / 2, (5 + 1.5) / 2])
     assert result.status == "partial"
 
 
@@ -176,9 +183,14 @@ def test_a_bar_is_missed_or_close(bar: float, *, below: bool, near: bool) -> Non
     assert (overall.below, overall.near) == (below, near)
 
 
-def test_the_worst_case_comes_first() -> None:
+def test_the_worst_case_comes_first_on_whichever_scale() -> None:
     cases = [_case(_sample(score), case=TestCase(id=f"c{score}", input="?")) for score in (3.0, 1.0, 2.0)]
 
-    worst = [case for case in _run(*cases).worst if case.metric == "clarity"]
+    worst = _run(*cases).worst
 
-    assert [case.test_case_id for case in worst] == ["c1.0", "c2.0", "c3.0"]
+    # Trust is 0.5 on a scale from -1.5 to 1 in all of them: a smaller number than any clarity, and better than all.
+    assert [(case.test_case_id, case.metric) for case in worst[:3]] == [
+        ("c1.0", "clarity"),
+        ("c2.0", "clarity"),
+        ("c3.0", "clarity"),
+    ]

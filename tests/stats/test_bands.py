@@ -80,8 +80,18 @@ def test_a_flags_share_has_a_word(share: float, band: str) -> None:
 
 @pytest.mark.parametrize(
     ("samples", "level"),
-    [(1, "none"), (2, "low"), (4, "low"), (5, "moderate"), (9, "moderate"), (10, "high"), (20, "high")]
-    + [(49, "high"), (50, "very high"), (500, "very high")],
+    [
+        (1, "none"),
+        (2, "low"),
+        (4, "low"),
+        (5, "moderate"),
+        (9, "moderate"),
+        (10, "high"),
+        (20, "high"),
+        (49, "high"),
+        (50, "very high"),
+        (500, "very high"),
+    ],
 )
 def test_more_samples_can_be_trusted_more(samples: int, level: str) -> None:
     assert sample_confidence(samples) == level

@@ -15,7 +15,6 @@ from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig, RunRecord
-from prompt_evaluator.providers.prices import Prices
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Est
         plan = prepared.plan
         names = {model.model: models.name(model.model) for model in _asked(plan)}
         settings = {full: models.settings[name.provider] for full, name in names.items()}
-        prices = {full: Prices(name.provider, settings[full].prices).of(name.model) for full, name in names.items()}
+        prices = {full: models.price(name) for full, name in names.items()}
         return estimate(
             plan,
             prepared.cases,
@@ -85,7 +84,7 @@ async def resume_run(
             )
             _check_models(record.plan, models, session)
             record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
-            run = Run(store, record, models, session.watcher)
+            run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
             if session.on_run:
                 session.on_run(run)
             return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))
@@ -142,7 +141,7 @@ async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
     record = RunRecord(plan=plan, status="running", started_at=now())
     RunFolder(record).make_room()
     store.create_run(record, cases)
-    run = Run(store, record, models, session.watcher)
+    run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
     if session.on_run:
         session.on_run(run)
     return await run.carry_out(source=source)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
+from prompt_evaluator.model import Price
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key
+from prompt_evaluator.providers.prices import Prices
 from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
@@ -49,6 +51,13 @@ class Models:
             settings = self.settings[name]
             self._open[name] = KINDS.get(settings.kind)(name, settings, self.switchboard)
         return self._open[name]
+
+    def price(self, name: ModelName) -> Price | None:
+        """What a model costs; None when nobody knows. The mock is free."""
+        settings = self.settings[name.provider]
+        if settings.kind == "mock":
+            return Price(input=0, output=0)
+        return Prices(name.provider, settings.prices).of(name.model)
 
     def check(self, name: ModelName) -> None:
         """Refuse, before any call, a provider without a usable key, and a function or program that is not there."""

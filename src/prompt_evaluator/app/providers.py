@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.models import Models
+from prompt_evaluator.app.settings import masked
 from prompt_evaluator.model import Answer, Limits, Message, Request
 from prompt_evaluator.providers.keys import Key
 
@@ -51,6 +52,6 @@ def _status(name: str, settings: ProviderSettings) -> ProviderStatus:
         kind=settings.kind,
         key=key.source or "none needed",
         key_present=key.present if key.source else None,
-        address=settings.base_url or (f"${settings.base_url_env}" if settings.base_url_env else None),
+        address=masked(settings.base_url) or (f"${settings.base_url_env}" if settings.base_url_env else None),
         limits=settings.limits,
     )

@@ -24,7 +24,7 @@ from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model import RunRecord, RunStatus, SampleStatus, TestCase, Unit
@@ -91,8 +91,16 @@ class _Work:
 class Run:
     """One run being worked on by this process."""
 
-    def __init__(self, store: Store, record: RunRecord, models: Models, watcher: Watcher | None = None) -> None:
-        self._store, self._record, self._models = store, record, models
+    def __init__(
+        self,
+        store: Store,
+        record: RunRecord,
+        models: Models,
+        *,
+        watcher: Watcher | None = None,
+        on_commit: Callable[[float], None] | None = None,
+    ) -> None:
+        self._store, self._record, self._models, self._on_commit = store, record, models, on_commit
         self._watcher: Watcher = watcher or Unwatched()
         self._plan = record.plan
         self._folder = RunFolder(record)
@@ -131,7 +139,7 @@ class Run:
             async with AsyncExitStack() as closing:
                 saver = _CaseSaver(self._folder, CaseFiles(_case_ids(self._store, self._plan.run_id)))
                 closing.push_async_callback(asyncio.to_thread, saver.close)
-                writer = self._store.writer(self._plan.run_id)
+                writer = self._store.writer(self._plan.run_id, on_commit=self._on_commit)
                 closing.push_async_callback(asyncio.to_thread, writer.close)
                 scorer = await make_scorer(self._plan, self._models, self._store, writer)
                 executor = self._executor(writer, scorer, retry_errors=retry_errors, generate=source is None)

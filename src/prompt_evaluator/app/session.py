@@ -9,7 +9,6 @@ from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.providers.budget import Budget
-from prompt_evaluator.providers.prices import Prices
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.providers.meter import Meter
-
-_FREE_KINDS = ("mock",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +32,8 @@ class Session:
     max_cost: float | None = None
     on_run: Callable[[Run], None] | None = None
     """Told of a run before it starts, so that a signal can stop it."""
+    on_commit: Callable[[float], None] | None = None
+    """Told of each finished unit how many seconds it took to become durable."""
 
     def models(self) -> Models:
         """The providers that are configured, within this session's budget."""
@@ -53,8 +52,7 @@ class Session:
         if self.max_cost is None or self.max_calls is not None:
             return
         for name in names:
-            settings = models.settings[name.provider]
-            if settings.kind not in _FREE_KINDS and Prices(name.provider, settings.prices).of(name.model) is None:
+            if models.price(name) is None:
                 what = f"The price of {name} is not known, so --max-cost cannot be kept."
                 raise ConfigurationError(f"{what} Configure its price, or give --max-calls too.")
 

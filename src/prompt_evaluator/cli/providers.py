@@ -10,19 +10,25 @@ import click
 import msgspec
 
 from prompt_evaluator.app.providers import list_providers, try_provider
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prompt_evaluator.app.providers import ProviderStatus
 
 
 @click.group("providers", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@config_option
 @click.pass_context
-def providers_command(context: click.Context, *, as_json: bool) -> None:
+def providers_command(context: click.Context, *, as_json: bool, config_path: Path | None) -> None:
     """List the providers of models: their keys (present or missing, never a value), addresses and limits."""
     if context.invoked_subcommand is not None:
         return
-    found = list_providers()
+    found = list_providers(read_settings(config_path).providers)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode({"providers": found}), indent=2) + b"\n")
         return
@@ -34,9 +40,10 @@ def providers_command(context: click.Context, *, as_json: bool) -> None:
 
 @providers_command.command("test")
 @click.argument("name")
-def providers_test_command(name: str) -> None:
+@config_option
+def providers_test_command(name: str, *, config_path: Path | None) -> None:
     """Make one short call to NAME (PROVIDER/MODEL) and report what came back."""
-    answer = asyncio.run(try_provider(name))
+    answer = asyncio.run(try_provider(name, read_settings(config_path).providers))
     tokens = f"{_known(answer.usage.input_tokens)} tokens in, {_known(answer.usage.output_tokens)} out"
     cost = "cost unknown" if answer.cost is None else f"${answer.cost:.6f}"
     tries = "1 try" if answer.tries == 1 else f"{answer.tries} tries"
@@ -54,7 +61,7 @@ def _key(status: ProviderStatus) -> str:
 
 def _limits(status: ProviderStatus) -> str:
     limits = status.limits
-    parts = [f"at most {limits.max_concurrency or 64} calls at once"]
+    parts = [f"at most {limits.max_concurrency or DEFAULT_CONCURRENCY} calls at once"]
     parts += [f"{limits.requests_per_minute:,} requests a minute"] if limits.requests_per_minute else []
     parts += [f"{limits.tokens_per_minute:,} tokens a minute"] if limits.tokens_per_minute else []
     return ", ".join(parts)

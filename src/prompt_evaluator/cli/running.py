@@ -18,7 +18,7 @@ from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
-from prompt_evaluator.config.settings import SETTINGS
+from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.providers.meter import Meter
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -79,7 +79,7 @@ class RunCommand:
         """Take the common flags, the configuration file, and what else was given by flag."""
         self._flags = flags
         limits = {"max_concurrency": flags.max_concurrency, "max_calls": flags.max_calls, "max_cost": flags.max_cost}
-        self.settings = read_settings(config_path, _by_setting({**(given or {}), **limits}))
+        self.settings = read_settings(config_path, flags_of({**(given or {}), **limits}))
         self._caught: signal.Signals | None = None
         self._run: Run | None = None
         meter = Meter()
@@ -150,12 +150,6 @@ class RunCommand:
             return _FAILED
         bars = outcome.result.overall_metric_stats.values() if outcome.result else ()
         return _BELOW if any(stats.below for stats in bars) else 0
-
-
-def _by_setting(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags by the names of the settings they go over."""
-    names = {setting.parameter: name for name, setting in SETTINGS.items()}
-    return {names[flag]: value for flag, value in given.items() if flag in names}
 
 
 def outcome_as_json(outcome: Outcome) -> dict[str, object]:

@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from difflib import get_close_matches
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
@@ -139,7 +140,10 @@ def _loaded(name: str, function: Callable[..., Any]) -> Loaded:
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
-    """On a thread of its own, which nobody has to wait for: one that hangs would block a place in a pool for ever."""
+    """On a daemon thread that nobody has to wait for, and that the next call uses again.
+
+    The pool behind `asyncio.to_thread` has a handful of places, and one that hangs would block its place for ever.
+    """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
@@ -148,20 +152,40 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
         if not outcome.done():
             outcome.set_result((result, error))
 
-    def work() -> None:
+    def work() -> Callable[[], None]:
         result, error = None, None
         try:
             result = context.run(call)
         except BaseException as caught:  # noqa: BLE001 - raised again, where the call is awaited
             error = caught
-        with suppress(RuntimeError):  # the loop has closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, error)
+        return lambda: _tell(loop, settle, result, error)
 
-    threading.Thread(target=work, name="prompt-evaluator python metric", daemon=True).start()
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue()
+        threading.Thread(target=_serve, args=(jobs,), name="prompt-evaluator python metric", daemon=True).start()
+    jobs.put(work)
     result, error = await outcome
     if error is not None:
         raise error
     return result
+
+
+def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *outcome: Any) -> None:
+    with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+        loop.call_soon_threadsafe(settle, *outcome)
+
+
+def _serve(jobs: SimpleQueue[Callable[[], Callable[[], None]]]) -> None:
+    while True:
+        tell = jobs.get()()
+        _idle.append(jobs)  # first, so that the next call need not start another thread
+        tell()
+
+
+_idle: list[SimpleQueue[Callable[[], Callable[[], None]]]] = []
+"""Threads that wait for work. As many as there ever were calls at a time; one that hangs is not among them."""
 
 
 def _as_score(value: Any) -> Score:

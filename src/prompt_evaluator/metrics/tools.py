@@ -55,7 +55,7 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for call in named(self.expected_tools or ()):
-            check_matchers(list((call.args or {}).values()))
+            check_matchers(call.args)
 
     @property
     def needs_judge(self) -> bool:
@@ -73,7 +73,7 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
             return Failed("timed out: a `$regex` takes too long on the arguments", kind="TimedOut")
         if judge is not None and self.use_judge and verdict.undecided:
             return await _judged(verdict, expected, trial, judge)
-        return Scored(verdict.value, verdict.reason, {"method": "rules", "mode": self.mode})
+        return Scored(verdict.value, verdict.reason, {"decided_by": "rules", "mode": self.mode})
 
 
 async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Trial, judge: Asking) -> Score:
@@ -84,7 +84,7 @@ async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Tri
     if not isinstance(score, Scored):
         return score
     value = min(max(score.value, verdict.value), verdict.best)
-    details = {**score.details, "method": "judge", "judged": score.value, "by_rules": verdict.value}
+    details = {**score.details, "decided_by": "judge", "judged": score.value, "by_rules": verdict.value}
     return Scored(value, "; ".join(filter(None, (verdict.reason, score.reason))), details)
 
 
@@ -162,7 +162,7 @@ def _wrong(want: ExpectedTool, call: ToolCall) -> list[Difference] | None:
         return []
     if isinstance(call.arguments, str):  # no JSON object, whatever it is
         return [Difference("", want.args, call.arguments, decided=True)]
-    return list(differences({"args": want.args}, {"args": call.arguments}))
+    return list(differences(want.args, call.arguments))
 
 
 def _pair(fits: list[list[bool]], mode: Mode) -> Pairs:

@@ -30,11 +30,11 @@ def select(
     conditions = [condition(text) for text in where]
     left = max_cases
     for case in cases:
-        if left == 0:
-            return
         if (wanted is None or case.id in wanted) and all(passes(case) for passes in conditions):
             left = None if left is None else left - 1
             yield case
+        if left == 0:
+            return
 
 
 def check_ids(case_ids: Sequence[str], known: Iterable[str]) -> None:

@@ -95,11 +95,15 @@ class Totals:
             overall_flag_stats={name: flags.overall() for name, flags in self._flags.items()},
             totals=self._totals(),
             worst=tuple(
-                sorted((w for t in metrics.values() for w in t.worst()), key=lambda w: (w.mean, w.test_case_id))
+                sorted(
+                    (w for t in metrics.values() for w in t.worst()),
+                    key=lambda w: (metrics[w.metric].share_of_scale(w.mean), w.test_case_id),
+                )
             )[:_SHOWN],
             flakiest=tuple(
                 sorted(
-                    (w for t in metrics.values() for w in t.flakiest()), key=lambda w: (-(w.std or 0), w.test_case_id)
+                    (w for t in metrics.values() for w in t.flakiest()),
+                    key=lambda w: (-(w.std or 0) / metrics[w.metric].range, w.test_case_id),
                 )
             )[:_SHOWN],
         )
@@ -166,6 +170,14 @@ class _MetricTotals:
         for name, reduce in reducers.items():
             with suppress(ValueError):  # too few samples, because some have no score
                 self._reduced.setdefault(name, []).append(reduce(samples))
+
+    @property
+    def range(self) -> float:
+        return self._scale[1] - self._scale[0]
+
+    def share_of_scale(self, mean: float) -> float:
+        """From 0 to 1, so that means of metrics on different scales can be put in order."""
+        return (mean - self._scale[0]) / self.range
 
     def worst(self) -> list[WorstCase]:
         return [WorstCase(test_case_id=case, metric=self._name, mean=-mean, std=std) for mean, case, std in self._worst]

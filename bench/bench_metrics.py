@@ -1,0 +1,116 @@
+"""What a metric costs beside its judge, and how fast many judgements are made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import measure
+from bench_calls import server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_STEPS = ["Compare the answer with the expected one.", "Look for contradictions.", "Weigh what is missing."]
+
+
+def _verdict(number: int, verdict: str) -> dict[str, Any]:
+    return {"number": number, "reason": "It says so.", "verdict": verdict}
+
+
+_REPLIES: dict[str, list[dict[str, Any]]] = {
+    "correctness": [{"reason": "It agrees.", "score": 8}],
+    "faithfulness": [
+        {"truths": ["The sky is blue."]},
+        {"claims": ["The sky is blue.", "Grass is green."]},
+        {"verdicts": [_verdict(1, "yes"), _verdict(2, "idk")]},
+    ],
+    "answer_relevancy": [
+        {"statements": ["The sky is blue.", "Grass is green."]},
+        {"verdicts": [_verdict(1, "yes"), _verdict(2, "no")]},
+    ],
+}
+
+
+class _Instant:
+    """A judge that knows its replies by heart and takes no time."""
+
+    def __init__(self, replies: list[dict[str, Any]]) -> None:
+        self._replies = [json.dumps(reply) for reply in replies]
+        self._next = 0
+
+    async def ask(self, *_: object, **__: object) -> Any:
+        from prompt_evaluator.model import Answer  # noqa: PLC0415
+
+        reply = self._replies[self._next % len(self._replies)]
+        self._next += 1
+        return Answer(text=reply, latency_ms=0.0, model="instant")
+
+
+def overhead(name: str) -> measure.Result:
+    """Milliseconds of one score, the judge taking none."""
+    from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415
+    from prompt_evaluator.model import Answer, Scored, TestCase  # noqa: PLC0415
+
+    spec: dict[str, Any] = {"metric": name, **({"steps": _STEPS} if name == "correctness" else {})}
+    spec |= {"phrases": ["blue"]} if name == "includes" else {}
+    metric = build_metric(spec)
+    case = TestCase(
+        id="a", input="What colour is the sky?", reference="Blue.", metadata={"context": ["The sky is blue."]}
+    )
+    answer = Answer(text="The sky is blue. Grass is green.", latency_ms=1.0, model="m")
+    judge = _Instant(_REPLIES.get(name, [{}]))
+
+    async def many(count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            score = await metric.score(case, answer, judge)
+            assert isinstance(score, Scored), score
+        return (time.perf_counter() - start) / count * 1000
+
+    best = min(asyncio.run(many(300)) for _ in range(7))
+    return measure.Result(f"{name}, ms beside its judge", best, 0.1, at_most=True, detail="best of 7 slices")
+
+
+def judgements(count: str, concurrency: str, *address: str) -> Callable[[], float]:
+    """Seconds of so many G-Eval judgements through provider and door."""
+    from bench_calls import _all  # noqa: PLC0415
+    from prompt_evaluator.app.models import Models  # noqa: PLC0415
+    from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415
+    from prompt_evaluator.model import Answer, JudgeConfig, Scored, TestCase  # noqa: PLC0415
+    from prompt_evaluator.pipeline.scoring import Voice  # noqa: PLC0415
+
+    os.environ |= {"OPENAI_API_KEY": "no-secret-at-all", "OPENAI_BASE_URL": ":".join(address)}
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    models = Models(max_concurrency=int(concurrency))
+    metric = build_metric({"metric": "correctness", "steps": _STEPS})
+    config = JudgeConfig(model="openai/bench", identity="bench", temperature=0.0)
+
+    async def judge(number: int) -> object:
+        case = TestCase(id=str(number), input="What colour is the sky?", reference="Blue.")
+        answer = Answer(text=f"The sky is blue, said {number}.", latency_ms=1.0, model="m")
+        voice = Voice(models.provider("openai"), config, "bench", case)
+        score = await metric.score(case, answer, voice)
+        assert isinstance(score, Scored), score
+        return score
+
+    return lambda: loop.run_until_complete(_all(judge, int(concurrency), int(count)))
+
+
+def throughput() -> measure.Result:
+    with server(50, 0, json.dumps(_REPLIES["correctness"][0])) as address:
+        return measure.ratio(
+            "5,000 G-Eval judgements, 50 ms, 100 at once, rate over the bare loop's",
+            f"bench_metrics:judgements:5000:100:{address}",
+            f"bench_calls:bare:100:5000:{address}",
+            at_least=0.85,
+        )
+
+
+if __name__ == "__main__":
+    names = ("includes", "exact_match", "similarity", "token_f1", "correctness", "faithfulness", "answer_relevancy")
+    measure.conclude(*(overhead(name) for name in names), throughput())
