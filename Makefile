@@ -7,13 +7,14 @@ READY := $(VENV)/.ready
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test check bench docs oracle clean
 
 help:
 	@echo "make demo    see it work, offline"
 	@echo "make test    lint, types, import rules and all tests"
 	@echo "make check   lint, types and import rules only"
 	@echo "make bench   measure speed and memory against their limits"
+	@echo "make oracle  check the LLM metrics' recordings against DeepEval, in an environment of its own"
 	@echo "make docs    write the generated reference pages again"
 
 $(READY): pyproject.toml
@@ -46,8 +47,14 @@ test: check
 bench: $(READY)
 	@for b in bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}
 
+# DeepEval is never installed beside us: it is asked offline, with its telemetry off, by the script itself.
+oracle:
+	@test -x .oracle/bin/python || "$(PYTHON)" -m venv .oracle
+	@.oracle/bin/python -m pip install --quiet --disable-pip-version-check 'deepeval==4.3.1'
+	.oracle/bin/python tests/oracle/deepeval_oracle.py --check
+
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .oracle dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

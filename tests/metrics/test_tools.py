@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scoring import answer, case
+from scripted_judge import ScriptedJudge
 
 from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.matching import check_matchers, matches
@@ -271,3 +272,43 @@ def test_many_calls_are_compared_in_time() -> None:
     calls = [(name, {"x": number}) for number in range(150) for name in "ab"]
 
     assert decide(_wanted(calls), _made(calls[::-1]), "unordered").value == 1
+
+
+OPEN: dict[str, Any] = {
+    "metric": "tool_correctness",
+    "expected_tools": [{"name": "a", "args": {"q": "tea"}}, {"name": "b"}],
+    "use_judge": True,
+}
+NEARLY = answer("", call("a", {"q": "green tea"}))
+
+
+@pytest.mark.parametrize(("mark", "expected"), [(0, 0.0), (3, 0.3), (10, 0.5)])
+async def test_a_judge_decides_within_what_the_rules_leave_open(mark: int, expected: float) -> None:
+    metric, judge = build_metric(OPEN), ScriptedJudge({"reason": "Much the same.", "score": mark})
+
+    found = await metric.score(case(), NEARLY, judge)
+
+    assert metric.needs_judge
+    assert isinstance(found, Scored)
+    assert found.value == pytest.approx(expected)
+    assert found.reason.startswith("missing: 'b'; wrong arguments: 'a'")
+    assert found.reason.endswith("Much the same.")
+    assert found.details["decided_by"] == "judge"
+    assert found.details["method"] == "samples"
+
+
+async def test_a_judge_is_not_asked_what_the_rules_know() -> None:
+    metric, judge = build_metric(OPEN), ScriptedJudge()
+
+    assert await metric.score(case(), answer("", call("a", {"q": "tea"}), call("b")), judge) == Scored(
+        1.0, "", {"decided_by": "rules", "mode": "ordered"}
+    )
+    assert isinstance(await metric.score(case(), answer("", call("x")), judge), Scored)
+    assert judge.asked == []
+
+
+async def test_a_judge_that_gives_no_mark_is_a_failure_and_without_one_the_rules_decide() -> None:
+    metric = build_metric(OPEN)
+
+    assert isinstance(await metric.score(case(), NEARLY, ScriptedJudge("no", "no")), Failed)
+    assert isinstance(await metric.score(case(), NEARLY, None), Scored)

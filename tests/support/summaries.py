@@ -76,6 +76,9 @@ def metric(mean: float, std: float | None = 0.3, **changes: Any) -> OverallMetri
         scale=scale,
         pass_rate=None,
         flaky_cases=0,
+        skipped=0,
+        failed=0,
+        reduced={},
     )
     return msgspec.structs.replace(found, **changes)
 
@@ -107,6 +110,7 @@ def totals(completed: int, **changes: Any) -> RunTotals:
         cost=1.0823,
         unpriced_calls=0,
         reused_units=0,
+        skipped={},
     )
     return msgspec.structs.replace(found, **changes)
 

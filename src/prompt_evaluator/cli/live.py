@@ -38,6 +38,8 @@ _TWO_COLUMNS = 120
 _NAMED = 3
 _LONGEST_ID = 32
 _USUAL_HEIGHT = 24
+_CLEAR_LINE = "\x1b[2K"
+"""Before a line, not after it: rows that a resize broke stay joined in a terminal's memory until they are cleared."""
 
 
 class Span(NamedTuple):
@@ -185,7 +187,7 @@ class Terminal:
         """Draw the block anew, with lines of text left standing above it."""
         width = columns(self._stream)
         lines = live_lines(view, width)[: self._height() - 1]
-        painted = "".join(f"{self._paint(line)}\x1b[K\n" for line in lines)
+        painted = "".join(f"{_CLEAR_LINE}{self._paint(line)}\n" for line in lines)
         self._write(f"{self._back(width)}{self._above(above, width)}{painted}\x1b[J")
         self._drawn = [line_cells(line) for line in lines]
 
@@ -196,7 +198,7 @@ class Terminal:
         self._drawn = []
 
     def _above(self, lines: Sequence[str], width: int) -> str:
-        return "".join(f"{piece}\x1b[K\n" for line in lines for piece in wrap(line, width - 1))
+        return "".join(f"{_CLEAR_LINE}{piece}\n" for line in lines for piece in wrap(line, width - 1))
 
     def _back(self, width: int) -> str:
         """To where the block starts: a terminal that became narrower has broken its lines."""
