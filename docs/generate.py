@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
+import types
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 import msgspec
+import yaml
 
 from prompt_evaluator import errors
+from prompt_evaluator.app.metrics import MetricInfo, list_metrics
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import SETTINGS, SHELVES, Setting
@@ -18,12 +23,28 @@ from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONA
 from prompt_evaluator.datasets.dialects.guide import _FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
 from prompt_evaluator.datasets.fields import MAX_ID
-from prompt_evaluator.model import TestCase
+from prompt_evaluator.metrics.catalogue import METRICS
+from prompt_evaluator.metrics.function import FunctionMetric
+from prompt_evaluator.model import (
+    CallFailure,
+    DatasetRef,
+    JudgeConfig,
+    Mark,
+    ModelConfig,
+    Rubric,
+    RunPlan,
+    RunRecord,
+    TestCase,
+    ToolCall,
+)
+from prompt_evaluator.model import result as results
+from prompt_evaluator.store.artifacts import MAIN_FILE, _head, _index_entry, _tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 REFERENCE = Path(__file__).parent / "reference"
+TEXTS = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8"))
 _NOTE = "<!-- Written by docs/generate.py. Change the code, then run `make docs`. -->"
 _WIDTH = 78  # what click uses of a terminal with 80 columns
 
@@ -34,7 +55,9 @@ def main() -> int:
     """Write every page; with `--check`, only name the stale ones and return 1."""
     pages = {
         "cli.md": cli_page(),
+        "artifacts.md": artifacts_page(),
         "errors.md": errors_page(),
+        "metrics.md": metrics_page(),
         "settings.md": settings_page(),
         "dataset-schema.json": dataset_schema(),
         "config-schema.json": _json(config_schema()),
@@ -85,11 +108,195 @@ def errors_page() -> str:
 
 def _error(kind: type[errors.PromptEvaluatorError]) -> Iterator[str]:
     yield inspect.cleandoc(kind.__doc__ or "")
+    yield f"**What to do.** {_text_of('errors', kind.__name__)}"
     yield f"Inherits: {', '.join(f'`{base.__name__}`' for base in kind.__bases__)}. Exit code: {kind.exit_code}."
     _, found, arguments = (inspect.getdoc(vars(kind).get("__init__")) or "").partition("Args:\n")
     if found:
         facts = (line.strip().partition(": ") for line in arguments.splitlines())
         yield "Attributes:\n\n" + "\n".join(f"- `{name}`: {text}" for name, _, text in facts)
+
+
+_CASE_PARTS: dict[type[msgspec.Struct], str] = {
+    results.CaseResult: "A case",
+    results.SampleResult: "A sample",
+    Mark: "A rubric's score",
+    results.MetricScore: "A metric's score",
+    results.RepeatResult: "One of several judgings",
+    ToolCall: "A tool call",
+    CallFailure: "An error",
+    results.MetricStats: "A case's metric",
+    results.FlagStats: "A case's flag",
+}
+_RUN_PARTS: dict[type[msgspec.Struct], str] = {
+    results.OverallMetric: "A metric over all cases",
+    results.OverallFlag: "A flag over all cases",
+    results.RunTotals: "Totals",
+    results.WorstCase: "A case to look at",
+}
+_TITLES = {**_CASE_PARTS, **_RUN_PARTS}
+
+
+def artifacts_page() -> str:
+    """Every key of every file that a run writes."""
+    record = _example_run()
+    head, tail = _head(record), _tail(record, None)
+    main = [*head, "test_case_results", *tail]
+    texts = TEXTS["artifacts"]
+    parts = [_NOTE, "# Artifacts", texts["intro"].strip(), f"## {MAIN_FILE}", texts["main"].strip()]
+    parts.append(_key_table("main", main))
+    for name in ("generator_config", "judge_config", "rubric_metadata"):
+        parts += [f"### {name}", _key_table(name, head[name])]
+    parts += [f"### Status of a run\n\n{texts['run_status'].strip()}"]
+    parts += [text for kind, title in _RUN_PARTS.items() for text in (f"### {title}", _field_table(kind))]
+    parts += ["## test_case_&lt;id&gt;.json", texts["case"].strip()]
+    parts += [text for kind, title in _CASE_PARTS.items() for text in (f"### {title}", _field_table(kind))]
+    parts += [f"### Status of a sample\n\n{texts['sample_status'].strip()}"]
+    parts += ["## index.json", texts["index"].strip(), _key_table("index", _index_entry(record, None))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _example_run() -> RunRecord:
+    plan = RunPlan(
+        run_id="",
+        group_id="",
+        dataset=DatasetRef(path=None, hash="", count=0, selected=0),
+        prompt=None,
+        rubric=Rubric(name="", metrics=(), hash=""),
+        generator=ModelConfig(model="", identity=""),
+        judge=JudgeConfig(model="", identity=""),
+        num_samples=1,
+        output_dir="",
+    )
+    return RunRecord(plan=plan, status="running", started_at="")
+
+
+def _key_table(section: str, keys: Iterable[str]) -> str:
+    rows = [f"| `{key}` | {_text_of(section, key)} |" for key in keys]
+    return "\n".join(["| Key | Meaning |", "|---|---|", *rows])
+
+
+def _field_table(kind: type[msgspec.Struct]) -> str:
+    rows = [
+        f"| `{field.encode_name}` | {_words(field.type)} | {_meaning(kind, field.name)} |"
+        for field in msgspec.structs.fields(kind)
+    ]
+    return "\n".join(["| Key | Type | Meaning |", "|---|---|---|", *rows])
+
+
+def _meaning(kind: type, name: str) -> str:
+    """What the code says about a field, or else the texts."""
+    for owner in kind.__mro__:
+        if text := _field_docstrings(owner).get(name):
+            return text.replace("None", "null")  # as it stands in the files
+    return _text_of(kind.__name__, name)
+
+
+@cache
+def _field_docstrings(kind: type) -> dict[str, str]:
+    """The texts that stand below the fields of a class."""
+    if not kind.__module__.startswith("prompt_evaluator."):
+        return {}
+    body = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(body, ast.ClassDef)  # noqa: S101 - the source of a class
+    found = {}
+    for before, after in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
+            found[before.target.id] = _in_a_cell(str(after.value.value))
+    return found
+
+
+def _text_of(section: str, key: str) -> str:
+    try:
+        return _in_a_cell(TEXTS[section][key])
+    except KeyError:
+        raise SystemExit(f"docs/texts.yaml: say under `{section}` what `{key}` means.") from None
+
+
+def _in_a_cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+_PLAIN = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
+
+
+def _words(kind: Any) -> str:  # noqa: PLR0911 - one line a kind of type
+    """A type in the words of somebody who reads JSON."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if kind in _TITLES:
+        title = _TITLES[kind]
+        return f"[{title.lower()}](#{title.lower().replace(' ', '-').replace(chr(39), '')})"
+    if origin is Annotated:
+        return _words(arguments[0])
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in arguments)
+    if origin in (Union, types.UnionType):
+        known = [each for each in arguments if each is not msgspec.UnsetType]
+        return " or ".join(dict.fromkeys(map(_words, sorted(known, key=lambda each: each is type(None)))))
+    if origin is dict:
+        return "mapping" if arguments[1] is Any else f"by name, {_words(arguments[1])}"
+    if origin is tuple:
+        return f"list of {_words(arguments[0])}" if arguments[-1] is ... else "two numbers"
+    return "any value" if kind is Any else "mapping"
+
+
+def metrics_page() -> str:
+    """Every metric that ships, with what it needs and its options."""
+    shipped = [info for info in list_metrics() if _class_of(info).__module__.startswith("prompt_evaluator.")]
+    rows = [
+        f"| [`{info.name}`](#{info.name.replace(':', '')}) | {_in_a_cell(info.help)} | {', '.join(info.needs) or 'nothing'} "
+        f"| {_judge_words(info)} | {_default_threshold(info)} |"
+        for info in shipped
+    ]
+    table = "\n".join(["| Metric | What it tells | Needs | Judge | Passes from |", "|---|---|---|---|---|", *rows])
+    parts = [_NOTE, "# Metrics", TEXTS["metrics"]["intro"].strip(), table]
+    for info in shipped:
+        parts += [f"## {info.name}", inspect.getdoc(_class_of(info)) or "", _options_table(info)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _class_of(info: MetricInfo) -> type:
+    return FunctionMetric if ":" in info.name else METRICS.get(info.name)
+
+
+def _judge_words(info: MetricInfo) -> str:
+    return {"needed": "yes", "optional": "optional", "no": "no", "unknown": "unknown"}[info.judge]
+
+
+def _default_threshold(info: MetricInfo) -> str:
+    return next(f"{field.default:g}" for field in _fields(info) if field.name == "threshold")
+
+
+def _fields(info: MetricInfo) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(_class_of(info))
+
+
+def _options_table(info: MetricInfo) -> str:
+    rows = [
+        f"| `{field.encode_name}` | {_words(field.type)} | {_default(field)} | {_option_meaning(info, field.name)} |"
+        for field in sorted(_fields(info), key=lambda field: field.name == "threshold")
+    ]
+    return "\n".join(["| Option | Type | Default | Meaning |", "|---|---|---|---|", *rows])
+
+
+def _option_meaning(info: MetricInfo, name: str) -> str:
+    kind = _class_of(info)
+    for owner in kind.__mro__:
+        if text := _field_docstrings(owner).get(name):
+            return text
+    return _text_of("options", name)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.default in (msgspec.NODEFAULT, msgspec.UNSET, None) or field.default == ():
+        return "none"
+    return f"`{msgspec.json.encode(field.default).decode()}`"
 
 
 def settings_page() -> str:

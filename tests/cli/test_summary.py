@@ -129,7 +129,9 @@ def metrics_only(folder: Path) -> Outcome:
         plan(folder, rubric=None, judge=None, metrics=({"metric": "includes"},)),
         {
             "includes": metric(0.873, 0.12, scale=unit, pass_rate=0.82, flaky_cases=6, high_variability_cases=2),
-            "valid_json": metric(1.0, 0.0, scale=unit, pass_rate=1.0),
+            "valid_json": metric(
+                1.0, 0.0, scale=unit, pass_rate=1.0, skipped=40, reduced={"pass_at_3": 1.0}, num_cases=42
+            ),
             "tool_sequence": metric(0.0, 0.0, scale=unit, pass_rate=0.0),
         },
         worst=(worst("tools-01", "tool_sequence", 0.0, 0.0), worst("tools-02", "includes", 0.2, 0.4)),

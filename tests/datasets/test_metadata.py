@@ -58,13 +58,6 @@ def test_a_field_keeps_its_type(write: Write, file: str, value: object) -> None:
     assert repr(case.metadata) == repr({"extra": value})
 
 
-def test_a_checks_field_is_metadata_and_requests_no_metric(write: Write) -> None:
-    case = read(write, "d.jsonl", {"id": "a", "input": "x", "checks": [{"metric": "includes"}]})
-
-    assert case.checks == ()
-    assert case.metadata == {"checks": [{"metric": "includes"}]}
-
-
 @pytest.mark.parametrize("file", ["d.jsonl", "d.yaml", "d.json"])
 def test_a_mapping_called_metadata_is_merged_in_and_wins(write: Write, file: str) -> None:
     record = {"id": "a", "input": "x", "topic": "outer", "level": 1, "metadata": {"topic": "inner", "tags": ["t"]}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,12 +21,14 @@ def service() -> Iterator[ChatService]:
 
 
 @pytest.fixture
-def offline(tmp_path: Path) -> Workspace:
+def offline(tmp_path: Path) -> Iterator[Workspace]:
     """A folder without any key: only the mock answers."""
-    return Workspace(tmp_path)
+    with closing(Workspace(tmp_path)) as workspace:
+        yield workspace
 
 
 @pytest.fixture
-def online(tmp_path: Path, service: ChatService) -> Workspace:
+def online(tmp_path: Path, service: ChatService) -> Iterator[Workspace]:
     """A folder whose `openai` is the service."""
-    return Workspace(tmp_path, service.environment)
+    with closing(Workspace(tmp_path, service.environment)) as workspace:
+        yield workspace

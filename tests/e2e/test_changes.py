@@ -31,13 +31,13 @@ SETTINGS = (*REAL, "-n", "1", "--rubric", "rubric.yaml", "--case-ids", "case-000
 def interrupted(online: Workspace, service: ChatService) -> str:
     """A run that was stopped before anything of it was finished."""
     online.write("rubric.yaml", RUBRIC)
-    service.set(latency=60)
+    service.set(hold=True)
     started = online.start_evaluation(*SETTINGS)
     run_id = started.wait_until_under_way()
     until(lambda: service.paid > 0)
     started.process.send_signal(signal.SIGINT)
     started.kill()
-    service.set(latency=0)
+    service.set(hold=False)
     return run_id
 
 

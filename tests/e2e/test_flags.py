@@ -131,6 +131,7 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(filte
         (["-j", "0"], "--max-concurrency"),
         (["-t", "-1"], "--temperature"),
         (["--retry-errors"], "--resume"),
+        (["--resume", "some-run", "--estimate"], "--estimate is about a new run"),
         (["--no-such-flag"], "--no-such-flag"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -448,7 +449,7 @@ def test_resuming_what_had_ended_says_so_and_pays_nothing(online: Workspace, ser
     done = online.run("resume", first.run_id)
 
     assert done.code == 0
-    assert "Nothing was missing" in done.out
+    assert "had ended before: completed. Nothing was missing" in done.words
     assert service.paid == 6
     assert online.artifact(first.run_id) == artifact
 
@@ -458,5 +459,16 @@ def test_the_summary_tells_what_a_person_wants_to_know(offline: Workspace) -> No
         "evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--fail-under", "semantic_fidelity=1"
     )
 
-    for part in ("mean ", "95 % [", "std ", "variability", "worst case", "never raised", "Results: ", "Next: "):
+    for part in ("Mean", "95 % interval", "Spread", "Band", "Worst", "Results", "Next", "SYNTHETIC"):
         assert part in done.out
+
+
+def test_score_keeps_the_judges_instructions_of_its_parent(online: Workspace, service: ChatService) -> None:
+    online.write("judge.txt", "Be very strict.\n")
+    first = online.evaluate(*REAL, "-n", "1", "--judge-system-prompt", "judge.txt")
+    service.set(keep=True)
+
+    online.run("score", first.run_id, "--rubric", "content-quality")
+
+    assert len(_judged(service)) == 3
+    assert all("Be very strict." in request["messages"][0]["content"] for request in _judged(service))

@@ -106,3 +106,19 @@ def test_a_killed_new_verdict_is_resumed_without_generating(online: Workspace, s
     assert done.artifact["parent_run_id"] == parent["run_id"]
     assert done.artifact["rubric_metadata"]["rubric_name"] == "content-quality"
     assert service.state()["kinds"]["generate"] == before
+
+
+def test_a_killed_run_is_shown_as_interrupted_and_one_that_is_alive_as_running(
+    online: Workspace, service: ChatService
+) -> None:
+    service.set(hold=True)
+    started = online.start_evaluation(*REAL)
+    started.wait_until_under_way()
+    alive = online.run("runs", "list").out
+    started.kill()
+
+    dead = online.run("runs", "list").out
+
+    assert "running" in alive
+    assert "interrupted" in dead
+    assert "running" not in dead

@@ -53,7 +53,7 @@ def test_a_signal_under_load_leaves_a_run_that_resume_finishes(
 
 
 def test_a_second_signal_ends_it_at_once(online: Workspace, service: ChatService) -> None:
-    service.set(latency=60)
+    service.set(hold=True)
     started = online.start_evaluation(*REAL)
     run_id = started.wait_until_under_way()
     until(lambda: service.paid > 0)
@@ -67,12 +67,12 @@ def test_a_second_signal_ends_it_at_once(online: Workspace, service: ChatService
 
     assert time.monotonic() - begin < 1
     assert done.code == 130
-    service.set(latency=0)
+    service.set(hold=False)
     assert online.run("resume", run_id).code == 0
 
 
 def test_what_does_not_finish_soon_after_a_signal_is_given_up(online: Workspace, service: ChatService) -> None:
-    service.set(latency=60)
+    service.set(hold=True)
     started = online.start_evaluation(*REAL)
     started.wait_until_under_way()
     until(lambda: service.paid > 0)

@@ -19,10 +19,12 @@ def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
     run_id = first.wait_until_under_way()
     first.kill()
     paid, units = service.paid, len(online.units(run_id))
+    service.set(hold=True)
     owner = online.start("resume", run_id, "-j", "4")
     owner.wait_until_under_way()
 
     refused = online.run("resume", run_id)
+    service.set(hold=False)
 
     assert refused.code == 2
     assert f"process {owner.process.pid} on " in refused.err
@@ -33,12 +35,13 @@ def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
 
 
 def test_a_run_that_is_being_made_is_not_resumed(online: Workspace, service: ChatService) -> None:
-    service.set(latency=0.5)
+    service.set(hold=True)
     started = online.start_evaluation(*REAL, "-n", "1")
     run_id = started.wait_until_under_way()
     until(lambda: service.paid > 0)
 
     refused = online.run("resume", run_id)
+    service.set(hold=False)
 
     assert refused.code == 2
     assert started.finish().code == 0

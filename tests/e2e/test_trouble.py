@@ -90,7 +90,7 @@ def test_errors_stay_until_they_are_asked_to_be_retried(online: Workspace, servi
     statuses = [case["samples"][0]["status"] for case in done.artifact["test_case_results"]]
     assert statuses == ["judge_invalid_response", "judge_error", "generation_error", "completed", "completed"]
     assert done.json["status"] == "partial"
-    assert f"resume {done.run_id} --retry-errors" in online.run("resume", done.run_id, "--retry-errors").out
+    assert f"resume {done.run_id} --retry-errors" in online.run("resume", done.run_id, "--retry-errors").words
     assert done.artifact["overall_metric_stats"]["semantic_fidelity"]["num_cases"] == 2
     service.set(rules=[])
     paid = service.paid

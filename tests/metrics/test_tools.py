@@ -246,13 +246,13 @@ async def test_the_metric_reads_what_the_case_expects() -> None:
     good, other = answer("", call("a", {"x": 1}), call("b")), answer("", call("b"), call("a", {"x": 1}))
 
     assert await metric.score(case(None, check, sequence), good, None) == Scored(
-        1.0, "", {"decided_by": "rules", "mode": "ordered", "checks": 2}
+        1.0, "", {"decided_by": "rules", "mode": "ordered", "tools": "derived", "checks": 2}
     )
     assert await metric.score(case(None, check, sequence), other, None) == Scored(
-        0.5, "out of order: 'a'", {"decided_by": "rules", "mode": "ordered", "checks": 2}
+        0.5, "out of order: 'a'", {"decided_by": "rules", "mode": "ordered", "tools": "derived", "checks": 2}
     )
     assert await metric.score(case(expected_tools=["a"]), other, None) == Scored(
-        1.0, "", {"decided_by": "rules", "mode": "ordered"}
+        1.0, "", {"decided_by": "rules", "mode": "ordered", "tools": "derived"}
     )
     assert await metric.score(case(), good, None) == Skipped("the case names no expected tools")
 

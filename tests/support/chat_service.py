@@ -15,12 +15,13 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
@@ -29,7 +30,10 @@ class Brain:
     """What the service does with a call."""
 
     def __init__(self) -> None:
-        self.settings: dict[str, Any] = {"latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False}
+        self.settings: dict[str, Any] = {
+            "latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False, "hold": False
+        }  # fmt: skip
+        self.held: list[Callable[[], None]] = []
         self.paid: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.kept: list[Any] = []
@@ -57,6 +61,13 @@ class Brain:
             _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
         )
         return 200, _completion(asked, text)
+
+    def release(self) -> None:
+        """Send the replies that wait, unless they are to be held back."""
+        if not self.settings["hold"]:
+            held, self.held = self.held, []
+            for send in held:
+                send()
 
     def state(self) -> dict[str, Any]:
         return {
@@ -114,12 +125,15 @@ class _Connection(asyncio.Protocol):
             self._write(200, self.brain.state())
         elif head.startswith(b"POST /set"):
             self.brain.settings |= json.loads(body)
+            self.brain.release()
             self._write(200, {})
         elif self.brain.settings["drop"]:
             assert self.transport is not None
             self.transport.abort()
         else:
-            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self._write, *self.brain.reply(body))
+            reply = partial(self._write, *self.brain.reply(body))
+            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.held.append, reply)
+            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.release)
 
     def _write(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()
@@ -147,7 +161,7 @@ class ChatService:
         self.environment = {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "test-key-1234567890"}
 
     def set(self, **settings: Any) -> None:
-        """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop."""
+        """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop, hold."""
         with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode())) as reply:
             reply.read()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COMMAND = (sys.executable, "-m", "prompt_evaluator")
 REAL = ("--generator-model", "openai/test")
-RUN_TIMES = {"run_id", "group_id", "timestamp_start", "timestamp_end"}
+RUN_TIMES = {"run_id", "group_id", "timestamp_start", "timestamp_end", "duration_seconds"}
 SAMPLE_TIMES = {"latency_ms", "tries"}
 
 
@@ -29,6 +29,11 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def words(self) -> str:
+        """What was printed for people, however its lines were broken."""
+        return " ".join(self.out.replace("\\\n", " ").split())
 
     @property
     def json(self) -> Any:
@@ -53,6 +58,7 @@ class Workspace:
         self.folder = folder
         home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
         self.environment = {**home, "PYTHONWARNINGS": "error", **(environment or {})}
+        self._started: list[Started] = []
         self.write("prompt.txt", "Answer in one sentence.\n")
         self.cases(3)
 
@@ -91,7 +97,16 @@ class Workspace:
         return self.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--json", *arguments, **how)
 
     def start(self, *arguments: str) -> Started:
-        return Started(self, arguments)
+        started = Started(self, arguments)
+        self._started.append(started)
+        return started
+
+    def close(self) -> None:
+        """End what a failed test has left running."""
+        for started in self._started:
+            if started.process.returncode is None:
+                started.process.kill()
+                started.process.communicate()
 
     def start_evaluation(self, *arguments: str) -> Started:
         return self.start("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--json", *arguments)

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-import msgspec
-
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.plans import DEFAULT_MODEL, DEFAULT_SAMPLES, EvaluateOptions
+from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.runs import results
 from prompt_evaluator.app.session import Session, open_store
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.datasets import given_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
-from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
     from prompt_evaluator.app.runs import Outcome
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model import RunStatus
+    from prompt_evaluator.model import RunStatus, TestCase
     from prompt_evaluator.model.result import CaseResult, OverallFlag, OverallMetric, RunTotals
 
 
@@ -100,7 +100,7 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
     """Evaluate a target on a dataset, as `prompt-evaluator evaluate-dataset` does.
 
     Args:
-        dataset: A file's path, or cases: `TestCase` objects or mappings with `id` and `input`.
+        dataset: A file's path, or cases: `TestCase` objects, or mappings as they would stand in a file.
         target: A model's name (`provider/model`), or a function that takes the input and returns the answer.
         system_prompt: A text, or the `Path` of a file.
         rubric: The name of a rubric that ships, or a file's path; None for metrics alone.
@@ -112,7 +112,7 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
         judge_repeats: How often each answer is judged.
         max_tokens: Of each answer.
         seed: Sample k uses seed + k.
-        max_concurrency: Calls in flight at most, per key.
+        max_concurrency: Calls in flight at most, per key. This limit and the next two: the settings' when not given.
         max_calls: Ends the run before it makes more calls than this.
         max_cost: Ends the run before it spends more US dollars than this.
         output_dir: Where the artifacts go.
@@ -126,7 +126,7 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
     """
     options = EvaluateOptions(
         dataset=Path(dataset) if isinstance(dataset, (str, Path)) else None,
-        cases=None if isinstance(dataset, (str, Path)) else tuple(_case(case) for case in dataset),
+        cases=None if isinstance(dataset, (str, Path)) else given_cases(dataset),
         system_prompt=system_prompt if isinstance(system_prompt, Path) else None,
         system_text=system_prompt if isinstance(system_prompt, str) else None,
         rubric=rubric,
@@ -145,11 +145,13 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
         reuse=reuse,
         allow_mock_judge=allow_mock_judge,
     )
-    session = Session(max_concurrency=max_concurrency, max_calls=max_calls, max_cost=max_cost)
+    limits = {"max_concurrency": max_concurrency, "max_calls": max_calls, "max_cost": max_cost}
+    settings = read_settings(flags=limits)
+    session = Session(settings=settings, **{name: settings.value(name) for name in limits})
     return _evaluation(await evaluate_dataset(options, session), session)
 
 
-def _without_loop(work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:
+def _without_loop(name: str, work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:
     @functools.wraps(work)
     def run(*given: P.args, **options: P.kwargs) -> Evaluation:
         try:
@@ -160,22 +162,12 @@ def _without_loop(work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callabl
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(lambda: asyncio.run(work(*given, **options))).result()
 
+    run.__name__ = run.__qualname__ = name
     return run
 
 
-evaluate = _without_loop(evaluate_async)
+evaluate = _without_loop("evaluate", evaluate_async)
 """`evaluate_async` for callers without an event loop, and for notebooks."""
-
-
-def _case(given: TestCase | Mapping[str, Any]) -> TestCase:
-    if isinstance(given, TestCase):
-        return given
-    known = {name: given[name] for name in TestCase.__struct_fields__ if name in given and name != "checks"}
-    extra = {name: value for name, value in given.items() if name not in TestCase.__struct_fields__}
-    try:
-        return msgspec.convert({**known, "metadata": extra | dict(known.get("metadata") or {})}, TestCase)
-    except msgspec.ValidationError as error:
-        raise ConfigurationError(f"A case is wrong: {error}. Give each at least `id` and `input`.") from None
 
 
 def _adopted(function: Callable[..., Any]) -> str:
@@ -207,9 +199,9 @@ def _row(case: CaseResult, number: int) -> dict[str, Any]:
         "status": sample.status,
         "input": sample.input_text,
         "output": sample.generator_output,
-        **{name: mark.score for name, mark in sample.judge_metrics.items()},
-        **sample.judge_flags,
-        **{name: score.score for name, score in sample.scores.items()},
+        **{score_column(name): mark.score for name, mark in sample.judge_metrics.items()},
+        **{score_column(name): raised for name, raised in sample.judge_flags.items()},
+        **{score_column(name): score.score for name, score in sample.scores.items()},
         "model": sample.model,
         "input_tokens": sample.input_tokens,
         "output_tokens": sample.output_tokens,

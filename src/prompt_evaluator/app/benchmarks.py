@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import evaluate_dataset
+from prompt_evaluator.app.evaluate import check_evaluation, evaluate_dataset
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 
@@ -62,15 +62,23 @@ def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
 async def run_benchmarks(
     options: EvaluateOptions, session: Session, *, datasets: Sequence[Path], models: Sequence[str]
 ) -> AsyncIterator[Outcome]:
-    """Every model meets every dataset, one run after the other, all in one group."""
+    """Every model meets every dataset, one run after the other, all in one group.
+
+    What is wrong with any of them is said before the first begins.
+    """
     group = str(uuid.uuid4())
-    for dataset in datasets:
-        for model in models:
-            chosen = msgspec.structs.replace(options, dataset=dataset, generator_model=model, group_id=group)
-            outcome = await evaluate_dataset(chosen, session)
-            yield outcome
-            if outcome.record.status == "aborted":
-                return
+    chosen = [
+        msgspec.structs.replace(options, dataset=dataset, generator_model=model, group_id=group)
+        for dataset in datasets
+        for model in models
+    ]
+    for each in chosen:
+        await check_evaluation(each, session)
+    for each in chosen:
+        outcome = await evaluate_dataset(each, session)
+        yield outcome
+        if outcome.record.status == "aborted":
+            return
 
 
 def _in_folder(folder: Path, origin: Literal["project", "shipped"]) -> list[Benchmark]:

@@ -41,6 +41,12 @@ async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcom
             store.close()
 
 
+async def check_evaluation(options: EvaluateOptions, session: Session) -> None:
+    """Raise what would keep a run from starting. No call is made and nothing is stored."""
+    async with session.models() as models:
+        _check_models(prepare(options, models, session.settings.rubrics).plan, models, session)
+
+
 async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:
     """Plan a run and work out what it would take. No call is made and nothing is stored."""
     async with session.models() as models:

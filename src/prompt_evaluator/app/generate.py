@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.app.plans import read_prompt
 from prompt_evaluator.model import Message, Request
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import Answer
 
@@ -16,18 +19,19 @@ async def generate(  # noqa: PLR0913 - each is a flag of the command
     session: Session,
     *,
     model: str,
-    system: str | None = None,
+    system: Path | None = None,
     temperature: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
 ) -> Answer:
-    """Ask a model once. Nothing is stored."""
+    """Ask a model once, with the system prompt of a file if there is one. Nothing is stored."""
+    told = (Message("system", read_prompt(system, None).text),) if system else ()
     async with session.models() as models:
         name = models.name(model)
         models.check(name)
         request = Request(
             model=name.model,
-            messages=(*((Message("system", system),) if system else ()), Message("user", prompt)),
+            messages=(*told, Message("user", prompt)),
             temperature=temperature,
             max_tokens=max_tokens,
             seed=seed,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -90,6 +89,9 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     _check_bars(options.fail_under, rubric, metrics)
     template = _text(options.template) if options.template else None
     cases = _Selected(dataset, options)
+    looked = _check_cases(cases, template, dataset, options)
+    if rubric or looked.needs_judge or any(metric.needs_judge for metric in metrics):
+        _check_can_judge(judge, models.settings)
     run_id = str(uuid.uuid4())
     plan = RunPlan(
         run_id=run_id,
@@ -98,7 +100,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
             path=str(dataset.path) if options.dataset else None,
             hash=dataset.hash,
             count=dataset.count,
-            selected=_check_cases(cases, template, dataset, options),
+            selected=looked.selected,
         ),
         prompt=_prompt(options),
         template=template,
@@ -129,15 +131,8 @@ def _dataset(options: EvaluateOptions) -> Dataset:
     if options.dataset is not None:
         return open_dataset(options.dataset)
     cases = options.cases or ()
-    check_unique([case.id for case in cases])
     digest = hashlib.sha256(msgspec.json.encode(cases)).hexdigest()
     return Dataset(name="cases", path=Path(), hash=digest, count=len(cases), format="", dialect="given", cases=cases)
-
-
-def check_unique(case_ids: list[str]) -> None:
-    for case_id, count in Counter(case_ids).items():
-        if count > 1:
-            raise ConfigurationError(f"Duplicate test case ID {case_id!r}. Give each case its own id.")
 
 
 def _prompt(options: EvaluateOptions) -> PromptRef | None:
@@ -188,11 +183,14 @@ def is_synthetic(generator: ModelName, judge: ModelName, settings: Mapping[str, 
 def _model_names(options: EvaluateOptions, models: Models) -> tuple[ModelName, ModelName]:
     generator = models.name(options.generator_model)
     judge = models.name(options.judge_model) if options.judge_model else generator
-    if options.rubric and models.settings[judge.provider].kind in _NO_JUDGES:
-        raise ConfigurationError(f"{judge} cannot judge its own answers. Name a --judge-model.")
     if not options.allow_mock_judge:
         check_mock_judge(generator, judge, models.settings)
     return generator, judge
+
+
+def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
+    if settings[judge.provider].kind in _NO_JUDGES:
+        raise ConfigurationError(f"{judge} cannot judge answers. Name a judge model (--judge-model).")
 
 
 def _text(path: Path) -> str:
@@ -233,17 +231,34 @@ class _Selected:
         return select(self._dataset.cases, case_ids=options.case_ids, where=options.where, max_cases=options.max_cases)
 
 
-def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, options: EvaluateOptions) -> int:
-    """How many cases are selected; refuses unknown ids, an empty selection, and a template that does not fit."""
+class _Looked(NamedTuple):
+    """What a look at all selected cases has shown."""
+
+    selected: int
+    needs_judge: bool
+    """Whether one of them has a check that needs a judge."""
+
+
+def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, options: EvaluateOptions) -> _Looked:
+    """Refuses unknown ids, an empty selection, a template that does not fit, and checks that cannot be used."""
     if options.case_ids is not None:
         check_ids(options.case_ids, (case.id for case in dataset.cases))
-    count = 0
+    count, needs_judge = 0, False
     for case in cases:
         if template is not None:
             fill(template, case)
-        for check in case.checks:
-            build_metric({"metric": check.metric, **check.options})
+        needs_judge |= _check_checks(case)
         count += 1
     if not count:
-        raise ConfigurationError("No case passes the filters. Loosen --case-ids or --where.")
-    return count
+        hint = "Loosen --case-ids or --where." if dataset.count else "Give at least one."
+        raise ConfigurationError(f"{'No case passes the filters' if dataset.count else 'There are no cases'}. {hint}")
+    return _Looked(count, needs_judge)
+
+
+def _check_checks(case: TestCase) -> bool:
+    """Whether one of the case's own checks needs a judge; refuses those that cannot be used."""
+    try:
+        built = [build_metric({"metric": check.metric, **check.options}) for check in case.checks]
+    except ConfigurationError as error:
+        raise ConfigurationError(f"The case {case.id!r} has a check that cannot be used: {error}") from None
+    return any(metric.needs_judge for metric in built)

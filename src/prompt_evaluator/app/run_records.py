@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.runs import Outcome, rebuild, results, summarise
+from prompt_evaluator.app.runs import Outcome, rebuild, results, stored_cases, summarise
 from prompt_evaluator.app.session import open_store
-from prompt_evaluator.errors import RunBusyError
-from prompt_evaluator.store.artifacts import RunFolder
+from prompt_evaluator.errors import RunBusyError, UnknownNameError
+from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import CaseResult, SampleResult
     from prompt_evaluator.store import Store
+
+
+_BEFORE = ("test_case_id", "sample_id", "status", "input", "output")
+_AFTER = ("model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error")
+_TAKEN = {*_BEFORE, "sample", *_AFTER}
+
+
+def score_column(name: str) -> str:
+    """The column of a metric or a flag: its name, unless a sample's own field has it, as `cost` does."""
+    return f"{name}_score" if name in _TAKEN else name
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +71,7 @@ def show_run(settings: Settings, run_id: str) -> Outcome:
 
 
 def delete_run(settings: Settings, run_id: str) -> RunRecord:
-    """Remove a run from the store, and its files. Refused while somebody is working on it."""
+    """Remove a run from the store, its files, and its entry in the index. Refused while it is being worked on."""
     store = open_store(settings)
     try:
         record = store.run(run_id)
@@ -69,6 +79,7 @@ def delete_run(settings: Settings, run_id: str) -> RunRecord:
     finally:
         store.close()
     shutil.rmtree(RunFolder(record).path, ignore_errors=True)
+    forget_in_index(record)
     return record
 
 
@@ -87,14 +98,29 @@ def rebuild_runs(settings: Settings, run_id: str | None) -> Iterator[RunRecord]:
 
 
 def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
-    """A run's samples, one a line, as `jsonl` or `csv`."""
+    """A run's samples, one a line, as `jsonl` or `csv`. An unknown run is refused at once, not with the first line."""
     store = open_store(settings)
     try:
         record = store.run(run_id)
+    except UnknownNameError:
+        store.close()
+        raise
+    return _lines(store, record, kind)
+
+
+def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
+    try:
         cases = results(store, record)
-        yield from _csv(cases, record) if kind == "csv" else _jsonl(cases)
+        yield from _csv(cases, record, _metrics(store, record)) if kind == "csv" else _jsonl(cases)
     finally:
         store.close()
+
+
+def _metrics(store: Store, record: RunRecord) -> list[str]:
+    """Beside the rubric: the run's, then those that single cases ask for."""
+    own = [str(spec["metric"]) for spec in record.plan.metrics]
+    asked = (check.metric for stored in stored_cases(store, record.plan.run_id) for check in stored.case.checks)
+    return list(dict.fromkeys((*own, *asked)))
 
 
 def _jsonl(cases: Iterator[CaseResult]) -> Iterator[bytes]:
@@ -103,14 +129,11 @@ def _jsonl(cases: Iterator[CaseResult]) -> Iterator[bytes]:
             yield msgspec.json.encode({"test_case_id": case.test_case_id, **msgspec.to_builtins(sample)}) + b"\n"
 
 
-def _csv(cases: Iterator[CaseResult], record: RunRecord) -> Iterator[bytes]:
+def _csv(cases: Iterator[CaseResult], record: RunRecord, extra: list[str]) -> Iterator[bytes]:
     rubric = record.plan.rubric
     metrics = [criterion.name for criterion in rubric.metrics] if rubric else []
     flags = [flag.name for flag in rubric.flags] if rubric else []
-    extra = [str(spec["metric"]) for spec in record.plan.metrics]
-    columns = ["test_case_id", "sample_id", "status", "input", "output", *metrics, *flags, *extra]
-    columns += ["model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error"]
-    yield _csv_line(columns)
+    yield _csv_line([*_BEFORE, *map(score_column, (*metrics, *flags, *extra)), *_AFTER])
     for case in cases:
         for sample in case.samples:
             yield _csv_line(_row(case, sample, metrics, flags, extra))

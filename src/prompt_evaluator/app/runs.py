@@ -293,8 +293,9 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     with store.own(record.plan.run_id):
         folder.make()
         for case in results(store, record):
-            folder.write_case(files.name(case.test_case_id), case)
-        return export(store, record)
+            if case.status != "pending":
+                folder.write_case(files.name(case.test_case_id), case)
+        return export(store, record, stop_reason=record.stop_reason)
 
 
 def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:

@@ -34,6 +34,11 @@ class Session:
     """Told of a run before it starts, so that a signal can stop it."""
     on_commit: Callable[[float], None] | None = None
     """Told of each finished unit how many seconds it took to become durable."""
+    _budget: Budget = field(init=False)
+
+    def __post_init__(self) -> None:
+        # One for the whole session: a group of runs may not spend it once for each of them.
+        object.__setattr__(self, "_budget", Budget(max_calls=self.max_calls, max_cost=self.max_cost))
 
     def models(self) -> Models:
         """The providers that are configured, within this session's budget."""
@@ -41,7 +46,7 @@ class Session:
             self.settings.providers,
             meter=self.meter,
             max_concurrency=self.max_concurrency,
-            budget=Budget(max_calls=self.max_calls, max_cost=self.max_cost),
+            budget=self._budget,
         )
 
     def open_store(self) -> Store:

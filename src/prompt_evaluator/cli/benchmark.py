@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.runs import Outcome
 
 
-def _folder() -> Path:
-    return Path(read_settings().value("benchmark.datasets_dir"))
+def _folder(config_path: Path | None) -> Path:
+    return Path(read_settings(config_path).value("benchmark.datasets_dir"))
+
+
+def _some(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """At least one, if the flag is given at all."""
+    found = commas(context, parameter, value)
+    if found == ():
+        raise click.BadParameter("name at least one", param=parameter)
+    return found
 
 
 @click.group("benchmark")
@@ -31,9 +39,10 @@ def benchmark_command() -> None:
 
 @benchmark_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def list_command(*, as_json: bool) -> None:
+@config_option
+def list_command(*, as_json: bool, config_path: Path | None) -> None:
     """List the benchmark datasets: the project's own, then those that ship."""
-    found = find_benchmarks(_folder())
+    found = find_benchmarks(_folder(config_path))
     if as_json:
         print_json({"benchmarks": found})
         return
@@ -46,9 +55,10 @@ def list_command(*, as_json: bool) -> None:
 @benchmark_command.command("show")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def show_command(name: str, *, as_json: bool) -> None:
+@config_option
+def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
     """Show the tasks of a benchmark dataset."""
-    dataset = open_benchmark(name, _folder())
+    dataset = open_benchmark(name, _folder(config_path))
     if as_json:
         print_json(
             {"name": dataset.name, "hash": dataset.hash, "path": str(dataset.path), "tasks": list(dataset.cases)}
@@ -64,9 +74,9 @@ def show_command(name: str, *, as_json: bool) -> None:
 
 
 @benchmark_command.command("run")
-@click.option("--dataset", "datasets", callback=commas, required=True, help="One or more names, separated by commas.")
-@click.option("--model", "models", callback=commas, default="mock/default", show_default=True, help="One or more.")
-@click.option("--metrics", callback=commas, default="correctness", show_default=True, help="One or more.")
+@click.option("--dataset", "datasets", callback=_some, required=True, help="One or more names, separated by commas.")
+@click.option("--model", "models", callback=_some, help="One or more.  [default: mock/default]")
+@click.option("--metrics", callback=_some, default="correctness", show_default=True, help="One or more.")
 @click.option("--judge-model", help="For metrics that need one.  [default: the model itself]")
 @click.option("--num-samples", "-n", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
 @click.option("--reducers", callback=commas, help="Such as pass@3, pass^3, majority, best-of or 2-of-3.")
@@ -75,7 +85,7 @@ def show_command(name: str, *, as_json: bool) -> None:
 @click.option("--seed", type=int, help="Sample k uses seed + k.")
 @click.option("--max-cases", type=click.IntRange(1), help="Only the first so many tasks of each dataset.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only tasks whose metadata fits. May be repeated.")
-@click.option("--output-dir", "-o", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option("--output-dir", "-o", type=click.Path(path_type=Path), help="Where results go.  [default: runs]")
 @click.option("--reuse", is_flag=True, help="Take over what earlier runs asked and got in the very same way.")
 @click.option("--allow-mock-judge", is_flag=True, help="Let the mock judge a real model's answers.")
 @click.option("--run-note", help="A sentence to remember the runs by.")
@@ -84,7 +94,7 @@ def show_command(name: str, *, as_json: bool) -> None:
 def run_command(
     *,
     datasets: tuple[str, ...],
-    models: tuple[str, ...],
+    models: tuple[str, ...] | None,
     metrics: tuple[str, ...],
     flags: RunFlags,
     config_path: Path | None,
@@ -98,7 +108,8 @@ def run_command(
     options = evaluate_options(command.settings, given, rubric=None, metrics=metrics)
     folder = Path(command.settings.value("benchmark.datasets_dir"))
     paths = [get_benchmark(name, folder).path for name in datasets]
-    outcomes = command.wait_for(_all(run_benchmarks(options, command.session, datasets=paths, models=models)))
+    asked = models or (options.generator_model,)
+    outcomes = command.wait_for(_all(run_benchmarks(options, command.session, datasets=paths, models=asked)))
     if flags.as_json:
         print_json({"runs": [outcome_as_json(outcome) for outcome in outcomes]})
     sys.exit(max(command.conclude(outcome) for outcome in outcomes))

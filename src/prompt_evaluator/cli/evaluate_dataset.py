@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset, resume_run
 from prompt_evaluator.app.plans import DEFAULT_SAMPLES, QUICK_SAMPLES, EvaluateOptions
@@ -32,10 +34,15 @@ def pairs(_context: click.Context, parameter: click.Parameter, values: tuple[str
 
 def numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """`name=4.0`, as often as it is given."""
-    try:
-        return {name: float(text) for name, text in pairs(context, parameter, values).items()}
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; write metric=4.0", param=parameter) from None
+    found = {}
+    for name, text in pairs(context, parameter, values).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = math.nan
+        if not math.isfinite(found[name]):  # no mean is below NaN: such a bar would always be passed
+            raise click.BadParameter(f"{text!r} is not a number; write metric=4.0", param=parameter)
+    return found
 
 
 def commas(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -92,6 +99,7 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
     Offline (the mock) unless a generator is named. Exits 0 when the run completed, 1 below --fail-under, 2 for
     wrong usage or input, 3 when the run failed, 130 or 143 when it was interrupted and can be resumed.
     """
+    _check_resuming(resume, retry_errors=retry_errors, estimate=estimate)
     if quick and given["num_samples"] is not None:
         click.echo(f"Warning: --quick is ignored, because --num-samples {given['num_samples']} is given.", err=True)
     given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
@@ -113,6 +121,9 @@ def _options(
     missing = [flag for flag, value in (("--dataset", dataset), ("--system-prompt", system_prompt)) if value is None]
     if missing and needed:
         raise click.UsageError(f"Missing option {missing[0]!r}.")
+    if missing and _given_on_the_command_line({*given, "dataset", "system_prompt", "quick"}):
+        what = f"with --resume give none of them or all; {missing[0]} is missing"
+        raise click.UsageError(f"A run keeps its settings: {what}.")
     if dataset is None or system_prompt is None:
         return None
     return evaluate_options(
@@ -121,6 +132,18 @@ def _options(
         dataset=settings.named("dataset_paths", dataset),
         system_prompt=settings.named("prompt_templates", system_prompt),
     )
+
+
+def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -> None:
+    if retry_errors and resume is None:
+        raise click.UsageError("--retry-errors goes with --resume RUN: a new run has no errors yet.")
+    if estimate and resume is not None:
+        raise click.UsageError("--estimate is about a new run: it does not go with --resume.")
+
+
+def _given_on_the_command_line(names: set[str]) -> bool:
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) == ParameterSource.COMMANDLINE for name in names)
 
 
 def evaluate_options(settings: Settings, given: dict[str, Any], **fixed: Any) -> EvaluateOptions:

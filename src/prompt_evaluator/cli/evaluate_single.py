@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evaluate_dataset import commas, evaluate_options
+from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model import TestCase
 
@@ -45,9 +45,7 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     **given: Any,
 ) -> None:
     """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric."""
-    text = input if input is not None else sys.stdin.read()
-    if not text.strip():
-        raise click.UsageError("There is no input. Give one, or pipe it in.")
+    text = question(input, "input")
     case = TestCase(id="input", input=text, task=task, expected_constraints=expected_constraints, reference=reference)
     command = RunCommand(flags, config_path, given)
     prompt = command.settings.named("prompt_templates", system_prompt)

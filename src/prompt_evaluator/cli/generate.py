@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,44 +11,44 @@ from prompt_evaluator.app.generate import generate
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import print_json
+from prompt_evaluator.config.settings import flags_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("generate")
 @click.argument("prompt", required=False)
 @click.option("--model", "-m", help="Who answers.  [default: mock/default]")
-@click.option("--system-prompt", "-s", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A file.")
-@click.option("--temperature", "-t", type=click.FloatRange(0), default=0.7, show_default=True)
+@click.option("--system-prompt", "-s", help="The system prompt: a file, or a configured name.")
+@click.option("--temperature", "-t", type=click.FloatRange(0), help="Of the model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1), help="Of the answer.")
 @click.option("--seed", type=int, help="Makes the answer repeatable where the model can.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as one JSON object.")
 @config_option
-def generate_command(  # noqa: PLR0913 - one parameter a flag
+def generate_command(
     prompt: str | None,
     *,
     model: str | None,
-    system_prompt: Path | None,
-    temperature: float,
-    max_tokens: int | None,
-    seed: int | None,
+    system_prompt: str | None,
     as_json: bool,
     config_path: Path | None,
+    **given: Any,
 ) -> None:
     """Ask a model once: PROMPT, or what comes on standard input. Nothing is stored."""
-    text = prompt if prompt is not None else sys.stdin.read()
-    if not text.strip():
-        raise click.UsageError("There is no prompt. Give one, or pipe it in.")
-    settings = read_settings(config_path)
-    system = system_prompt.read_text(encoding="utf-8") if system_prompt else None
+    text = question(prompt, "prompt")
+    settings = read_settings(config_path, flags_of({"generator_model": model, **given}))
     answer = asyncio.run(
         generate(
             text,
             Session(settings=settings),
-            model=model or settings.value("generator.model"),
-            system=system,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            seed=seed,
+            model=settings.value("generator.model"),
+            system=settings.named("prompt_templates", system_prompt) if system_prompt else None,
+            temperature=settings.value("generator.temperature"),
+            max_tokens=settings.value("generator.max_tokens"),
+            seed=settings.value("generator.seed"),
         )
     )
     if as_json:

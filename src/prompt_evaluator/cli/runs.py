@@ -70,13 +70,15 @@ def delete_command(run: str, *, yes: bool, config_path: Path | None) -> None:
 @config_option
 def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
     """Write the samples of RUN, one a line."""
-    settings = read_settings(config_path)
+    lines = export_run(read_settings(config_path), run, kind)
     if output is None:
-        for line in export_run(settings, run, kind):
-            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.writelines(lines)
         return
-    with output.open("wb") as file:
-        file.writelines(export_run(settings, run, kind))
+    try:
+        with output.open("wb") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from None
 
 
 @runs_command.command("rebuild")

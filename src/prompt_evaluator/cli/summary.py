@@ -142,7 +142,6 @@ class _Page:
         return _Row(_metric_mark(stats), name, tuple(values), (*notes, *self._metric_notes(stats, show)))
 
     def _metric_notes(self, stats: OverallMetric, show: Callable[[float], str]) -> Iterable[str]:
-        cases = sum(number for status, number in self._result.totals.cases.items() if status != "pending")
         if is_poor(stats):
             yield "poor"
         if stats.below or stats.near:
@@ -155,6 +154,15 @@ class _Page:
             yield f"{many(stats.flaky_cases, 'case')} flaky"
         if wide_range(stats.min_of_means, stats.max_of_means, stats.scale):
             yield "wide range between cases"
+        yield from self._coverage(stats, show)
+
+    def _coverage(self, stats: OverallMetric, show: Callable[[float], str]) -> Iterable[str]:
+        """How much of the run the numbers are about."""
+        cases = sum(number for status, number in self._result.totals.cases.items() if status != "pending")
+        for reducer, value in stats.reduced.items():
+            yield f"{clean(reducer)} {show(value)}"
+        if stats.skipped:
+            yield f"{many(stats.skipped, 'sample')} skipped"
         if stats.num_cases < cases:
             yield f"scored in {stats.num_cases:,} of {many(cases, 'case')}"
         if stats.bounds:

@@ -72,8 +72,16 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
         except TimeoutError:
             return Failed("timed out: a `$regex` takes too long on the arguments", kind="TimedOut")
         if judge is not None and self.use_judge and verdict.undecided:
-            return await _judged(verdict, expected, trial, judge)
-        return Scored(verdict.value, verdict.reason, {"decided_by": "rules", "mode": self.mode})
+            score = await _judged(verdict, expected, trial, judge)
+        else:
+            score = Scored(verdict.value, verdict.reason, {"decided_by": "rules", "mode": self.mode})
+        # Calls that a case expects without giving schemas: the model was offered what could be made from them.
+        derived = expected_tools_of(trial.case) and not trial.case.metadata.get("tools")
+        return _noted(score, tools="derived") if derived else score
+
+
+def _noted(score: Score, **notes: str) -> Score:
+    return Scored(score.value, score.reason, {**score.details, **notes}) if isinstance(score, Scored) else score
 
 
 async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Trial, judge: Asking) -> Score:

@@ -37,7 +37,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}
     """What only this provider understands, such as the router's configuration entry."""
     case: TestCase | None = None
-    """What the question is about. Only the offline provider looks at it; it is never sent and names nothing."""
+    """What the question is about. It names nothing, and no service is sent it: only the offline provider looks at it,
+    and functions and programs under test may be told of it."""
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,10 +49,12 @@ class SampleUnits:
     def status(self, repeats: int, metrics: int = 0) -> SampleStatus:
         """By the guide's words. A metric that broke leaves the sample without that score, so it is not completed."""
         status = self._judged_status(repeats)
-        if status != "completed":
+        if status == "generation_error":
             return status
         if len(self.scores) < metrics:
             return "pending"
+        if status != "completed":
+            return status
         failures = [record.score.kind for record in self.scores.values() if isinstance(record.score, Failed)]
         if not failures:
             return "completed"
@@ -90,7 +92,7 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
 def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -> CaseResult:
     """Everything there is to say about a case."""
     repeats = plan.judgings
-    metrics = max((len(units.scores) for units in samples), default=0)
+    metrics = len({*(spec["metric"] for spec in plan.metrics), *(check.metric for check in case.checks)})
     results = tuple(_sample(case, number, units, repeats, metrics) for number, units in enumerate(samples))
     stats = _rubric_stats(results, plan.rubric) | _score_stats(results)
     return CaseResult(

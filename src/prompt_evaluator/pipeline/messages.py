@@ -67,8 +67,27 @@ def _dotted(metadata: dict[str, Any], name: str) -> Any:
 
 
 def _tools(case: TestCase) -> tuple[dict[str, Any], ...]:
-    """The functions a case offers, where its metadata has them in the right shape."""
+    """The functions a case offers; where it gives none but expects calls, schemas made from those."""
     tools = case.metadata.get("tools")
+    if not tools:
+        return _derived_tools(case)
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return ()
     return tuple(tool for tool in tools if isinstance((tool.get("function") or tool).get("name"), str))
+
+
+def _derived_tools(case: TestCase) -> tuple[dict[str, Any], ...]:
+    """A function for each name that is expected, which takes the arguments that are expected, of any type."""
+    wishes = [check.options for check in case.checks if check.metric == "tool_correctness"]
+    arguments: dict[str, dict[str, Any]] = {}
+    for options in (*wishes, case.metadata):
+        expected = options.get("expected_tools")
+        for call in expected if isinstance(expected, list) else ():
+            name, args = (call.get("name"), call.get("args")) if isinstance(call, dict) else (call, None)
+            if isinstance(name, str) and name:
+                taken = arguments.setdefault(name, {})
+                taken.update((key, {}) for key in (args if isinstance(args, dict) else ()) if not key.startswith("$"))
+    return tuple(
+        {"name": name, "parameters": {"type": "object", "properties": properties}}
+        for name, properties in arguments.items()
+    )

@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 
@@ -24,7 +24,8 @@ from prompt_evaluator.errors import (
     TimedOutError,
     UnavailableError,
 )
-from prompt_evaluator.model import REDACTOR, Answer, Message, Request, TestCase, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model import REDACTOR, Answer, Message, Request
+from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
@@ -41,19 +42,12 @@ _REAPING = 5.0
 """Seconds for the system to bury a killed process. Takes milliseconds unless the machine is ill."""
 
 
-class TargetReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program prints, and what a function may return in place of a text. More fields are ignored."""
+class _Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program is told about the case: never the ideal answer, which it is to find by itself."""
 
-    text: str | None = None
-    output: str | None = None
-    """Another word for `text`."""
-    tool_calls: tuple[ToolCall, ...] | None = None
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    model: str | None = None
-    logprobs: tuple[TokenChoice, ...] | None = None
-    synthetic: bool = False
+    id: str
+    input: str
+    metadata: dict[str, Any]
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +62,7 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[dict[str, Any], ...]
     sample: int
     attempt: int
-    case: TestCase | None
-
-
-_REPLY = msgspec.json.Decoder(TargetReply)
+    case: _Subject | None
 
 
 class CommandProvider:
@@ -114,6 +105,7 @@ class CommandProvider:
         return answer_of(self._read(child), asked=request.model, seconds=seconds)
 
     def _order(self, request: Request) -> bytes:
+        case = request.case
         order = _Order(
             prompt=last_user_text(request),
             messages=request.messages,
@@ -124,7 +116,7 @@ class CommandProvider:
             tools=request.tools,
             sample=request.sample,
             attempt=request.attempt,
-            case=request.case,
+            case=_Subject(id=case.id, input=case.input, metadata=case.metadata) if case else None,
         )
         try:
             return msgspec.json.encode(order)
@@ -262,51 +254,8 @@ def check(model: str) -> None:
         raise ConfigurationError(problem)
 
 
-def last_user_text(request: Request) -> str:
-    """What was asked last; empty where the user said nothing."""
-    return next((message.content for message in reversed(request.messages) if message.role == "user"), "")
-
-
-def read_reply(data: bytes) -> TargetReply:
-    """Raises `ValueError`, with words that fit into a sentence, when it is not a reply."""
-    try:
-        reply = _REPLY.decode(REDACTOR.bytes(data))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if reply.text is None and reply.output is None and not reply.tool_calls:
-        raise ValueError("there is no `text` (or `output`)")
-    counts = (reply.usage.input_tokens, reply.usage.output_tokens) if reply.usage else ()
-    if any(count is not None and count < 0 for count in counts):
-        raise ValueError("there are less than 0 tokens in `usage`")
-    return reply
-
-
-def answer_of(reply: TargetReply, *, asked: str, seconds: float) -> Answer:
-    text = reply.text if reply.text is not None else reply.output
-    return Answer(
-        text=text or "",
-        tool_calls=tuple(map(_parsed, reply.tool_calls or ())),
-        finish_reason=reply.finish_reason,
-        usage=reply.usage or Usage(),
-        cost=reply.cost,
-        latency_ms=seconds * 1000,
-        model=reply.model or asked,
-        logprobs=reply.logprobs,
-        synthetic=reply.synthetic,
-    )
-
-
 def redacted(data: bytes) -> str:
     return REDACTOR.bytes(data).decode("utf-8", "replace")
-
-
-def _parsed(call: ToolCall) -> ToolCall:
-    if isinstance(call.arguments, dict):
-        return call
-    try:
-        return msgspec.structs.replace(call, arguments=msgspec.json.decode(call.arguments, type=dict[str, Any]))
-    except (ValueError, RecursionError):
-        return call
 
 
 def _words(model: str) -> list[str]:

@@ -86,7 +86,7 @@ class Door:
             if not self._governor.try_enter(estimate):
                 await self._queue(estimate)
             try:
-                self._budget.take()
+                self._budget.take(self._guessed_cost(request) if self._budget.limits_cost else 0.0)
             except BudgetSpentError:
                 self._governor.leave()
                 raise
@@ -148,6 +148,13 @@ class Door:
             raise late from error
         return wait
 
+    def _guessed_cost(self, request: Request) -> float:
+        price = self._prices.of(request.model)
+        if price is None:
+            return 0.0
+        asked, answered = _estimated_parts(request)
+        return (asked * price.input + answered * price.output) / 1_000_000
+
     def _account(self, request: Request, answer: Answer, tries: int, seconds: float) -> Answer:
         cost = answer.cost
         if cost is None:
@@ -171,8 +178,13 @@ def _storable(answer: Answer) -> Answer:
 
 
 def _estimated_tokens(request: Request) -> float:
+    return sum(_estimated_parts(request))
+
+
+def _estimated_parts(request: Request) -> tuple[float, float]:
+    """Tokens of the question and of the answer."""
     characters = sum(len(message.content) for message in request.messages)
-    return characters / _CHARACTERS_PER_TOKEN + (request.max_tokens or _UNKNOWN_ANSWER_TOKENS)
+    return characters / _CHARACTERS_PER_TOKEN, request.max_tokens or _UNKNOWN_ANSWER_TOKENS
 
 
 def _total_tokens(answer: Answer) -> float | None:

@@ -16,6 +16,7 @@ import time
 import traceback
 from contextlib import suppress
 from difflib import get_close_matches
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import msgspec
@@ -28,7 +29,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import REDACTOR, Answer, Request
-from prompt_evaluator.providers.command import TargetReply, answer_of, last_user_text, read_reply
+from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +146,12 @@ def check(model: str) -> None:
 def adopt(function: Callable[..., Any]) -> str:
     """Make a function that is at hand a target, and return the model's name for it."""
     module = getattr(function, "__module__", None) or "callable"
-    model = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
+    name = model = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
+    # Two lambdas of one scope have one name, and the first may still be running.
+    for number in count(2):
+        if model not in _ADOPTED or _ADOPTED[model].function is function:
+            break
+        model = f"{name}~{number}"
     _ADOPTED[model] = _target(model, function)
     return f"python:{model}"
 

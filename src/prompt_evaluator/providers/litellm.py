@@ -27,8 +27,8 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR
-from prompt_evaluator.providers.command import answer_of, read_reply
 from prompt_evaluator.providers.keys import Key
+from prompt_evaluator.providers.target_reply import answer_of, read_reply
 from prompt_evaluator.providers.waiting import retry_after
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
-from prompt_evaluator.model import REDACTOR, Answer, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
 from prompt_evaluator.providers.http import Reply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.limit_headers import learn_from
+from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
@@ -201,18 +202,6 @@ def _text(choice: _Choice, provider: str, calls: tuple[ToolCall, ...]) -> str:
 
 def _tool_call(call: _ToolCall) -> ToolCall:
     return ToolCall(name=call.function.name, arguments=parsed_arguments(call.function.arguments), id=call.id)
-
-
-def parsed_arguments(arguments: str | dict[str, Any] | None) -> dict[str, Any] | str:
-    """Arguments as an object where they are one; the raw text where the model wrote something else."""
-    if not isinstance(arguments, str):
-        return arguments or {}
-    arguments = REDACTOR.text(arguments)  # JSON inside JSON: what was escaped twice has been redacted once
-    try:
-        found = msgspec.json.decode(arguments or "{}")
-    except (msgspec.MsgspecError, RecursionError):
-        return arguments
-    return found if isinstance(found, dict) else arguments
 
 
 def _logprobs(found: _Logprobs | None) -> tuple[TokenChoice, ...] | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import CaseResult, RunResult
 
 MAIN_FILE = "dataset_evaluation.json"
+INDEX_FILE = "index.json"
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _encode = msgspec.json.Encoder().encode
 
@@ -184,11 +185,20 @@ def _hash(part: PromptRef | Rubric | None) -> str | None:
 
 def update_index(record: RunRecord, result: RunResult | None) -> None:
     """Keep `index.json` in the output folder: one entry a run, whoever else is writing to it."""
+    _write_index(record, _index_entry(record, result))
+
+
+def forget_in_index(record: RunRecord) -> None:
+    if (Path(record.plan.output_dir) / INDEX_FILE).exists():
+        _write_index(record, None)
+
+
+def _write_index(record: RunRecord, entry: dict[str, Any] | None) -> None:
     folder = Path(record.plan.output_dir)
-    path = folder / "index.json"
+    path = folder / INDEX_FILE
     with _sentences(folder), _locked(folder / ".index.lock"):
         runs = [entry for entry in _entries(path) if entry.get("run_id") != record.plan.run_id]
-        runs.append(_index_entry(record, result))
+        runs += [entry] if entry else []
         runs.sort(key=lambda entry: str(entry.get("timestamp_start")))
         _replace(path, msgspec.json.format(_encode({"runs": runs}), indent=2) + b"\n")
 

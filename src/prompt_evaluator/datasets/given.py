@@ -1,0 +1,59 @@
+"""Cases that come from no file but from a caller, held to the rules of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prompt_evaluator.datasets.dialects import GUIDE
+from prompt_evaluator.datasets.spots import Spot, duplicate, stop_at_the_first
+from prompt_evaluator.model import TestCase
+
+_WHERE = Path("the given cases")
+
+
+def given_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
+    """Cases as they are, or made from the fields that they would have in a file.
+
+    Raises:
+        InputError: One is neither, a field is missing or wrong, an id is there twice, or a value cannot be kept.
+    """
+    first: dict[str, Spot] = {}
+    cases = []
+    for index, item in enumerate(given):
+        spot = Spot(_WHERE, None, index)
+        case = _case(item, spot)
+        if (earlier := first.setdefault(case.id, spot)) is not spot:
+            raise duplicate(case.id, spot, earlier)
+        cases.append(case)
+    return tuple(cases)
+
+
+def _case(given: object, spot: Spot) -> TestCase:
+    if isinstance(given, TestCase):
+        # Structs check nothing when they are made.
+        GUIDE.case({name: getattr(given, name) for name in _CHECKED}, spot, stop_at_the_first)
+        case: TestCase | None = given
+    elif isinstance(given, Mapping):
+        case = GUIDE.case(dict(given), spot, stop_at_the_first)
+    else:
+        what = f"Case {spot.index} is a {type(given).__name__}, neither a TestCase nor a mapping"
+        raise spot.problem(what, advice="Give mappings with `id` and `input`.")
+    assert case is not None  # noqa: S101 - otherwise the dialect has raised
+    return _kept(case, spot)
+
+
+_CHECKED = [name for name in TestCase.__struct_fields__ if name not in ("metadata", "checks")]
+
+
+def _kept(case: TestCase, spot: Spot) -> TestCase:
+    """Refuse now what the store could not hold later."""
+    try:
+        kept: Any = msgspec.json.encode(case)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        what = f"The case {case.id!r} has a value that cannot be kept: {error}"
+        raise spot.problem(what, advice="Use texts, numbers, lists and mappings.") from None
+    return msgspec.json.decode(kept, type=TestCase)

@@ -1,0 +1,66 @@
+"""What programs and functions under test answer, read strictly."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from prompt_evaluator.model import REDACTOR, Answer, Request, TokenChoice, ToolCall, Usage
+from prompt_evaluator.providers.tool_arguments import parsed_arguments
+
+
+class TargetReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program prints, and what a function may return in place of a text. More fields are ignored."""
+
+    text: str | None = None
+    output: str | None = None
+    """Another word for `text`."""
+    tool_calls: tuple[ToolCall, ...] | None = None
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    model: str | None = None
+    logprobs: tuple[TokenChoice, ...] | None = None
+    synthetic: bool = False
+
+
+_REPLY = msgspec.json.Decoder(TargetReply)
+
+
+def last_user_text(request: Request) -> str:
+    """What was asked last; empty where the user said nothing."""
+    return next((message.content for message in reversed(request.messages) if message.role == "user"), "")
+
+
+def read_reply(data: bytes) -> TargetReply:
+    """Raises `ValueError`, with words that fit into a sentence, when it is not a reply."""
+    try:
+        reply = _REPLY.decode(REDACTOR.bytes(data))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if reply.text is None and reply.output is None and not reply.tool_calls:
+        raise ValueError("there is no `text` (or `output`)")
+    counts = (reply.usage.input_tokens, reply.usage.output_tokens) if reply.usage else ()
+    if any(count is not None and count < 0 for count in counts):
+        raise ValueError("there are less than 0 tokens in `usage`")
+    return reply
+
+
+def answer_of(reply: TargetReply, *, asked: str, seconds: float) -> Answer:
+    text = reply.text if reply.text is not None else reply.output
+    return Answer(
+        text=text or "",
+        tool_calls=tuple(map(_parsed, reply.tool_calls or ())),
+        finish_reason=reply.finish_reason,
+        usage=reply.usage or Usage(),
+        cost=reply.cost,
+        latency_ms=seconds * 1000,
+        model=reply.model or asked,
+        logprobs=reply.logprobs,
+        synthetic=reply.synthetic,
+    )
+
+
+def _parsed(call: ToolCall) -> ToolCall:
+    return msgspec.structs.replace(call, arguments=parsed_arguments(call.arguments))
