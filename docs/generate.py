@@ -249,16 +249,19 @@ def _words(kind: Any) -> str:  # noqa: PLR0911 - one line a kind of type
 def metrics_page() -> str:
     """Every metric that ships, with what it needs and its options."""
     shipped = [info for info in list_metrics() if _class_of(info).__module__.startswith("prompt_evaluator.")]
-    rows = [
-        f"| [`{info.name}`](#{info.name.replace(':', '')}) | {_in_a_cell(info.help)} | {', '.join(info.needs) or 'nothing'} "
-        f"| {_judge_words(info)} | {_default_threshold(info)} |"
-        for info in shipped
-    ]
+    rows = [_metric_row(info) for info in shipped]
     table = "\n".join(["| Metric | What it tells | Needs | Judge | Passes from |", "|---|---|---|---|---|", *rows])
     parts = [_NOTE, "# Metrics", TEXTS["metrics"]["intro"].strip(), table]
     for info in shipped:
         parts += [f"## {info.name}", inspect.getdoc(_class_of(info)) or "", _options_table(info)]
     return "\n\n".join(parts) + "\n"
+
+
+def _metric_row(info: MetricInfo) -> str:
+    name = f"[`{info.name}`](#{info.name.replace(':', '')})"
+    needs = ", ".join(info.needs) or "nothing"
+    cells = (name, _in_a_cell(info.help), needs, _judge_words(info), _default_threshold(info))
+    return f"| {' | '.join(cells)} |"
 
 
 def _class_of(info: MetricInfo) -> type:

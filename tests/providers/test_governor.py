@@ -86,9 +86,45 @@ def test_a_burst_of_429s_cuts_concurrency_once(clock: Clock) -> None:
     assert governor.limit == pytest.approx(8 * 0.7)
 
 
+def test_a_429_now_and_then_changes_nothing_for_the_others(clock: Clock) -> None:
+    governor = Governor(Limits(max_concurrency=64), clock=clock)
+
+    for round_ in range(200):
+        began = clock.now
+        entered = fill(governor)
+        if round_ % 3 == 0:
+            governor.pushed_back(began, 60.0)
+            governor.leave()
+        answer_all(governor, clock, 0.1)
+        assert entered >= 8
+
+    assert governor.limit == 64
+
+
+def test_429s_that_have_nothing_to_do_with_the_rate_do_not_slow_calls_down_for_ever(clock: Clock) -> None:
+    governor = Governor(Limits(), clock=clock)
+    answers = [0] * 100
+
+    for second in range(100):
+        for _ in range(50):
+            began = clock.now
+            for number in range(fill(governor)):
+                if number % 5 == 0:
+                    governor.pushed_back(began, None)
+                else:
+                    governor.succeeded(0.02, began)
+                    answers[second] += 1
+                governor.leave()
+            clock.now += 0.02
+
+    assert sum(answers[-20:]) >= 0.8 * sum(answers[10:30])
+
+
 def test_concurrency_recovers_after_a_cut(clock: Clock) -> None:
     governor = Governor(Limits(max_concurrency=8), clock=clock)
-    governor.pushed_back(clock.now, None)
+    for _ in range(3):
+        governor.pushed_back(clock.now, None)
+    assert governor.limit < 8
 
     for _ in range(40):
         fill(governor)
@@ -173,7 +209,8 @@ def test_a_call_larger_than_the_whole_budget_still_goes() -> None:
 
 def test_retry_after_holds_every_call_of_the_key(clock: Clock) -> None:
     governor = Governor(Limits(), clock=clock)
-    governor.pushed_back(clock.now, 5.0)
+    for _ in range(3):  # one alone may be an accident
+        governor.pushed_back(clock.now, 5.0)
 
     assert not governor.try_enter(0)
     clock.now += 4.9
@@ -198,7 +235,8 @@ def test_a_service_that_only_says_429_teaches_its_rate(clock: Clock) -> None:
     for _ in range(10):  # ten answers a second
         assert governor.try_enter(0)
         answer_all(governor, clock, 0.1)
-    governor.pushed_back(clock.now, None)
+    for _ in range(3):
+        governor.pushed_back(clock.now, None)
     entered = 0
 
     for _ in range(500):

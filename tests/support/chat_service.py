@@ -62,12 +62,16 @@ class Brain:
         )
         return 200, _completion(asked, text)
 
+    def send(self, reply: Callable[[], None]) -> None:
+        self.held.append(reply)
+        self.release()
+
     def release(self) -> None:
         """Send the replies that wait, unless they are to be held back."""
         if not self.settings["hold"]:
             held, self.held = self.held, []
-            for send in held:
-                send()
+            for reply in held:
+                reply()
 
     def state(self) -> dict[str, Any]:
         return {
@@ -132,8 +136,7 @@ class _Connection(asyncio.Protocol):
             self.transport.abort()
         else:
             reply = partial(self._write, *self.brain.reply(body))
-            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.held.append, reply)
-            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.release)
+            asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.send, reply)
 
     def _write(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()

@@ -86,11 +86,12 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     dataset = _dataset(options)
     rubric = load_rubric(options.rubric, rubrics) if options.rubric else None
     metrics = [build_metric(spec) for spec in options.metrics]
-    _check_bars(options.fail_under, rubric, metrics)
     template = _text(options.template) if options.template else None
     cases = _Selected(dataset, options)
     looked = _check_cases(cases, template, dataset, options)
-    if rubric or looked.needs_judge or any(metric.needs_judge for metric in metrics):
+    metrics += looked.metrics
+    _check_bars(options.fail_under, rubric, metrics)
+    if rubric or any(metric.needs_judge for metric in metrics):
         _check_can_judge(judge, models.settings)
     run_id = str(uuid.uuid4())
     plan = RunPlan(
@@ -235,30 +236,30 @@ class _Looked(NamedTuple):
     """What a look at all selected cases has shown."""
 
     selected: int
-    needs_judge: bool
-    """Whether one of them has a check that needs a judge."""
+    metrics: list[Metric]
+    """Those that single cases ask for: one of each name, and another if it needs a judge."""
 
 
 def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, options: EvaluateOptions) -> _Looked:
     """Refuses unknown ids, an empty selection, a template that does not fit, and checks that cannot be used."""
     if options.case_ids is not None:
         check_ids(options.case_ids, (case.id for case in dataset.cases))
-    count, needs_judge = 0, False
+    count = 0
+    asked: dict[tuple[str, bool], Metric] = {}
     for case in cases:
         if template is not None:
             fill(template, case)
-        needs_judge |= _check_checks(case)
+        asked.update(((metric.name, metric.needs_judge), metric) for metric in _metrics(case))
         count += 1
     if not count:
         hint = "Loosen --case-ids or --where." if dataset.count else "Give at least one."
         raise ConfigurationError(f"{'No case passes the filters' if dataset.count else 'There are no cases'}. {hint}")
-    return _Looked(count, needs_judge)
+    return _Looked(count, list(asked.values()))
 
 
-def _check_checks(case: TestCase) -> bool:
-    """Whether one of the case's own checks needs a judge; refuses those that cannot be used."""
+def _metrics(case: TestCase) -> list[Metric]:
+    """What the case asks for itself; refuses what cannot be used."""
     try:
-        built = [build_metric({"metric": check.metric, **check.options}) for check in case.checks]
+        return [build_metric({"metric": check.metric, **check.options}) for check in case.checks]
     except ConfigurationError as error:
         raise ConfigurationError(f"The case {case.id!r} has a check that cannot be used: {error}") from None
-    return any(metric.needs_judge for metric in built)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
 from prompt_evaluator.app.settings import read_settings
@@ -44,7 +45,7 @@ def list_command(*, as_json: bool, config_path: Path | None) -> None:
     """List the benchmark datasets: the project's own, then those that ship."""
     found = find_benchmarks(_folder(config_path))
     if as_json:
-        print_json({"benchmarks": found})
+        print_json({"benchmarks": msgspec.to_builtins(found, enc_hook=str)})
         return
     width = max((len(benchmark.name) for benchmark in found), default=0)
     for benchmark in found:

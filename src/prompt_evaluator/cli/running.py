@@ -130,7 +130,7 @@ class RunCommand:
         if self._caught is not None or self._run is None:
             os._exit(128 + caught)  # asked twice, or before there was anything to save
         self._caught = caught
-        click.echo(f"{caught.name}: finishing what is under way; once more to leave at once.", err=True)
+        self._watcher.note(f"{caught.name}: finishing what is under way; once more to leave at once.")
         self._run.stop(f"interrupted by {caught.name}")
 
     def _warn(self, outcome: Outcome) -> None:

@@ -75,7 +75,7 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         place = where.rstrip("`").lstrip(".")
-        sentence = f"{what[:1].lower()}{what[1:]}"
+        sentence = f"{what[:1].lower()}{what[1:]}".rstrip(".")
         option = f"The option {place!r} of the metric" if place else "The metric"
         raise ConfigurationError(f"{option} {name!r} cannot be used: {sentence}.") from None
 

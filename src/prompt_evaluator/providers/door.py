@@ -81,13 +81,16 @@ class Door:
         limits = self._limits
         spent = 0.0  # in tries and in waits between them; a place in the queue is not the service's fault
         tries = 0
+        kind = self._kind(request)
         while True:
             estimate = _estimated_tokens(request) if self._governor.counts_tokens else 0.0
             if not self._governor.try_enter(estimate):
                 await self._queue(estimate)
             try:
-                self._budget.take(self._guessed_cost(request) if self._budget.limits_cost else 0.0)
-            except BudgetSpentError:
+                guess = self._guessed_cost(request) if self._budget.limits_cost else 0.0
+                if not self._budget.try_take(kind, guess):
+                    await self._budget.take(kind, guess)
+            except (BudgetSpentError, asyncio.CancelledError):
                 self._governor.leave()
                 raise
             tries += 1
@@ -105,7 +108,7 @@ class Door:
                     self._governor.pushed_back(began, hold)
             finally:
                 self._governor.leave()
-                self._budget.settle()
+                self._budget.settle(kind)
                 self._meter.busy_seconds += time.monotonic() - began
             wait = self._wait_or_give_up(error, tries, spent + time.monotonic() - began)
             self._meter.retrying(error, wait)
@@ -148,6 +151,9 @@ class Door:
             raise late from error
         return wait
 
+    def _kind(self, request: Request) -> tuple[str, str, bool]:
+        return self._provider, request.model, request.response_schema is None
+
     def _guessed_cost(self, request: Request) -> float:
         price = self._prices.of(request.model)
         if price is None:
@@ -163,7 +169,7 @@ class Door:
             answer = msgspec.structs.replace(answer, cost=cost, tries=tries)
         if not answer.text.isascii():
             answer = _storable(answer)
-        self._budget.pay(cost)
+        self._budget.pay(self._kind(request), cost)
         self._meter.answered(self._provider, answer, seconds)
         return answer
 

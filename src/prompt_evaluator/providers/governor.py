@@ -22,15 +22,26 @@ DEFAULT_CONCURRENCY = 64
 """Calls in flight per key when nobody says anything else."""
 _START = 8
 _CUT = 0.7
+_REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
+"""Shares of recent calls that were told 429: from the first on it is no accident, from the second on anything goes."""
+_SHARE_WEIGHT = 1 / 20
+_FEW = 4
+"""Fewer calls in flight than this help only against a hard limit."""
 _REGROWTH = 0.05
 """Share by which a limit that was cut grows again in the time of one call."""
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
 _STEADY = 50
 """Calls before latencies are believed."""
 _PACE_MARGIN = 0.97
-_PACE_GROWTH, _PACE_PROBING = 0.05, 0.005
-"""Growth per second of a learned pace, below and above the last one known to be too fast."""
+_PACE_GROWTH, _PACE_PROBING = 0.05, 0.002
+"""Growth per second of a learned pace: below the last one known to be too fast, and above it, where it is faster the
+longer nothing has happened."""
 _FEWEST_FOR_PACE = 5
+_SUSTAINED = 10.0
+"""Seconds over which a rate counts as sustained: a burst that a service forgives at first is not."""
+_REMEMBERED = 60
+"""Seconds."""
+_INSTANT = 0.05
 
 
 class Bucket:
@@ -86,7 +97,8 @@ class Governor:
         self._latency = _Latency()
         self._pace = _Pace()
         self._pushed_back = False
-        self._last_cut = -math.inf
+        self._last_cut = self._last_event = -math.inf
+        self._share_told = 0.0
         self._crowded_at = -math.inf
 
     @property
@@ -123,11 +135,12 @@ class Governor:
     def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
         """Learn from an answer. Call before `leave`."""
         self._pace.answered(self._clock())
+        self._share_told -= _SHARE_WEIGHT * self._share_told
         if self._tokens is not None and tokens is not None:
             self._tokens.take(tokens - estimate)
         trend = self._latency.add(max(0.0, seconds - 3 * self._lag()))
         if trend > _MUCH_SLOWER and self.limit > _START:
-            self._cut(began, 0.9)
+            self._cut(began, 0.9, at_least=_START)
         elif trend < _SLOWER and self._crowded_at >= began and self.limit < self.cap:
             step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else 1.0
             self.limit = min(float(self.cap), self.limit + step)
@@ -135,13 +148,23 @@ class Governor:
             self._requests.set_rate(self._pace.grow(self._requests.per_second, self._clock()) * 60)
 
     def pushed_back(self, began: float, hold: float | None) -> None:
-        """The service said 429. Many of them at once are one event: only the first of a burst counts."""
+        """The service said 429. Many of them at once are one event: only the first of a burst counts.
+
+        One among many answers is an accident, or the first touch of a limit: only its own call waits. When they are
+        no longer rare, all calls wait, fewer go at once, and they go at the pace that the service is seen to bear.
+        """
         now = self._clock()
-        if hold is not None:
+        self._share_told += _SHARE_WEIGHT * (1 - self._share_told)
+        serious = self._share_told > _REAL_LIMIT
+        if hold is not None and serious:
             self._held_until = max(self._held_until, now + hold)
-        if not self._cut(began, _CUT):
+        if began < self._last_event:
             return
+        if not serious:
+            return
+        self._last_event = now
         self._pushed_back = True
+        self._cut(began, _CUT, at_least=1 if self._share_told > _HARD_LIMIT else _FEW)
         if not self._fixed_requests and (pace := self._pace.learn(now)):
             self._requests = self._requests or Bucket(pace * 60, 0.1)
             self._requests.set_rate(pace * 60)
@@ -156,12 +179,10 @@ class Governor:
             self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
             self._tokens.set_rate(tokens_per_minute)
 
-    def _cut(self, began: float, share: float) -> bool:
-        if began < self._last_cut:  # sent before the last cut could have any effect
-            return False
-        self._last_cut = self._clock()
-        self.limit = max(1.0, self.limit * share)
-        return True
+    def _cut(self, began: float, share: float, *, at_least: float) -> None:
+        if began >= self._last_cut:  # else it was sent before the last cut could have any effect
+            self._last_cut = self._clock()
+            self.limit = max(min(at_least, self.limit), self.limit * share)
 
     def _wait_for_budget(self) -> float:
         if self._requests is None and self._tokens is None and not self._held_until:
@@ -221,36 +242,52 @@ class _Latency:
 
 
 class _Pace:
-    """Which rate a service bears that says 429 but not what its limit is."""
+    """Which rate a service bears that says 429 but not what its limit is: what it has borne over ten seconds."""
 
     def __init__(self) -> None:
         self.told = False
         self._since: float | None = None
-        self._answers = 0
+        self._seconds: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
+        """Answers by second, of those seconds that had any."""
         self._too_fast = math.inf
-        self._grown_at = 0.0
+        self._grown_at = self._learned_at = 0.0
 
     def started(self, now: float) -> None:
         if self._since is None:
             self._since = now
 
-    def answered(self, _now: float) -> None:
-        self._answers += 1
+    def answered(self, now: float) -> None:
+        second = int(now)
+        if self._seconds and self._seconds[-1][0] == second:
+            self._seconds[-1] = (second, self._seconds[-1][1] + 1)
+        else:
+            self._seconds.append((second, 1))
 
     def learn(self, now: float) -> float | None:
-        """After a 429: the rate of answers since the last one."""
-        if self.told or self._since is None or self._answers < _FEWEST_FOR_PACE or now <= self._since:
+        """After a 429: a little less than the best rate that was sustained of late.
+
+        Not less than that: answers come at most as fast as we ask, so going by the last few alone would mean to go
+        slower with every 429, whatever its cause.
+        """
+        if self.told or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
             return None
-        rate = self._answers / (now - self._since)
-        self._since, self._answers, self._grown_at = now, 0, now
-        self._too_fast = rate
+        rate = self._sustained(now)
+        self._too_fast, self._grown_at, self._learned_at = rate, now, now
         return rate * _PACE_MARGIN
+
+    def _sustained(self, now: float) -> float:
+        assert self._since is not None  # noqa: S101 - asked for only after the first call
+        span = max(_INSTANT, min(now - self._since, _SUSTAINED))
+        ends = [now, *(second + 1.0 for second, _ in self._seconds if second + 1.0 >= self._since + span)]
+        recent = [end for end in ends if end > now - _REMEMBERED]
+        return max(sum(count for second, count in self._seconds if end - span <= second < end) for end in recent) / span
 
     def grow(self, rate: float, now: float) -> float:
         """A little faster than before, the more carefully the nearer to what was too fast."""
         if self.told:
             return rate
-        growth = _PACE_GROWTH if rate < self._too_fast * _PACE_MARGIN else _PACE_PROBING
+        quiet = now - self._learned_at
+        growth = _PACE_GROWTH if rate < self._too_fast * _PACE_MARGIN else _PACE_PROBING * max(1.0, quiet)
         rate *= 1 + growth * (now - self._grown_at)
         self._grown_at = now
         return rate

@@ -1,0 +1,118 @@
+"""What a judge writes once for a run is written once, whatever happens to the run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+    from workspace import Done, Workspace
+
+STEPS = "You prepare an evaluation"
+"""How the judge is asked for evaluation steps."""
+RULES = [
+    {"kind": "judge", "match": STEPS, "text": json.dumps({"steps": ["Compare the facts.", "Weigh them."]})},
+    {"kind": "judge", "text": json.dumps({"reason": "mostly right", "score": 8})},
+]
+
+
+@pytest.fixture
+def bench(online: Workspace, service: ChatService) -> Workspace:
+    """Six questions with reference answers, for a judge that is asked for steps and marks."""
+    service.set(rules=RULES, keep=True)
+    cases = [{"id": f"case-{at}", "input": f"Question {at}?", "reference": "Yes."} for at in range(6)]
+    online.cases(cases, "benchmarks/tea.jsonl")
+    return online
+
+
+def run(bench: Workspace, *arguments: str) -> Done:
+    return bench.run(
+        *("benchmark", "run", "--json", "--dataset", "tea", "--model", "openai/test", "--metrics", "correctness"),
+        *arguments,
+    )
+
+
+def asked_for_steps(service: ChatService) -> int:
+    return sum(any(STEPS in message["content"] for message in asked["messages"]) for asked in service.kept)
+
+
+def test_evaluation_steps_are_written_once_for_all_samples(bench: Workspace, service: ChatService) -> None:
+    done = run(bench, "-n", "2")
+
+    assert done.code == 0
+    assert asked_for_steps(service) == 1
+    assert service.paid == 1 + 2 * 12
+    (found,) = done.json["runs"]
+    assert found["result"]["overall_metric_stats"]["correctness"]["mean_of_means"] == pytest.approx(0.8)
+    forms = [asked for asked in service.kept if "Weigh them." in json.dumps(asked)]
+    assert len(forms) == 12
+
+
+def test_a_resumed_run_goes_on_with_the_steps_it_has(bench: Workspace, service: ChatService) -> None:
+    stopped = run(bench, "--max-calls", "7")
+    (found,) = stopped.json["runs"]
+    assert stopped.code == 3
+    service.set(rules=[{"kind": "judge", "match": STEPS, "text": json.dumps({"steps": ["Others."]})}, RULES[1]])
+
+    done = bench.run("resume", found["run_id"], "--json")
+
+    assert done.code == 0
+    assert asked_for_steps(service) == 1
+    assert service.paid == 1 + 12
+    assert {
+        sample["scores"]["correctness"]["score"]
+        for case in done.artifact["test_case_results"]
+        for sample in case["samples"]
+    } == {0.8}
+
+
+def test_a_run_that_ends_before_its_steps_has_them_written_when_it_is_resumed(
+    bench: Workspace, service: ChatService
+) -> None:
+    service.set(rules=[{"kind": "judge", "match": STEPS, "status": 400, "times": 1}, *RULES])
+
+    stopped = run(bench)
+    (found,) = stopped.json["runs"]
+
+    assert stopped.code == 3
+    assert found["status"] == "aborted"
+    assert service.state()["kinds"] == {"judge": 1}
+
+    assert bench.run("resume", found["run_id"], "--json").code == 0
+    assert asked_for_steps(service) == 2
+
+
+def test_given_steps_are_not_asked_for(bench: Workspace, service: ChatService) -> None:
+    case = {"id": "a", "input": "x", "reference": "y", "checks": [{"metric": "correctness", "steps": ["Look."]}]}
+    bench.cases([case])
+
+    done = bench.run(
+        *("benchmark", "run", "--json", "--dataset", "data", "--model", "openai/test", "--metrics", "exact_match"),
+    )
+    assert done.code == 2
+
+    bench.cases([case], "benchmarks/own.jsonl")
+    done = bench.run(
+        *("benchmark", "run", "--json", "--dataset", "own", "--model", "openai/test", "--metrics", "exact_match"),
+    )
+
+    assert done.code == 0
+    assert asked_for_steps(service) == 0
+    assert set(done.json["runs"][0]["result"]["overall_metric_stats"]) == {"exact_match", "correctness"}
+
+
+def test_a_run_stopped_between_answer_and_score_is_not_completed(bench: Workspace, service: ChatService) -> None:
+    bench.cases([{"id": "only", "input": "x", "reference": "y"}], "benchmarks/tea.jsonl")
+
+    stopped = run(bench, "--max-calls", "2")
+    (found,) = stopped.json["runs"]
+
+    assert found["status"] == "aborted"
+    assert found["result"]["totals"]["samples"] == {"pending": 1}
+    assert bench.run("runs", "rebuild", found["run_id"]).out == f"{found['run_id']}: aborted\n"
+    done = bench.run("resume", found["run_id"], "--json")
+    assert done.json["status"] == "completed"
+    assert service.paid == 3
