@@ -8,13 +8,13 @@ import pytest
 from prompt_evaluator.engines.local import Feed, LocalEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 
-def _feed(*batches: Iterable[int]) -> Feed[int]:
+def _feed(*batches: Sequence[int]) -> Feed[int]:
     left = list(batches)
 
-    async def load() -> Iterable[int] | None:
+    async def load() -> Sequence[int] | None:
         await asyncio.sleep(0)
         return left.pop(0) if left else None
 
@@ -48,20 +48,23 @@ async def test_no_more_items_are_under_way_than_there_are_workers() -> None:
     assert most == 4
 
 
-async def test_a_batch_is_loaded_only_when_the_last_is_used_up() -> None:
+async def test_the_next_batch_is_loaded_when_half_of_the_last_is_used_up() -> None:
     loaded = 0
 
-    async def load() -> Iterable[int] | None:
+    async def load() -> Sequence[int] | None:
         nonlocal loaded
         loaded += 1
+        await asyncio.sleep(0)
         return range(100)
 
     feed = Feed(load)
-    for _ in range(100):
+    for _ in range(50):
         await feed.next()
+    await asyncio.sleep(0.01)
     assert loaded == 1
 
     await feed.next()
+    await feed.close()
 
     assert loaded == 2
 
@@ -84,7 +87,7 @@ async def test_the_first_error_ends_the_others_and_is_raised() -> None:
 
 
 async def test_an_error_while_loading_is_raised_too() -> None:
-    async def load() -> Iterable[int] | None:
+    async def load() -> Sequence[int] | None:
         raise ValueError("unreadable")
 
     async def work(_item: int) -> None:

@@ -24,7 +24,7 @@ from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model import RunRecord, RunStatus, SampleStatus, TestCase, Unit
@@ -167,7 +167,7 @@ class Run:
             await saver.save(result)
             self._watcher.case_done(result)
 
-    async def _next_batch(self, executor: Executor, source: str | None) -> Iterable[tuple[_Work, int]] | None:
+    async def _next_batch(self, executor: Executor, source: str | None) -> Sequence[tuple[_Work, int]] | None:
         stored, found = await asyncio.to_thread(self._load, executor, source)
         if not stored:
             return None

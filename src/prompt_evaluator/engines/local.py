@@ -7,35 +7,48 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
 T = TypeVar("T")
 
 
 class Feed(Generic[T]):
-    """Items that are loaded a batch at a time, when they are needed."""
+    """Items that are loaded a batch at a time, the next while the last is being worked on."""
 
-    def __init__(self, load: Callable[[], Awaitable[Iterable[T] | None]]) -> None:
+    def __init__(self, load: Callable[[], Coroutine[None, None, Sequence[T] | None]]) -> None:
         """Take what loads the next batch; it answers None when there are no more."""
         self._load = load
         self._ready: deque[T] = deque()
-        self._loading = asyncio.Lock()
+        self._few = 0
+        self._loading: asyncio.Task[Sequence[T] | None] | None = None
         self._ended = False
 
     async def next(self) -> T | None:
         """The next item; None when there are no more."""
-        while not self._ready:
-            async with self._loading:
-                if self._ready or self._ended:
-                    break
-                batch = await self._load()
-                if batch is None:
-                    self._ended = True
-                else:
-                    self._ready.extend(batch)
-            if self._ended:
-                break
-        return self._ready.popleft() if self._ready else None
+        while True:
+            if self._loading is not None and self._loading.done():
+                self._take(self._loading)
+            if len(self._ready) <= self._few and not self._ended and self._loading is None:
+                self._loading = asyncio.create_task(self._load())
+            if self._ready:
+                return self._ready.popleft()
+            if self._loading is None:
+                return None
+            await asyncio.wait({self._loading})
+
+    async def close(self) -> None:
+        """Wait for what is being loaded; what came of it is of no interest any more."""
+        if self._loading is not None:
+            await asyncio.gather(self._loading, return_exceptions=True)
+
+    def _take(self, loaded: asyncio.Task[Sequence[T] | None]) -> None:
+        self._loading = None
+        batch = loaded.result()
+        if batch is None:
+            self._ended = True
+        else:
+            self._ready.extend(batch)
+            self._few = len(batch) // 2
 
 
 class LocalEngine:
@@ -67,6 +80,7 @@ class LocalEngine:
             for task in (*workers, stopped):
                 task.cancel()
             await asyncio.gather(*workers, stopped, return_exceptions=True)
+            await feed.close()
         for worker in workers:
             if not worker.cancelled() and (error := worker.exception()):
                 raise error
