@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import queue
 import threading
+import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -321,7 +323,14 @@ def _batches(store: Store, run_id: str) -> Iterator[list[StoredCase]]:
 
 def now() -> str:
     """This moment as the artifacts write it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds = time.time()
+    whole = int(seconds)
+    return f"{_to_the_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
+
+
+@functools.lru_cache(maxsize=2)
+def _to_the_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _case_ids(store: Store, run_id: str) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _only_one(values: Sequence[Any], key: str, text: str) -> dict[str, Any]:
         raise UnreadableVerdict(f'there are {len(found)} objects with "{key}" in the reply, not one')
     if not found:
         raise UnreadableVerdict(_what_instead(text, key, arrays=len(objects) < len(values), objects=bool(objects)))
-    if _is_deep(found[0]):
+    if text.count("{") + text.count("[") > _DEEPEST and _is_deep(found[0]):
         raise UnreadableVerdict(_TOO_DEEP)
     return found[0]
 

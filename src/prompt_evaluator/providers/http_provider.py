@@ -35,7 +35,7 @@ class HttpProvider:
         return self._name
 
     async def complete(self, request: Request) -> Answer:
-        self._key.resolve()  # a missing key is said before anything waits for its turn
+        self._where()  # a missing key is said before anything waits for its turn
         return await self._door.call(self._send, request)
 
     async def close(self) -> None:
