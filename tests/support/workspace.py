@@ -144,11 +144,16 @@ class Started:
         )
         self._first = ""
 
+    def is_under_way(self) -> bool:
+        """Wait for the line that names the run; there is none when it had ended before."""
+        assert self.process.stderr is not None
+        self._first = self.process.stderr.readline()
+        return self._first.startswith("Run ")
+
     def wait_until_under_way(self) -> str:
         """Wait for the line that names the run; answers with its id."""
         assert self.process.stderr is not None
-        self._first = self.process.stderr.readline()
-        assert self._first.startswith("Run "), self._first + self.process.stderr.read()
+        assert self.is_under_way(), self._first + self.process.stderr.read()
         return self._first.split()[1].rstrip(":")
 
     def finish(self, timeout: float = 120) -> Done:
