@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOM = 512
 """How many units may wait for their commit before those who bring more have to wait."""
 
-_GATHER = 0.02
+_GATHER = 0.004
 """Seconds to wait for company: a commit costs the same for one unit as for fifty, in turns with the event loop."""
 _MOST_PER_COMMIT = 1_024
 _WATCH = 1.0
