@@ -1,6 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer and make, nothing else. uv is used when it is there.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
+export PATH ?= /usr/local/bin:/usr/bin:/bin
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
