@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.pipeline.assemble import UNIT_SCALE
 from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
-from prompt_evaluator.stats.reducers import Samples, reducer
+from prompt_evaluator.stats.reducers import Samples, reducer, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from prompt_evaluator.model import RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
+    from prompt_evaluator.stats import Interval
 
 _SHOWN = 5
 _SEED = 20_250_101
@@ -227,15 +228,21 @@ class _FlagTotals:
             self._raised.append(stats.true_count)
             self._asked.append(stats.total_count)
 
+    def _interval(self, raised: int, asked: int) -> Interval | None:
+        """By resampling cases; where all of them agree that says nothing, and Wilson's interval of the cases does."""
+        cases = len(self._asked)
+        if cases > 1 and raised in (0, asked):
+            return wilson(cases if raised else 0, cases)
+        return resampled_share(self._raised, self._asked, seed=_SEED)
+
     def overall(self) -> OverallFlag:
         raised, asked = sum(self._raised), sum(self._asked)
-        interval = resampled_share(self._raised, self._asked, seed=_SEED)
         return OverallFlag(
             true_count=raised,
             false_count=asked - raised,
             total_count=asked,
             true_proportion=raised / asked if asked else None,
-            interval=interval,
+            interval=self._interval(raised, asked),
             band=flag_band(raised / asked) if asked else None,
         )
 
