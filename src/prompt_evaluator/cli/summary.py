@@ -183,11 +183,20 @@ class _Page:
             ("Worst", self._cases(worst, _worst_text)),
             ("Flakiest", self._cases(result.flakiest, _flaky_text)),
             ("Errors", self._errors()),
+            ("Skipped", self._skipped()),
             ("Judge", self._judge()),
             ("Tokens", self._sentences(self._tokens())),
             ("Samples", self._confidence()),
         )
         return [line for label, lines in facts for line in hang(label, lines, _GUTTER)]
+
+    def _skipped(self) -> list[str]:
+        """Metrics that no case has what they need for; of the others the table says how many samples were skipped."""
+        totals = self._result.totals
+        names = [clean(name) for name in totals.skipped if name not in self._result.overall_metric_stats]
+        if not names:
+            return []
+        return self._sentences(f"{', '.join(names)}: no case has what it needs. See `prompt-evaluator metrics`.")
 
     def _confidence(self) -> list[str]:
         if not self._result.overall_metric_stats:
