@@ -91,3 +91,23 @@ def test_the_mock_answers_as_a_judge_for_every_metric(project: Workspace, metric
     assert done.code == 0, done.err
     (run,) = done.json["runs"]
     assert run["result"]["overall_metric_stats"][metric]["num_cases"] > 0
+
+
+def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) -> None:
+    done = project.run(
+        "benchmark", "run", "--dataset", "basic-coding", "--metrics", "similarity", "--rubric", "code-review", "--json"
+    )
+
+    assert done.code == 0
+    metrics = done.json["runs"][0]["result"]["overall_metric_stats"]
+    assert set(metrics) == {"correctness", "readability", "robustness", "similarity"}
+    assert metrics["readability"]["scale"] == [1.0, 5.0]
+
+
+def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) -> None:
+    done = project.run(
+        "benchmark", "run", "--dataset", "basic-coding", "--metrics", "correctness", "--rubric", "code-review"
+    )
+
+    assert done.code == 2
+    assert "has a criterion called 'correctness'" in done.err

@@ -90,6 +90,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     cases = _Selected(dataset, options)
     looked = _check_cases(cases, template, dataset, options)
     metrics += looked.metrics
+    _check_names(rubric, metrics)
     _check_bars(options.fail_under, rubric, metrics)
     if rubric or any(metric.needs_judge for metric in metrics):
         _check_can_judge(judge, models.settings)
@@ -211,6 +212,17 @@ def _checked_reducers(options: EvaluateOptions) -> tuple[str, ...]:
         except ValueError as error:
             raise ConfigurationError(f"The reducer {name!r} cannot be used: {error}.") from None
     return options.reducers
+
+
+def _check_names(rubric: Rubric | None, metrics: Iterable[Metric]) -> None:
+    """A rubric's criterion and a metric of one name would be mistaken for each other in every result."""
+    criteria = {criterion.name for criterion in rubric.metrics} if rubric else set()
+    for metric in metrics:
+        if metric.name in criteria:
+            what = (
+                f"The rubric {rubric.name!r} has a criterion called {metric.name!r}, like the metric." if rubric else ""
+            )
+            raise ConfigurationError(f"{what} Leave the metric out, or rename the criterion.")
 
 
 def _check_bars(bars: Mapping[str, float], rubric: Rubric | None, metrics: Iterable[Metric]) -> None:

@@ -82,6 +82,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @click.option("--num-samples", "-n", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
 @click.option("--reducers", callback=commas, help="Such as pass@3, pass^3, majority, best-of or 2-of-3.")
 @click.option("--temperature", "-t", type=click.FloatRange(0), default=0.0, show_default=True, help="Of the model.")
+@click.option("--rubric", help="Judge by a rubric too: one that ships, a file, or a configured name.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Of each answer.")
 @click.option("--seed", type=int, help="Sample k uses seed + k.")
 @click.option("--max-cases", type=click.IntRange(1), help="Only the first so many tasks of each dataset.")
@@ -92,11 +93,12 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @click.option("--run-note", help="A sentence to remember the runs by.")
 @config_option
 @run_options
-def run_command(
+def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     *,
     datasets: tuple[str, ...],
     models: tuple[str, ...] | None,
     metrics: tuple[str, ...],
+    rubric: str | None,
     flags: RunFlags,
     config_path: Path | None,
     **given: Any,
@@ -106,7 +108,7 @@ def run_command(
     Exits as evaluate-dataset does; of several runs, the worst decides.
     """
     command = RunCommand(flags, config_path, given)
-    options = evaluate_options(command.settings, given, rubric=None, metrics=metrics)
+    options = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics)
     folder = Path(command.settings.value("benchmark.datasets_dir"))
     paths = [get_benchmark(name, folder).path for name in datasets]
     asked = models or (options.generator_model,)
