@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -116,7 +116,8 @@ class MainFile:
             file.write((b"\n  ],\n" if self._count else b"],\n") + tail + b"\n")
 
     def discard(self) -> None:
-        self._body.close()
+        with suppress(OSError):  # closing writes what is left, and a full disk has been reported already
+            self._body.close()
 
 
 def _head(record: RunRecord) -> dict[str, Any]:
