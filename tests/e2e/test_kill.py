@@ -66,7 +66,7 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
     online.cases(300)
     expected, cost = _reference(online, service, "-n", "2", "--seed", "7")
     run_id = _run_until(online.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", "8"), 0.05)
-    started = online.start("resume", run_id)
+    started = online.start("resume", run_id, "-j", "32")
     started.wait_until_under_way()
     while service.paid < 2 * cost and started.process.poll() is None:
         time.sleep(0.005)
@@ -74,7 +74,7 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
     paid = service.paid
     begin = time.monotonic()
     for kill in range(10):
-        started = online.start("resume", run_id)
+        started = online.start("resume", run_id, "-j", "32")
         if not started.is_under_way():
             break  # the last kill came after the last byte
         time.sleep(kill * 0.05)
@@ -89,7 +89,7 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
     assert time.monotonic() - begin < 60
     assert done.code == 0
     assert timeless(online.artifact(run_id)) == timeless(expected)
-    assert service.paid - paid <= 1.5 * 64 * (kill + 1)
+    assert service.paid - paid <= 1.5 * 32 * (kill + 1)
     assert not list((online.folder / "runs" / run_id).glob(".*"))
 
 

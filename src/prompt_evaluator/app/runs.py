@@ -83,7 +83,6 @@ class Outcome:
 class _Work:
     """One case under way."""
 
-    position: int
     case: TestCase
     finished: Finished
     samples: list[SampleUnits | None]
@@ -176,7 +175,7 @@ class Run:
         samples = self._plan.num_samples
         batch = []
         for item, finished in zip(stored, found, strict=True):
-            work = _Work(item.position, item.case, finished, [None] * samples, samples)
+            work = _Work(item.case, finished, [None] * samples, samples)
             batch += [(work, sample) for sample in range(samples)]
         return batch
 
