@@ -9,7 +9,7 @@ import pytest
 
 from prompt_evaluator import __version__
 
-HEAVY = {"aiohttp", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec", "prompt_evaluator.datasets"}
+HEAVY = {"httptools", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec", "prompt_evaluator.datasets"}
 PROGRAM = """
 import sys
 from prompt_evaluator.cli.main import main

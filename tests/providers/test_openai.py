@@ -122,7 +122,7 @@ async def test_azure_takes_its_key_in_a_header_and_its_version_in_the_query(monk
     [
         ("/v1", "/v1/chat/completions"),
         ("/v1/", "/v1/chat/completions"),
-        ("/v1?a=1&a=2&b=x%20y", "/v1/chat/completions?a=1&a=2&b=x+y"),
+        ("/v1?a=1&a=2&b=x%20y", "/v1/chat/completions?a=1&a=2&b=x%20y"),
         ("/a%2Fb", "/a%2Fb/chat/completions"),
     ],
     ids=["a path", "a slash at the end", "a query", "an escaped slash"],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import queue
-import threading
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from prompt_evaluator.pipeline.execute import Executor, Finished
 from prompt_evaluator.pipeline.messages import Asker
 from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
+from prompt_evaluator.store.case_saver import CaseSaver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -138,9 +137,11 @@ class Run:
         self._watcher.started(self._record, samples=total, done=0)
         try:
             async with AsyncExitStack() as closing:
-                saver = _CaseSaver(self._folder, CaseFiles(_case_ids(self._store, self._plan.run_id)))
+                saver = CaseSaver(self._folder, CaseFiles(_case_ids(self._store, self._plan.run_id)))
                 closing.push_async_callback(asyncio.to_thread, saver.close)
-                writer = self._store.writer(self._plan.run_id, on_commit=self._on_commit)
+                writer = self._store.writer(
+                    self._plan.run_id, crowd=max(1, self._models.max_concurrency // 2), on_commit=self._on_commit
+                )
                 closing.push_async_callback(asyncio.to_thread, writer.close)
                 scorer = await make_scorer(self._plan, self._models, self._store, writer)
                 executor = self._executor(writer, scorer, retry_errors=retry_errors, generate=source is None)
@@ -151,7 +152,7 @@ class Run:
             return error
         return self._stopped_by
 
-    async def _one(self, executor: Executor, saver: _CaseSaver, work: _Work, sample: int) -> None:
+    async def _one(self, executor: Executor, saver: CaseSaver, work: _Work, sample: int) -> None:
         self._watcher.sample_started(work.case.id, sample)
         try:
             units = await executor.run(work.case, sample, work.finished)
@@ -342,39 +343,3 @@ def _by_name(units: Iterable[Unit]) -> dict[bytes, Unit]:
 
 def _answers(units: Iterable[Unit]) -> dict[bytes, Unit]:
     return _by_name(unit for unit in units if unit.kind == "generation")
-
-
-class _CaseSaver:
-    """Writes case files on a thread of its own, so that the event loop never waits for a disk."""
-
-    def __init__(self, folder: RunFolder, files: CaseFiles) -> None:
-        self._folder, self._files = folder, files
-        self._queue: queue.Queue[CaseResult | None] = queue.Queue(maxsize=256)
-        self._error: StoreError | None = None
-        self._thread = threading.Thread(target=self._run, name="case-files")
-        self._thread.start()
-
-    async def save(self, result: CaseResult) -> None:
-        """Raise what went wrong with an earlier one, so that the run stops paying for what cannot be shown."""
-        self._check()
-        try:
-            self._queue.put_nowait(result)
-        except queue.Full:
-            await asyncio.to_thread(self._queue.put, result)
-
-    def close(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
-        self._check()
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _run(self) -> None:
-        while (result := self._queue.get()) is not None:
-            if self._error is None:
-                try:
-                    self._folder.write_case(self._files.name(result.test_case_id), result)
-                except StoreError as error:
-                    self._error = error

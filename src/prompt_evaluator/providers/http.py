@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-import aiohttp
 import msgspec
 
 from prompt_evaluator.errors import (
@@ -26,18 +24,29 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.providers.connections import (
+    BrokenOffError,
+    Connections,
+    NotHttpError,
+    Place,
+    TlsFailedError,
+    TooLargeError,
+)
 from prompt_evaluator.providers.waiting import retry_after
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from yarl import URL
+    from prompt_evaluator.model import Limits
+    from prompt_evaluator.providers.address import Address
+    from prompt_evaluator.providers.connections import Response
 
+_JSON = "application/json"
 _BASE_HEADERS = {
     "User-Agent": f"prompt-evaluator/{__version__}",
-    "Content-Type": "application/json",
-    "Accept": "application/json",
+    "Content-Type": _JSON,
+    "Accept": _JSON,
     "Accept-Encoding": "identity",
 }
 _SHOWN = 300
@@ -54,6 +63,7 @@ class Reply(NamedTuple):
 
     body: bytes
     headers: Mapping[str, str]
+    """By their names in lower case."""
     latency_ms: float
 
 
@@ -61,68 +71,58 @@ class Call(NamedTuple):
     """Where a provider's requests go. Made once, used for every request."""
 
     provider: str
-    url: URL
-    headers: Mapping[str, str]
+    place: Place
+    head: bytes
     max_reply_bytes: int
 
+    @classmethod
+    def make(cls, provider: str, address: Address, headers: Mapping[str, str], limits: Limits) -> Self:
+        """Raise `HopelessError` when no request can be made of these."""
+        try:
+            head = address.head({**_BASE_HEADERS, **headers})
+        except ValueError as error:  # a header with a line break, a host name with an empty part
+            raise HopelessError(f"the request cannot be sent: {_brief(error)}.", provider=provider) from None
+        return cls(provider, Place(address.host, address.port, address.tls), head, limits.max_reply_bytes)
+
     def __repr__(self) -> str:
-        return f"Call({self.provider})"  # headers hold the key
+        return f"Call({self.provider})"  # the head holds the key
 
 
 class Http:
-    """Connections that are kept and used again. There are as many as the governor lets calls through."""
+    """One try at a time over connections that are kept and used again."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._connections = Connections()
 
-    async def post(self, call: Call, body: bytes, timeout: float) -> Reply:  # noqa: ASYNC109 - aiohttp's own timer
+    async def post(self, call: Call, body: bytes, timeout: float) -> Reply:  # noqa: ASYNC109 - the connections' own timer
         """One try. Raises a `ProviderError` for everything that is not a complete reply with status 200."""
-        session = self._session or self._open()
         began = time.monotonic()
+        request = b"%b%d\r\n\r\n%b" % (call.head, len(body), body)
         try:
-            async with session.post(
-                call.url,
-                data=body,
-                headers=call.headers,
-                timeout=aiohttp.ClientTimeout(total=timeout),
-                allow_redirects=False,
-            ) as response:
-                data = await _read(response, call)
+            response = await self._connections.send(call.place, request, most=call.max_reply_bytes, seconds=timeout)
         except TimeoutError:
             raise TimedOutError(f"no complete reply within {timeout:,.3g} s.", provider=call.provider) from None
-        except (aiohttp.ClientSSLError, aiohttp.InvalidURL) as error:
-            raise HopelessError(f"{_brief(error)}.", provider=call.provider) from None
-        except aiohttp.ClientPayloadError:
-            raise ConnectionFailedError("the reply broke off in the middle.", provider=call.provider) from None
-        except (aiohttp.ClientConnectionError, ConnectionError) as error:
+        except TlsFailedError as error:
+            raise HopelessError(f"no secure connection: {_brief(error)}.", provider=call.provider) from None
+        except BrokenOffError:
+            raise ConnectionFailedError("the connection ended before the reply did.", provider=call.provider) from None
+        except OSError as error:
             raise ConnectionFailedError(f"the connection failed: {_brief(error)}.", provider=call.provider) from None
-        except aiohttp.ClientError as error:
+        except NotHttpError as error:
             raise BadReplyError(f"the reply is not HTTP: {_brief(error)}.", provider=call.provider) from None
-        except ValueError as error:  # a header with a line break, a host name with an empty part
-            raise HopelessError(f"the request cannot be sent: {_brief(error)}.", provider=call.provider) from None
-        data = REDACTOR.bytes(data)
+        except TooLargeError as error:
+            raise _oversized(call, str(error)) from None
+        data = _plain(response, call)
         if response.status != 200:  # noqa: PLR2004 - the one status that carries an answer
             raise _refusal(call, response, data)
-        _check_type(call, response, data)
+        if not data:
+            raise BadReplyError("the reply is empty.", provider=call.provider, status=200)
+        if (said := response.headers.get("content-type", _JSON)) != _JSON:
+            _check_type(call, said, data)
         return Reply(data, response.headers, (time.monotonic() - began) * 1000)
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            await asyncio.sleep(0)  # lets the loop close the sockets
-            self._session = None
-
-    def _open(self) -> aiohttp.ClientSession:
-        # The governor decides how many calls are in flight; a limit here would be a second, hidden one.
-        connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            headers=_BASE_HEADERS,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-        )
-        return self._session
+        await self._connections.close()
 
 
 def encode(body: dict[str, Any], provider: str) -> bytes:
@@ -145,27 +145,18 @@ def decode(reply: Reply, shape: msgspec.json.Decoder[T], provider: str) -> T:
         raise BadReplyError(what, provider=provider, status=200) from None
 
 
-async def _read(response: aiohttp.ClientResponse, call: Call) -> bytes:
-    most = call.max_reply_bytes
-    length = response.content_length
-    if length is not None and length > most:
-        raise _oversized(call, f"it announces {length:,} bytes")
-    if length is not None:
-        data = await response.read()
-    else:
-        parts, size = [], 0
-        while chunk := await response.content.readany():
-            size += len(chunk)
-            if size > most:
-                raise _oversized(call, "it does not end")
-            parts.append(chunk)
-        data = b"".join(parts)
-    encoding = REDACTOR.text(response.headers.get("Content-Encoding", "identity")).lower()
-    return data if encoding == "identity" else _inflate(data, encoding, call)
+def _plain(response: Response, call: Call) -> bytes:
+    """The reply's body without secrets that the service repeats, and as it was before it was compressed."""
+    data, encoding = response.body, response.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        data = _inflate(data, REDACTOR.text(encoding).lower(), call)
+    return REDACTOR.bytes(data)
 
 
 def _inflate(data: bytes, encoding: str, call: Call) -> bytes:
     """Decompress no further than allowed: a few kilobytes may stand for gigabytes."""
+    if encoding == "identity":
+        return data
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise BadReplyError(f"the reply is encoded as {encoding[:40]!r}, unasked.", provider=call.provider)
     machine = zlib.decompressobj(zlib.MAX_WBITS | 32)  # takes gzip and zlib
@@ -187,20 +178,17 @@ def _oversized(call: Call, why: str) -> OversizedReplyError:
     return OversizedReplyError(f"the reply is larger than max_reply_bytes, {limit}: {why}.", provider=call.provider)
 
 
-def _check_type(call: Call, response: aiohttp.ClientResponse, data: bytes) -> None:
-    if not data:
-        raise BadReplyError("the reply is empty.", provider=call.provider, status=response.status)
-    said = REDACTOR.text(response.headers.get("Content-Type", "application/json"))
-    claimed = said.partition(";")[0].strip().lower()[:_SHOWN]
-    if claimed != "application/json" and not claimed.endswith("+json"):
+def _check_type(call: Call, said: str, data: bytes) -> None:
+    claimed = REDACTOR.text(said).partition(";")[0].strip().lower()[:_SHOWN]
+    if claimed != _JSON and not claimed.endswith("+json"):
         what = f"the reply is {claimed or 'of no type'}, not JSON; it starts {_start(data)}."
-        raise BadReplyError(what, provider=call.provider, status=response.status)
+        raise BadReplyError(what, provider=call.provider, status=200)
 
 
-def _refusal(call: Call, response: aiohttp.ClientResponse, data: bytes) -> ProviderError:
+def _refusal(call: Call, response: Response, data: bytes) -> ProviderError:
     status, said = response.status, error_text(data)
     if 300 <= status < 400:  # noqa: PLR2004
-        target = REDACTOR.text(response.headers.get("Location", "nowhere"))
+        target = REDACTOR.text(response.headers.get("location", "nowhere"))
         what = f"it redirects to {target[:_SHOWN]}; if that is right, make it the base_url."
         return RedirectedError(what, provider=call.provider, status=status)
     kind, sentence = _meaning(status, said)

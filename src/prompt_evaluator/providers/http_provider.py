@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from prompt_evaluator.providers.http import Call
-from prompt_evaluator.providers.keys import Key, endpoint, join
+from prompt_evaluator.providers.keys import Key, endpoint
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
@@ -27,7 +27,7 @@ class HttpProvider:
         self._base = endpoint(name, settings)
         self._http = switchboard.http
         key = self._key.resolve() if self._key.present else None
-        self._door = switchboard.door(name, settings, key, str(self._base.origin()))
+        self._door = switchboard.door(name, settings, key, self._base.origin)
         self._call: tuple[Secret | None, Call] | None = None
 
     @property
@@ -35,7 +35,8 @@ class HttpProvider:
         return self._name
 
     async def complete(self, request: Request) -> Answer:
-        self._where()  # a missing key is said before anything waits for its turn
+        if self._call is None:
+            self._key.resolve()  # a missing key is said before anything waits for its turn
         return await self._door.call(self._send, request)
 
     async def close(self) -> None:
@@ -57,6 +58,5 @@ class HttpProvider:
         key = self._key.resolve()
         if self._call is None or self._call[0] != key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
-            url = join(self._base, self.path)
-            self._call = (key, Call(self._name, url, headers, self._settings.limits.max_reply_bytes))
+            self._call = (key, Call.make(self._name, self._base.below(self.path), headers, self._settings.limits))
         return self._call[1]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
+from prompt_evaluator.providers.address import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from yarl import URL
+    from collections.abc import Iterable, Mapping
 
     from prompt_evaluator.model import ProviderSettings
 
@@ -28,7 +27,7 @@ class Key:
     def __init__(self, provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> None:
         self._provider, self._settings, self._environment = provider, settings, environment
         self._last: Secret | None = None
-        _know(settings.headers)
+        _know(settings.headers.items())
 
     @property
     def source(self) -> str | None:
@@ -68,37 +67,28 @@ class Key:
         return ""
 
 
-def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> URL:
+def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> Address:
     """The base address. Whatever secrets it contains are known to the redactor from then on."""
-    from yarl import URL  # noqa: PLC0415 - comes with aiohttp, which offline runs do not load
-
     from_environment = environment.get(settings.base_url_env) if settings.base_url_env else None
     text = from_environment or settings.base_url
     if not text:
         where = settings.base_url_env or f"base_url of the provider {provider!r}"
         raise ConfigurationError(f"{provider}: no address. Set {where}.")
     try:
-        url = URL(text)
+        address = Address.parse(text)
     except ValueError:
-        url = URL()
-    if url.scheme not in ("http", "https") or not url.host:
         before, at, after = REDACTOR.text(text).partition("?")[0].rpartition("@")
         shown = f"…@{after}" if at else before + after
-        raise ConfigurationError(f"{provider}: {shown!r} is no address. It has to start with https://.")
-    _know_login(url)
-    _know(url.query)
-    _know(settings.query)
-    return url.update_query(settings.query) if settings.query else url
+        raise ConfigurationError(f"{provider}: {shown!r} is no address. It has to start with https://.") from None
+    _know_login(address)
+    _know(address.values)
+    _know(settings.query.items())
+    return address.with_query(settings.query)
 
 
-def join(url: URL, path: str) -> URL:
-    """An address below the base, with the base's query."""
-    return url.with_path(url.raw_path.rstrip("/") + path, encoded=True).with_query(url.query)
-
-
-def _know(values: Mapping[str, str]) -> None:
+def _know(values: Iterable[tuple[str, str]]) -> None:
     """Tell the redactor what is a secret by its name or its looks; an `api-version` is a word of ordinary answers."""
-    for name, value in values.items():
+    for name, value in values:
         if _SECRET_NAME.search(name):
             REDACTOR.add(value)
             REDACTOR.add(value.rpartition(" ")[2])  # without the `Bearer`
@@ -106,9 +96,8 @@ def _know(values: Mapping[str, str]) -> None:
             REDACTOR.add(value)
 
 
-def _know_login(url: URL) -> None:
-    if url.raw_password:
-        REDACTOR.add(url.raw_password)
-    REDACTOR.add(url.password or url.user or "")
-    if url.user:
-        REDACTOR.add(b64encode(f"{url.user}:{url.password or ''}".encode()).decode())
+def _know_login(address: Address) -> None:
+    REDACTOR.add(address.password or address.user)
+    REDACTOR.add(quote(address.password))
+    if address.login:
+        REDACTOR.add(address.login)

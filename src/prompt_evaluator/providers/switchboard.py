@@ -47,7 +47,7 @@ class Switchboard:
     def http(self) -> Http:
         """The connections, opened by the first provider that needs any."""
         if self._http is None:
-            from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - aiohttp costs 0.3 s; offline needs none
+            from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - offline needs no TLS
 
             self._http = Http()
         return self._http

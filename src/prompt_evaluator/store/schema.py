@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -20,7 +21,7 @@ from sqlalchemy import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -93,20 +94,12 @@ def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Non
 def _insert(
     connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
 ) -> None:
-    """Few statements of few sizes: each is prepared once, and gives up the interpreter's lock once for all its rows."""
+    """Few statements for many rows: each one gives up the interpreter's lock only once."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    for part in _in_powers_of_two(rows):
+    for start in range(0, len(rows), _MOST_ROWS):
+        part = rows[start : start + _MOST_ROWS]
         statement = _statement(table, columns, tail, mark, len(part))
-        connection.exec_driver_sql(statement, tuple(value for row in part for value in row))
-
-
-def _in_powers_of_two(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
-    start, size = 0, _MOST_ROWS
-    while start < len(rows):
-        while size > len(rows) - start:
-            size //= 2
-        yield rows[start : start + size]
-        start += size
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
 
 
 @cache

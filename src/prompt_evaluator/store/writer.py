@@ -6,7 +6,7 @@ import asyncio
 import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.errors import StoreError
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 ROOM = 512
 """How many units may wait for their commit before those who bring more have to wait."""
 
-_GATHER = 0.004
-"""Seconds to wait for company: a commit costs the same for one unit as for fifty, in turns with the event loop."""
+_GATHER = 0.02
+"""Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
 _MOST_PER_COMMIT = 1_024
 _WATCH = 1.0
 """Seconds between looks at whether the program still runs."""
@@ -36,20 +36,18 @@ class _Item(NamedTuple):
     row: tuple[Any, ...]
     """In the order of `UNIT_COLUMNS`."""
 
-    @property
-    def ok(self) -> bool:
-        return bool(self.row[6])
-
-    @property
-    def key(self) -> tuple[str, bytes]:
-        return self.row[1], self.row[2]
-
 
 class LedgerWriter:
     """Commits units of one run in the order in which they were put. Used from one thread or event loop."""
 
     def __init__(
-        self, engine: Engine, where: str, run_id: str, on_commit: Callable[[float], None] | None = None
+        self,
+        engine: Engine,
+        where: str,
+        run_id: str,
+        *,
+        crowd: int,
+        on_commit: Callable[[float], None] | None = None,
     ) -> None:
         """Start the thread.
 
@@ -57,10 +55,13 @@ class LedgerWriter:
             engine: Whose transactions are for writing.
             where: The store, for people.
             run_id: The run that all units belong to.
+            crowd: So many units wait for no more company.
             on_commit: Is told, in the writer's thread, how many seconds each unit took from `put` to its commit.
         """
-        self._engine, self._where, self._run_id, self._on_commit = engine, where, run_id, on_commit
+        self._engine, self._where, self._run_id = engine, where, run_id
+        self._crowd, self._on_commit = crowd, on_commit
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._bell: SimpleQueue[None] = SimpleQueue()
         self._put = self._committed = 0
         self._closing = self._told = False
         self._failure: StoreError | None = None
@@ -80,6 +81,8 @@ class LedgerWriter:
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data)
         self._put += 1
         self._queue.put(_Item(perf_counter(), row))
+        if self._queue.qsize() == self._crowd:
+            self._bell.put(None)
 
     @property
     def pending(self) -> int:
@@ -103,6 +106,7 @@ class LedgerWriter:
         """Commit what is left and end the thread. Raise `StoreError` if that failed and nobody was told yet."""
         self._closing = True
         self._queue.put(None)
+        self._bell.put(None)
         self._thread.join()
         if not self._told:
             self._check()
@@ -145,8 +149,9 @@ class LedgerWriter:
         batch: list[_Item] = []
         try:
             item = self._queue.get(timeout=_WATCH)
-            if not self._closing and self._queue.qsize() < _MOST_PER_COMMIT:
-                sleep(_GATHER)
+            if not self._closing and self._queue.qsize() < self._crowd:
+                with suppress(Empty):
+                    self._bell.get(timeout=_GATHER)
             while True:
                 if item:
                     batch.append(item)
@@ -180,9 +185,12 @@ class LedgerWriter:
 
 def _rows(batch: list[_Item]) -> list[tuple[Any, ...]]:
     """One row per key, as a statement may not touch a row twice: the first that is ok, or else the last."""
-    chosen: dict[tuple[str, bytes], _Item] = {}
-    for item in batch:
-        before = chosen.get(item.key)
-        if before is None or not before.ok:
-            chosen[item.key] = item
-    return [item.row for item in chosen.values()]
+    rows = [item.row for item in batch]
+    if len({row[1:3] for row in rows}) == len(rows):
+        return rows
+    chosen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for row in rows:
+        before = chosen.get(row[1:3])
+        if before is None or not before[6]:
+            chosen[row[1:3]] = row
+    return list(chosen.values())

@@ -1,0 +1,75 @@
+"""Case files while a run goes on: written at once where the disk is as quick as memory, else beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.errors import StoreError
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.result import CaseResult
+    from prompt_evaluator.store.artifacts import CaseFiles, RunFolder
+
+_QUICK = 0.005
+"""Seconds that a file may keep the event loop waiting. A thread for it would cost the loop more: each of the few
+system calls of a file hands the interpreter's lock over and back."""
+_PENANCE = 100
+"""How many times as long as a slow file took the next ones go to the thread: disks cost the loop 1 % of its time."""
+_MOST_WAITING = 256
+
+
+class CaseSaver:
+    """Writes the files of finished cases. Used from one event loop; close it to be sure that all are written."""
+
+    def __init__(self, folder: RunFolder, files: CaseFiles) -> None:
+        self._folder, self._files = folder, files
+        self._slow_until = 0.0
+        self._queue: queue.Queue[CaseResult | None] = queue.Queue(maxsize=_MOST_WAITING)
+        self._thread: threading.Thread | None = None
+        self._error: StoreError | None = None
+
+    async def save(self, result: CaseResult) -> None:
+        """Raise what went wrong, so that the run stops paying for what cannot be shown."""
+        self._check()
+        start = perf_counter()
+        if start < self._slow_until:
+            await self._hand_over(result)
+            return
+        self._write(result)
+        took = perf_counter() - start
+        if took > _QUICK:
+            self._slow_until = start + _PENANCE * took
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._check()
+
+    async def _hand_over(self, result: CaseResult) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="case-files")
+            self._thread.start()
+        try:
+            self._queue.put_nowait(result)
+        except queue.Full:
+            await asyncio.to_thread(self._queue.put, result)
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        while (result := self._queue.get()) is not None:
+            if self._error is None:
+                try:
+                    self._write(result)
+                except StoreError as error:
+                    self._error = error
+
+    def _write(self, result: CaseResult) -> None:
+        self._folder.write_case(self._files.name(result.test_case_id), result)
