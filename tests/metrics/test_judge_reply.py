@@ -52,6 +52,11 @@ GARBAGE = {
     "comment": (GOOD[:-1] + " // done\n}", "broken at"),
     "line break in a text": (GOOD.replace("Plain.", "Plain.\nReally."), "control character"),
     "two scores for one metric": (SHOWN_TWICE, 'key "score" stands twice'),
+    "two scores for one metric, and no rationale": (
+        spoiled("metrics", "clarity", "rationale", drop=True).replace('"score": 4.5', '"score": 1, "score": 4.5'),
+        'key "score" stands twice',
+    ),
+    "all there, and one flag twice": (GOOD.replace('"flags": {', '"flags": {"invented": true, '), "stands twice"),
     "metrics twice": (GOOD[:-1] + ', "metrics": {}}', 'key "metrics" stands twice'),
     "key twice, once escaped": (GOOD[:-1] + r', "\u006detrics": {}}', 'key "metrics" stands twice'),
     "metric missing": (spoiled("metrics", "trust", drop=True), "metric 'trust' is missing"),
@@ -233,6 +238,19 @@ def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str)
     assert list(verdict.flags) == [flag.name for flag in RUBRIC.flags]
     assert all(type(value) is bool for value in verdict.flags.values())
     msgspec.json.encode(verdict)
+
+
+@same_each_time
+@given(some_texts)
+def test_a_word_before_the_reply_changes_nothing(text: str) -> None:
+    outcomes: list[Verdict | None] = []
+    for reply in (text, f"Verdict: {text}"):
+        try:
+            outcomes.append(read_verdict(reply, RUBRIC))
+        except UnreadableVerdict:
+            outcomes.append(None)
+
+    assert outcomes[0] == outcomes[1]
 
 
 names = st.text(min_size=1, max_size=12)

@@ -323,9 +323,8 @@ def _batches(store: Store, run_id: str) -> Iterator[list[StoredCase]]:
 
 def now() -> str:
     """This moment as the artifacts write it."""
-    seconds = time.time()
-    whole = int(seconds)
-    return f"{_to_the_second(whole)}.{int((seconds - whole) * 1000):03d}Z"
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
+    return f"{_to_the_second(seconds)}.{milliseconds:03d}Z"
 
 
 @functools.lru_cache(maxsize=2)

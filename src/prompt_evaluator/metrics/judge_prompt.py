@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model import Message
@@ -115,13 +114,12 @@ def _tool_call_text(call: ToolCall) -> str:
 
 def nonce_for(texts: Collection[str]) -> str:
     """A word that follows from the texts and occurs in none of them, so that none can close its own fence."""
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(b"%d " % len(data))
-        digest.update(data)
-    words = (hashlib.sha256(digest.digest() + b"%d" % number).hexdigest()[:_NONCE_DIGITS] for number in count())
-    return next(word for word in words if not any(word in text for text in texts))
+    everything = "\n".join(texts)
+    data = everything.encode("utf-8", "surrogatepass")
+    while True:
+        data = hashlib.blake2b(data, digest_size=_NONCE_DIGITS // 2).digest()
+        if (word := data.hex()) not in everything:
+            return word
 
 
 def _rubric_text(rubric: Rubric) -> str:

@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from prompt_evaluator.model import Mark, Verdict
 
 if TYPE_CHECKING:
@@ -35,6 +37,17 @@ class UnreadableVerdict(Exception):  # noqa: N818 - an outcome that the judge tu
         super().__init__(reason)
 
 
+class _Reply(msgspec.Struct):
+    """The reply that was asked for, to the letter."""
+
+    metrics: dict[str, Mark]
+    flags: dict[str, bool]
+    overall_comment: str
+
+
+_reply = msgspec.json.Decoder(_Reply).decode
+
+
 def read_verdict(text: str, rubric: Rubric) -> Verdict:
     """The one verdict in a reply; metrics and flags that the rubric does not know are left out.
 
@@ -43,6 +56,33 @@ def read_verdict(text: str, rubric: Rubric) -> Verdict:
     Raises:
         UnreadableVerdict: There is none, or more than one, or it is not what the rubric asks for.
     """
+    return _plain_verdict(text, rubric) or _verdict_in(text, rubric)
+
+
+def _plain_verdict(text: str, rubric: Rubric) -> Verdict | None:
+    """What nearly all judges send, in a fifth of the time; None when anything about it calls for a closer look.
+
+    The decoder takes the last of two equal keys in silence. But when nothing is missing, the number of texts tells
+    that there is nothing else.
+    """
+    texts = 4 + 4 * len(rubric.metrics) + len(rubric.flags)
+    if "\\" in text or text.count('"') != 2 * texts or len(text) > _LONGEST:
+        return None
+    try:
+        found = _reply(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    try:
+        metrics = {criterion.name: found.metrics[criterion.name] for criterion in rubric.metrics}
+        flags = {flag.name: found.flags[flag.name] for flag in rubric.flags}
+    except KeyError:
+        return None
+    if not all(c.min_score <= metrics[c.name].score <= c.max_score for c in rubric.metrics):
+        return None
+    return Verdict(metrics=metrics, flags=flags, overall_comment=found.overall_comment)
+
+
+def _verdict_in(text: str, rubric: Rubric) -> Verdict:
     found = object_in(text, "metrics")
     if problems := list(_problems(found, rubric)):
         more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""

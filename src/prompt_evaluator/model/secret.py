@@ -55,6 +55,9 @@ class Redactor:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._bytes: list[bytes] = []
+        self._signs: list[str] = []
+        """Of text in which a known secret may be spelled with escapes. Each is a look at the whole text."""
+        self._byte_signs: list[bytes] = []
 
     def add(self, value: str) -> None:
         """Know a value from now on, also as it looks inside JSON, an address or a web page."""
@@ -63,18 +66,21 @@ class Redactor:
         # The longest first: a secret may contain a shorter one.
         self._texts = sorted({*self._texts, *_forms(value)}, key=len, reverse=True)
         self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
+        characters = {character for text in self._texts for character in text}
+        self._signs = ["\\u", *(["\\/"] if "/" in characters else ()), *(["\\\\"] if characters & {*"\"'\\"} else ())]
+        self._byte_signs = [sign.encode() for sign in self._signs]
 
     def text(self, text: str) -> str:
         for secret in self._texts:
             if secret in text:
                 text = text.replace(secret, _MASK)
-        return self._escaped(text) if "\\u" in text or "\\/" in text or "\\\\" in text else text
+        return self._escaped(text) if any(sign in text for sign in self._signs) else text
 
     def bytes(self, data: bytes) -> bytes:
         for secret in self._bytes:
             if secret in data:
                 data = data.replace(secret, _MASK.encode())
-        if b"\\u" in data or b"\\/" in data or b"\\\\" in data:
+        if any(sign in data for sign in self._byte_signs):
             return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         return data
 

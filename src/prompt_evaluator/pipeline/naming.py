@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Request
+    from prompt_evaluator.model import Message, Request
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _MOST_DIGESTS = 1_000
 
 
 _digests: dict[int, tuple[object, str]] = {}
-"""Of schemas, by `id`: a judge uses the same object for every request, and hashing it each time would cost more than
-all the rest. The object is kept, so its `id` stays its own."""
+"""Of schemas and system messages, by `id`: a run uses the same objects for every request, and hashing them each time
+would cost more than all the rest. The object is kept, so its `id` stays its own."""
 
 
 def unit_name(kind: str, identity: str, request: Request) -> bytes:
@@ -26,7 +26,7 @@ def unit_name(kind: str, identity: str, request: Request) -> bytes:
     """
     asked = (
         request.model,
-        [(message.role, message.content) for message in request.messages],
+        [_digest(message) if message.role == "system" else message for message in request.messages],
         request.temperature,
         request.max_tokens,
         request.seed,
@@ -40,11 +40,11 @@ def unit_name(kind: str, identity: str, request: Request) -> bytes:
     return hashlib.blake2b(_encode((kind, identity, asked)), digest_size=16).digest()
 
 
-def _digest(schema: dict[str, Any] | None) -> str | None:
-    if schema is None:
+def _digest(part: dict[str, Any] | Message | None) -> str | None:
+    if part is None:
         return None
-    if (known := _digests.get(id(schema))) is None:
+    if (known := _digests.get(id(part))) is None:
         if len(_digests) > _MOST_DIGESTS:
             _digests.clear()
-        known = _digests[id(schema)] = (schema, hashlib.blake2b(_encode(schema), digest_size=16).hexdigest())
+        known = _digests[id(part)] = (part, hashlib.blake2b(_encode(part), digest_size=16).hexdigest())
     return known[1]

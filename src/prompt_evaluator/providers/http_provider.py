@@ -56,7 +56,7 @@ class HttpProvider:
     def _where(self) -> Call:
         """Address and headers; made anew only when the key has changed."""
         key = self._key.resolve()
-        if self._call is None or self._call[0] != key:
+        if self._call is None or self._call[0] is not key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
             self._call = (key, Call.make(self._name, self._base.below(self.path), headers, self._settings.limits))
         return self._call[1]

@@ -121,21 +121,20 @@ class OpenAIProvider(HttpProvider):
 
 
 def _body(request: Request, refused: tuple[str, ...]) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": request.model,
-        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-    }
-    optional = {
-        "temperature": request.temperature,
-        "max_completion_tokens": request.max_tokens,
-        "seed": request.seed,
-        "tools": [_tool(tool) for tool in request.tools] or None,
-        "response_format": _response_format(request.response_schema),
-        "logprobs": True if request.top_logprobs is not None else None,
-        "top_logprobs": request.top_logprobs,
-    }
-    body.update((field, value) for field, value in optional.items() if value is not None)
-    body.update(request.options)
+    body: dict[str, Any] = {"model": request.model, "messages": request.messages}
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_completion_tokens"] = request.max_tokens
+    if request.seed is not None:
+        body["seed"] = request.seed
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.response_schema is not None:
+        body["response_format"] = _response_format(request.response_schema)
+    if request.top_logprobs is not None:
+        body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+    body |= request.options
     for field in refused:
         if field in body:
             body = _FALLBACKS[field](body)
@@ -160,9 +159,7 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
     return tool if "function" in tool else {"type": "function", "function": tool}
 
 
-def _response_format(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    if schema is None:
-        return None
+def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
