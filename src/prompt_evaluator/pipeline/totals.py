@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import statistics
+from array import array
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -126,16 +127,18 @@ class Totals:
 
 
 class _MetricTotals:
+    """Numbers of each case, in arrays: a run may have a great many cases."""
+
     def __init__(self, name: str, scale: tuple[float, float]) -> None:
         self._name, self._scale = name, scale
-        self.means: list[float] = []
-        self._low: list[float] = []
-        self._high: list[float] = []
-        self._stds: list[float] = []
-        self._repeat_stds: list[float] = []
-        self._pass_rates: list[float] = []
+        self.means = array("d")
+        self._low = array("d")
+        self._high = array("d")
+        self._stds = array("d")
+        self._repeat_stds = array("d")
+        self._pass_rates = array("d")
         self._high_variability = self._failed = 0
-        self._reduced: dict[str, list[float]] = {}
+        self._reduced: dict[str, array[float]] = {}
         self._worst: list[tuple[float, str, float | None]] = []
         self._flakiest: list[tuple[float, str, float]] = []
 
@@ -170,7 +173,7 @@ class _MetricTotals:
         samples = Samples([score.score or 0.0 for score in scored], [bool(score.passed) for score in scored])
         for name, reduce in reducers.items():
             with suppress(ValueError):  # too few samples, because some have no score
-                self._reduced.setdefault(name, []).append(reduce(samples))
+                self._reduced.setdefault(name, array("d")).append(reduce(samples))
 
     @property
     def range(self) -> float:

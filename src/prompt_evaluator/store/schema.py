@@ -79,7 +79,7 @@ _KEEP_WHAT_IS_OK = (
     " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
     " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data WHERE NOT units.ok"
 )
-_MOST_ROWS = 256
+_MOST_ROWS, _STEP = 256, 16
 
 
 def insert_cases(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -94,12 +94,14 @@ def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Non
 def _insert(
     connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
 ) -> None:
-    """Few statements for many rows: each one gives up the interpreter's lock only once."""
+    """Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    for start in range(0, len(rows), _MOST_ROWS):
-        part = rows[start : start + _MOST_ROWS]
-        statement = _statement(table, columns, tail, mark, len(part))
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
+    start = 0
+    while left := len(rows) - start:
+        size = min(left - left % _STEP or left, _MOST_ROWS)
+        statement = _statement(table, columns, tail, mark, size)
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
+        start += size
 
 
 @cache
