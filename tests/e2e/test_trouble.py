@@ -186,7 +186,10 @@ def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_th
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "faults",
-    [{"unavailable": 0.02, "connection": 0.02, "timeout": 0.01}, {"refused": 0.03, "bad_reply": 0.02}],
+    [
+        {"rate_limited": 0.02, "unavailable": 0.01, "connection": 0.01, "timeout": 0.01},
+        {"refused": 0.03, "bad_reply": 0.02},
+    ],
     ids=["faults that pass", "faults that stay"],
 )
 def test_1000_cases_of_5_samples_with_5_percent_faults_come_to_an_end(

@@ -246,6 +246,24 @@ def test_a_service_that_only_says_429_teaches_its_rate(clock: Clock) -> None:
     assert 40 <= entered <= 60
 
 
+@pytest.mark.parametrize("start", [100.0, 100.5, 100.95])
+def test_a_rate_that_is_learned_in_the_first_moments_is_the_one_that_was_seen(clock: Clock, start: float) -> None:
+    clock.now = start
+    governor = Governor(Limits(), clock=clock)
+    for _ in range(2):  # 8 and 16 answers in a fifth of a second
+        fill(governor)
+        answer_all(governor, clock, 0.1)
+    for _ in range(3):
+        governor.pushed_back(clock.now, None)
+    entered = 0
+
+    for _ in range(100):
+        entered += fill(governor)
+        answer_all(governor, clock, 0.01)
+
+    assert 100 <= entered <= 140
+
+
 async def test_waiting_calls_go_in_the_order_they_came() -> None:
     governor = Governor(Limits(max_concurrency=1))
     assert governor.try_enter(0)

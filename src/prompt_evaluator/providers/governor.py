@@ -24,7 +24,8 @@ _START = 8
 _CUT = 0.7
 _REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
 """Shares of recent calls that were told 429: from the first on it is no accident, from the second on anything goes."""
-_SHARE_WEIGHT = 1 / 20
+_FEW_CALLS, _MANY_CALLS = 20, 50
+"""How many calls are recent: few at first, to notice a limit soon, and more later, to tell it from accidents."""
 _FEW = 4
 """Fewer calls in flight than this help only against a hard limit."""
 _REGROWTH = 0.05
@@ -98,7 +99,7 @@ class Governor:
         self._pace = _Pace()
         self._pushed_back = False
         self._last_cut = self._last_event = -math.inf
-        self._share_told = 0.0
+        self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
 
     @property
@@ -135,7 +136,8 @@ class Governor:
     def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
         """Learn from an answer. Call before `leave`."""
         self._pace.answered(self._clock())
-        self._share_told -= _SHARE_WEIGHT * self._share_told
+        self._share_told -= self._share_told / self._recent
+        self._recent = min(_MANY_CALLS, self._recent + 0.05)
         if self._tokens is not None and tokens is not None:
             self._tokens.take(tokens - estimate)
         trend = self._latency.add(max(0.0, seconds - 3 * self._lag()))
@@ -154,7 +156,7 @@ class Governor:
         no longer rare, all calls wait, fewer go at once, and they go at the pace that the service is seen to bear.
         """
         now = self._clock()
-        self._share_told += _SHARE_WEIGHT * (1 - self._share_told)
+        self._share_told += (1 - self._share_told) / self._recent
         serious = self._share_told > _REAL_LIMIT
         if hold is not None and serious:
             self._held_until = max(self._held_until, now + hold)
@@ -277,10 +279,15 @@ class _Pace:
 
     def _sustained(self, now: float) -> float:
         assert self._since is not None  # noqa: S101 - asked for only after the first call
-        span = max(_INSTANT, min(now - self._since, _SUSTAINED))
-        ends = [now, *(second + 1.0 for second, _ in self._seconds if second + 1.0 >= self._since + span)]
-        recent = [end for end in ends if end > now - _REMEMBERED]
-        return max(sum(count for second, count in self._seconds if end - span <= second < end) for end in recent) / span
+        ends = [
+            second + 1
+            for second, _ in self._seconds
+            if self._since + _SUSTAINED <= second + 1 <= now < second + 1 + _REMEMBERED
+        ]
+        if not ends:  # it has not gone on for long enough, or it paused: all there is
+            return sum(count for _, count in self._seconds) / max(_INSTANT, now - self._since)
+        spans = [[count for second, count in self._seconds if end - _SUSTAINED <= second < end] for end in ends]
+        return max(map(sum, spans)) / _SUSTAINED
 
     def grow(self, rate: float, now: float) -> float:
         """A little faster than before, the more carefully the nearer to what was too fast."""
