@@ -254,8 +254,9 @@ def test_the_judge_is_the_generator_unless_named_and_is_told_what_is_known(
 
     online.evaluate(*REAL, "-n", "1")
     online.evaluate(*REAL, "-n", "1", "--judge-model", "openai/judge", "--judge-temperature", "0.5")
-    online.evaluate(*REAL, "-n", "1", "--judge-system-prompt", "judge.txt")
+    told = online.evaluate(*REAL, "-n", "1", "--judge-system-prompt", "judge.txt").artifact
 
+    assert told["judge_config"]["system_prompt"] == "Be very strict.\n"
     plain, other, strict = _judged(service)
     assert (plain["model"], other["model"]) == ("test", "judge")
     assert (plain["temperature"], other["temperature"]) == (0.0, 0.5)
@@ -373,6 +374,19 @@ def test_a_new_run_makes_new_samples_and_reuse_pays_for_none(online: Workspace, 
     assert again.artifact["overall_metric_stats"] == first.artifact["overall_metric_stats"]
     assert all(sample["reused"] for case in again.artifact["test_case_results"] for sample in case["samples"])
     assert more.code == 0
+
+
+def test_what_is_taken_over_is_no_cost_of_the_run(online: Workspace) -> None:
+    prices = {"test": {"input": 1, "output": 2}}
+    keys = {"base_url_env": "OPENAI_BASE_URL", "api_key_env": "OPENAI_API_KEY"}
+    online.configure(providers={"openai": {"kind": "openai", **keys, "prices": prices}})
+    first, again, more = (
+        online.evaluate(*REAL, "-n", samples, "--seed", "1", "--reuse").artifact["totals"] for samples in "224"
+    )
+
+    assert first["cost"] > 0
+    assert again["cost"] == pytest.approx(0)
+    assert more["cost"] == pytest.approx(first["cost"], rel=0.1)
 
 
 def test_reuse_takes_nothing_over_that_was_asked_in_another_way(online: Workspace, service: ChatService) -> None:

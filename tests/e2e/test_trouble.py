@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from workspace import REAL, Workspace, until
@@ -114,6 +114,31 @@ def test_an_error_that_stays_is_still_one_error(online: Workspace, service: Chat
     assert online.run("resume", done.run_id, "--retry-errors", "--strict").code == 3
 
 
+def test_a_judging_that_failed_beside_others_can_be_done_again(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "judge", "match": "Question 000", "status": 400, "times": 1}])
+    done = online.evaluate(*REAL, "-n", "1", "--judge-repeats", "2", "--seed", "1")
+    assert done.json["status"] == "completed"
+    assert sum(repeat["error"] is not None for repeat in _repeats(done.artifact)) == 1
+    paid = service.paid
+
+    again = online.run("resume", done.run_id, "--retry-errors", "--json")
+
+    assert service.paid - paid == 1
+    assert again.json["status"] == "completed"
+    assert not any(repeat["error"] for repeat in _repeats(again.artifact))
+    assert online.run("resume", done.run_id, "--retry-errors").code == 0
+    assert service.paid - paid == 1
+
+
+def _repeats(artifact: Any) -> list[dict[str, Any]]:
+    return [
+        repeat
+        for case in artifact["test_case_results"]
+        for sample in case["samples"]
+        for repeat in sample["judge_repeats"]
+    ]
+
+
 def test_a_run_without_a_single_score_has_failed(online: Workspace, service: ChatService) -> None:
     service.set(rules=[{"status": 400, "message": "we do not like this"}])
 
@@ -136,7 +161,7 @@ def test_a_key_that_is_refused_stops_the_run_after_a_few_calls_and_says_why(
     assert done.code == 3
     assert "no call can succeed" in done.err
     assert "invalid key" in done.err
-    assert f"prompt-evaluator resume {done.run_id}" in done.err
+    assert f"prompt-evaluator resume {done.run_id} --retry-errors" in done.err
     assert service.paid <= 16
     assert done.json["status"] == "aborted"
     assert "invalid key" in done.artifact["stop_reason"]

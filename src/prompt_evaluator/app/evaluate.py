@@ -80,7 +80,7 @@ async def resume_run(
     store = session.open_store()
     try:
         record = store.run(run_id)
-        if record.status in FINAL and not (retry_errors and record.status != "completed"):
+        if record.status in FINAL and not (retry_errors and store.has_failures(record.plan.run_id)):
             if RunFolder(record).main_file.exists() and not record.plan.fail_under:
                 return Outcome(record, None)
             return rebuild(store, record)

@@ -23,11 +23,20 @@ _DEFAULTS = {"--temperature": "0.7", "--judge-temperature": "0", "--judge-repeat
 def next_step(outcome: Outcome, width: int) -> list[str]:
     """The command on lines of so many columns, broken as a shell understands it."""
     plan, result = outcome.record.plan, outcome.result
-    unfinished = outcome.record.status == "aborted"
-    if unfinished or (result and result.totals.errors):
-        again = [] if unfinished else ["--retry-errors"]
-        return _broken(["prompt-evaluator", "resume", plan.run_id, *again], width)
+    if to_be_continued(outcome):
+        return _broken(resume_command(outcome), width)
     return _after(plan, list(result.overall_metric_stats.values()) if result else [], width)
+
+
+def to_be_continued(outcome: Outcome) -> bool:
+    """Whether something of the run is missing."""
+    return outcome.record.status == "aborted" or bool(outcome.result and outcome.result.totals.errors)
+
+
+def resume_command(outcome: Outcome) -> list[str]:
+    """Does what is missing, and again what failed."""
+    failed = outcome.result is not None and outcome.result.totals.errors
+    return ["prompt-evaluator", "resume", outcome.record.plan.run_id, *(["--retry-errors"] if failed else ())]
 
 
 def _after(plan: RunPlan, stats: list[OverallMetric], width: int) -> list[str]:

@@ -16,6 +16,7 @@ import msgspec
 
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.next_step import resume_command
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.config.settings import flags_of
@@ -138,7 +139,7 @@ class RunCommand:
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if record.status == "aborted":
-            click.echo(f"Continue with: prompt-evaluator resume {record.plan.run_id}", err=True)
+            click.echo(f"Continue with: {' '.join(resume_command(outcome))}", err=True)
         elif record.status == "partial":
             click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)
 

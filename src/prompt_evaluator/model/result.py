@@ -58,6 +58,8 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
     judge_cost: float | None
     synthetic: bool
     reused: bool
+    reused_cost: float | None
+    """US dollars of what was taken over, which is a part of the costs above; None where nothing was."""
     error: CallFailure | None
 
 
@@ -176,7 +178,7 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars, generation and judging; None when nothing has a known price."""
+    """US dollars that the run has paid for generation and judging; None when nothing has a known price."""
     unpriced_calls: int
     reused_units: int
     skipped: dict[str, int]

@@ -156,6 +156,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, repeats: int, metri
         judge_cost=_sum([reply.cost for reply in replies]),
         synthetic=bool(answer and answer.synthetic) or any(reply.synthetic for reply in replies),
         reused=bool(generation and generation.reused),
+        reused_cost=_reused_cost(units),
         error=_error(generation, judged, verdict) or _broken_metric(units),
     )
 
@@ -218,6 +219,15 @@ def _tries(generation: Generation | None) -> int | None:
     if generation.answer is not None:
         return generation.answer.tries
     return generation.failure.tries if generation.failure else None
+
+
+def _reused_cost(units: SampleUnits) -> float | None:
+    generation, answer = units.generation, units.generation.answer if units.generation else None
+    taken = [done for done in (*units.judgements.values(), *units.scores.values()) if done.reused]
+    costs = [reply.cost for done in taken for reply in done.replies]
+    costs += [answer.cost] if generation and generation.reused and answer else []
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
 
 
 def _ended(units: SampleUnits) -> str:

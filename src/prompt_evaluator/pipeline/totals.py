@@ -74,6 +74,7 @@ class Totals:
                 self._costs[1] += 1
             elif called is not None:
                 self._unpriced += 1
+        self._costs[0] -= sample.reused_cost or 0.0
 
     def status(self) -> RunStatus:
         """By the guide's words, once nothing is pending."""

@@ -20,7 +20,7 @@ from prompt_evaluator.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from prompt_evaluator.model import ModelConfig, PromptRef, Rubric, RunRecord
+    from prompt_evaluator.model import JudgeConfig, ModelConfig, PromptRef, Rubric, RunRecord
     from prompt_evaluator.model.result import CaseResult, RunResult
 
 MAIN_FILE = "dataset_evaluation.json"
@@ -145,7 +145,7 @@ def _head(record: RunRecord) -> dict[str, Any]:
         "filters": plan.filters,
         "template": plan.template,
         "generator_config": _model(plan.generator),
-        "judge_config": {**_model(plan.judge), "repeats": plan.judge.repeats} if plan.judge else None,
+        "judge_config": _judge(plan.judge) if plan.judge else None,
         "rubric_metadata": _rubric(plan.rubric),
         "metrics_config": [*plan.metrics] or None,
         "reducers": plan.reducers,
@@ -178,6 +178,10 @@ def _model(config: ModelConfig) -> dict[str, Any]:
         "max_tokens": config.max_tokens,
         "seed": config.seed,
     }
+
+
+def _judge(config: JudgeConfig) -> dict[str, Any]:
+    return {**_model(config), "repeats": config.repeats, "system_prompt": config.system_prompt}
 
 
 def _rubric(rubric: Rubric | None) -> dict[str, Any] | None:

@@ -119,6 +119,12 @@ class Store:
                     found[row[0]].append(_unit(row))
         return found
 
+    def has_failures(self, run_id: str) -> bool:
+        """Whether anything of the run gave nothing, such as one of several judgings of an answer that has others."""
+        failed = select(UNITS.c.name).where(UNITS.c.run_id == run_id, ~UNITS.c.ok).limit(1)
+        with self._read() as connection:
+            return connection.execute(failed).first() is not None
+
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
         """Units of any run that are ok and have one of these names; that of the newest run if there are several."""
         found: dict[bytes, Unit] = {}
