@@ -115,7 +115,8 @@ class RunCommand:
         """Print the summary of a run, unless JSON is wanted, and return the exit code that says how it went."""
         if not self._flags.as_json:
             print_summary(outcome)
-        self._warn(outcome)
+        if self._flags.as_json or not sys.stdout.isatty():
+            self._warn(outcome)  # whoever sees the summary has read it there
         return self._exit_code(outcome)
 
     async def _with_signals(self, work: Coroutine[None, None, T]) -> T:
