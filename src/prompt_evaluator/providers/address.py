@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from typing import TYPE_CHECKING, NamedTuple, Self
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urlencode, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 _PORTS = {"http": 80, "https": 443}
 _IN_PATH = "/%:@!$&'()*+,;=~"
 _IN_QUERY = f"{_IN_PATH}?"
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 class Address(NamedTuple):
@@ -29,9 +31,12 @@ class Address(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raise `ValueError` for what is no address of a web service."""
-        parts = urlsplit(text.strip())
-        if parts.scheme not in _PORTS or not parts.hostname:
+        text = text.strip()
+        parts = urlsplit(text)
+        if parts.scheme not in _PORTS or not parts.hostname or " " in parts.hostname:
             raise ValueError("not an http or https address with a host")
+        if not text.isprintable():  # `urlsplit` leaves line breaks out, and what it then reads is another address
+            raise ValueError("it has a line break or another character that no address can have")
         return cls(
             parts.scheme,
             parts.hostname,
@@ -41,6 +46,9 @@ class Address(NamedTuple):
             unquote(parts.username or ""),
             unquote(parts.password or ""),
         )
+
+    def __repr__(self) -> str:
+        return f"Address({self.origin})"
 
     @property
     def tls(self) -> bool:
@@ -67,8 +75,9 @@ class Address(NamedTuple):
         """With these values in the query, in place of those of the same name."""
         if not more:
             return self
-        kept = [(name, value) for name, value in self.values if name not in more]
-        return self._replace(query=urlencode([*kept, *more.items()]))
+        parts = (part for part in self.query.split("&") if part)
+        kept = [part for part in parts if unquote_plus(part.partition("=")[0]) not in more]  # as it was written
+        return self._replace(query="&".join((*kept, urlencode(more))))
 
     def below(self, path: str) -> Self:
         """The address of something further down, with the same query."""
@@ -87,8 +96,9 @@ class Address(NamedTuple):
                 raise ValueError("it has a login in its address and another one in its headers")
             sent["Authorization"] = f"Basic {self.login}"
         target = f"{self.path or '/'}?{self.query}" if self.query else self.path or "/"
-        lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in _merged(sent, headers).items())]
-        if any(not line.isprintable() for line in lines):
+        merged = _merged(sent, headers)
+        lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in merged.items())]
+        if not all(map(_HEADER_NAME.fullmatch, merged)) or not all(map(str.isprintable, lines)):
             raise ValueError("a header has a line break or another character that no header can have")
         return "\r\n".join((*lines, "Content-Length: ")).encode()
 
