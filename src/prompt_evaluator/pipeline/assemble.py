@@ -222,11 +222,11 @@ def _tries(generation: Generation | None) -> int | None:
 
 
 def _reused_cost(units: SampleUnits) -> float | None:
-    generation, answer = units.generation, units.generation.answer if units.generation else None
-    taken = [done for done in (*units.judgements.values(), *units.scores.values()) if done.reused]
-    costs = [reply.cost for done in taken for reply in done.replies]
-    costs += [answer.cost] if generation and generation.reused and answer else []
-    known = [cost for cost in costs if cost is not None]
+    judged: list[Judgement | ScoreRecord] = [*units.judgements.values(), *units.scores.values()]
+    replies = [reply for done in judged if done.reused for reply in done.replies]
+    if (generation := units.generation) and generation.reused and generation.answer:
+        replies.append(generation.answer)
+    known = [reply.cost for reply in replies if reply.cost is not None]
     return sum(known) if known else None
 
 
