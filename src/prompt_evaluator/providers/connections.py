@@ -24,7 +24,7 @@ _MOST_IDLE = 15.0
 """Seconds. Services close what is idle, and a request that crosses with that is lost."""
 _ADDRESS_KNOWN = 60.0
 """Seconds for which new connections go straight to the address that the last one reached."""
-_NEXT_ADDRESS = 0.25
+_NEXT_ADDRESS = 1.0
 """Seconds that each of a name's addresses has to answer, except the last one."""
 
 
