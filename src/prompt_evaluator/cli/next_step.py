@@ -23,14 +23,9 @@ _DEFAULTS = {"--temperature": "0.7", "--judge-temperature": "0", "--judge-repeat
 def next_step(outcome: Outcome, width: int) -> list[str]:
     """The command on lines of so many columns, broken as a shell understands it."""
     plan, result = outcome.record.plan, outcome.result
-    if to_be_continued(outcome):
+    if outcome.record.status == "aborted" or (result and result.totals.errors):
         return _broken(resume_command(outcome), width)
     return _after(plan, list(result.overall_metric_stats.values()) if result else [], width)
-
-
-def to_be_continued(outcome: Outcome) -> bool:
-    """Whether something of the run is missing."""
-    return outcome.record.status == "aborted" or bool(outcome.result and outcome.result.totals.errors)
 
 
 def resume_command(outcome: Outcome) -> list[str]:

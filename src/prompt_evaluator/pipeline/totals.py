@@ -120,7 +120,7 @@ class Totals:
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
             input_tokens=self._input,
             output_tokens=self._output,
-            cost=self._costs[0] if self._costs[1] else None,
+            cost=max(0.0, self._costs[0]) if self._costs[1] else None,
             unpriced_calls=self._unpriced,
             reused_units=self._reused,
             skipped=dict(self._skipped),

@@ -59,7 +59,7 @@ class LedgerWriter:
             on_commit: Is told, in the writer's thread, how many seconds each unit took from `put` to its commit.
         """
         self._engine, self._where, self._run_id = engine, where, run_id
-        self._crowd, self._on_commit = crowd, on_commit
+        self._crowd, self._on_commit = min(crowd, ROOM // 2), on_commit
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._put = self._committed = 0
@@ -149,9 +149,7 @@ class LedgerWriter:
         batch: list[_Item] = []
         try:
             item = self._queue.get(timeout=_WATCH)
-            if not self._closing and self._queue.qsize() < self._crowd:
-                with suppress(Empty):
-                    self._bell.get(timeout=_GATHER)
+            self._gather()
             while True:
                 if item:
                     batch.append(item)
@@ -162,6 +160,13 @@ class LedgerWriter:
             # A program that ends without closing still gets its units committed, and does not hang.
             self._closing |= not threading.main_thread().is_alive()
             return batch
+
+    def _gather(self) -> None:
+        until = perf_counter() + _GATHER
+        # The bell may have rung for units of an earlier commit.
+        while not self._closing and self._queue.qsize() < self._crowd and (left := until - perf_counter()) > 0:
+            with suppress(Empty):
+                self._bell.get(timeout=left)
 
     def _commit(self, connection: Connection, batch: list[_Item]) -> None:
         if not batch:
