@@ -116,3 +116,51 @@ def test_a_run_stopped_between_answer_and_score_is_not_completed(bench: Workspac
     done = bench.run("resume", found["run_id"], "--json")
     assert done.json["status"] == "completed"
     assert service.paid == 3
+
+
+IN_STEPS = [
+    {"kind": "judge", "match": "List the statements", "text": json.dumps({"statements": ["Yes."]})},
+    {"kind": "judge", "text": json.dumps({"verdicts": [{"number": 1, "reason": "on it", "verdict": "yes"}]})},
+]
+"""What a judge replies to `answer_relevancy`: statements first, then verdicts on them."""
+
+
+def relevancy(bench: Workspace, *arguments: str) -> Done:
+    return bench.run(
+        *("benchmark", "run", "--json", "--dataset", "tea", "--model", "openai/test", "--metrics", "answer_relevancy"),
+        *arguments,
+    )
+
+
+def test_a_metric_that_asks_in_steps_goes_on_where_it_was_cut_off(bench: Workspace, service: ChatService) -> None:
+    service.set(rules=IN_STEPS)
+    for calls in range(1, 6):
+        (stopped,) = relevancy(bench, "--seed", str(calls), "--max-calls", str(3 * calls), "-j", "1").json["runs"]
+        assert stopped["status"] == "aborted"
+
+        done = bench.run("resume", stopped["run_id"], "--max-calls", str(18 - 3 * calls), "--json")
+
+        assert done.json["status"] == "completed"
+        assert service.paid == 18 * calls
+        assert service.state()["most"] == 1
+
+
+def test_a_reply_that_cannot_be_used_is_asked_for_again_when_errors_are_retried(
+    bench: Workspace, service: ChatService
+) -> None:
+    service.set(rules=[IN_STEPS[0], {"kind": "judge", "text": "Hm."}])
+    (spoiled,) = relevancy(bench, "-j", "1").json["runs"]
+    assert spoiled["status"] == "failed"
+    service.set(rules=IN_STEPS)
+    paid = service.paid
+
+    done = bench.run("resume", spoiled["run_id"], "--retry-errors", "--json")
+
+    assert done.json["status"] == "completed"
+    assert service.paid - paid == 2 * 6
+
+
+def test_a_metric_that_asks_once_keeps_no_reply_beside_its_score(bench: Workspace) -> None:
+    (found,) = run(bench).json["runs"]
+
+    assert len(bench.units(found["run_id"])) == 6 + 6 + 1  # answers, scores, and the evaluation steps

@@ -78,7 +78,7 @@ def test_what_is_not_a_file_is_refused_at_once(
     [
         ("file/x.jsonl", "cannot be read: Not a directory"),
         ("x" * 300 + ".jsonl", "cannot be read: File name too long"),
-        ("nul\0.jsonl", "cannot be read: embedded null"),
+        ("nul\0.jsonl", "cannot be read: .*embedded null"),
     ],
     ids=["inside a file", "too long", "nul"],
 )

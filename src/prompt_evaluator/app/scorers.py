@@ -14,6 +14,7 @@ from prompt_evaluator.pipeline.scoring import Scorer, Voice
 if TYPE_CHECKING:
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model import RunPlan, TestCase
+    from prompt_evaluator.pipeline.scoring import Replies
     from prompt_evaluator.ports import Ledger, Metric
     from prompt_evaluator.store import Store
 
@@ -25,7 +26,7 @@ async def make_scorer(plan: RunPlan, models: Models, store: Store, ledger: Ledge
     """The scorer of a run; judges nothing that was judged before, and prepares nothing twice."""
     kept = {unit.name: unit for unit in store.units(plan.run_id, [_NO_CASE])[_NO_CASE]}
     metrics = [await _prepared(build_metric(spec), plan, models, kept, ledger) for spec in plan.metrics]
-    voice = None if plan.judge is None else lambda case: _voice(plan, models, case)
+    voice = None if plan.judge is None else lambda case, kept: _voice(plan, models, case, kept)
     judge = msgspec.to_builtins(plan.judge) if plan.judge else None
     return Scorer(metrics, build_metric, voice, judge)
 
@@ -44,7 +45,7 @@ async def _prepared(metric: Metric, plan: RunPlan, models: Models, kept: dict[by
     return ready
 
 
-def _voice(plan: RunPlan, models: Models, case: TestCase | None) -> Voice:
+def _voice(plan: RunPlan, models: Models, case: TestCase | None, kept: Replies | None = None) -> Voice:
     assert plan.judge is not None  # noqa: S101 - asked for only where there is one
     name = models.name(plan.judge.model)
-    return Voice(models.provider(name.provider), plan.judge, name.model, case)
+    return Voice(models.provider(name.provider), plan.judge, name.model, case, kept)

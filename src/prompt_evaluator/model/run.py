@@ -12,7 +12,8 @@ from prompt_evaluator.model.score import Score
 
 RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
-UnitKind = Literal["generation", "judgement", "score"]
+UnitKind = Literal["generation", "judgement", "score", "reply"]
+"""A reply is one of several that a metric asks a judge for; once there is a score it is of no more use."""
 SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
 
 

@@ -83,7 +83,7 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
             samples[unit.sample].generation = _generation(unit.data)
         elif unit.kind == "judgement":
             samples[unit.sample].judgements[unit.repeat] = _judgement(unit.data)
-        else:
+        elif unit.kind == "score":
             record = _score(unit.data)
             samples[unit.sample].scores[record.metric] = record
     return samples

@@ -10,6 +10,7 @@ from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.model import CallFailure, Failed, Generation, Judgement, ScoreRecord, Unit
 from prompt_evaluator.pipeline.assemble import SampleUnits
 from prompt_evaluator.pipeline.naming import unit_name
+from prompt_evaluator.pipeline.scoring import Replies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,9 +123,19 @@ class Executor:
             record = self._found(place, finished, _score)
             if record is None:
                 await self._ledger.room()
-                record = msgspec.structs.replace(await self._scorer.score(metric, case, answer), ended_at=self._now())
+                scored = await self._scorer.score(metric, case, answer, self._replies(place, finished))
+                record = msgspec.structs.replace(scored, ended_at=self._now())
                 self._record(place, record, ok=not isinstance(record.score, Failed))
             result.scores[record.metric] = record
+
+    def _replies(self, place: _Place, finished: Finished) -> Replies:
+        failed_before = place.name in finished.own  # then the same replies would only fail again
+        reply = place._replace(kind="reply")
+        return Replies(
+            place.name.hex(),
+            {} if failed_before else finished.own,
+            lambda name, data: self._put(reply._replace(name=name), data, ok=True),
+        )
 
     def _found(self, place: _Place, finished: Finished, decode: Callable[[bytes], T]) -> T | None:
         """What was done before, in this run or in another one from which it is then taken over."""
@@ -167,6 +178,9 @@ class Executor:
         return msgspec.structs.replace(judgement, ended_at=self._now())
 
     def _record(self, place: _Place, done: Generation | Judgement | ScoreRecord, *, ok: bool) -> None:
+        self._put(place, _encode(done), ok=ok)
+
+    def _put(self, place: _Place, data: bytes, *, ok: bool) -> None:
         self._ledger.put(
             Unit(
                 case_id=place.case_id,
@@ -175,6 +189,6 @@ class Executor:
                 sample=place.sample,
                 repeat=place.repeat,
                 ok=ok,
-                data=_encode(done),
+                data=data,
             )
         )

@@ -7,22 +7,55 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.model import Request, Scored, ScoreRecord
+from prompt_evaluator.model import Answer, Request, Scored, ScoreRecord
+from prompt_evaluator.pipeline.naming import unit_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from prompt_evaluator.model import Answer, JudgeConfig, Message, TestCase
+    from prompt_evaluator.model import JudgeConfig, Message, TestCase, Unit
     from prompt_evaluator.ports import Metric, Provider
 
 _encode = msgspec.json.Encoder(order="sorted").encode
+_answer = msgspec.json.Decoder(Answer).decode
+
+
+class Replies:
+    """What a judge has replied to one metric about one sample, kept while there is no score.
+
+    A metric that asks in several steps and is cut off between them goes on where it was: nothing is paid for twice.
+    """
+
+    def __init__(self, place: str, known: Mapping[bytes, Unit], put: Callable[[bytes, bytes], None]) -> None:
+        """Take what metric and sample are called, units that are there already, and what keeps more, by name."""
+        self._place, self._known, self._put = place, known, put
+        self._new: dict[bytes, Answer] = {}
+
+    def name(self, identity: str, request: Request) -> bytes:
+        return unit_name(f"reply to {self._place}", identity, request)
+
+    def find(self, name: bytes) -> Answer | None:
+        found = self._known.get(name)
+        return _answer(found.data) if found else None
+
+    def add(self, name: bytes, answer: Answer) -> None:
+        self._new[name] = answer
+
+    def keep(self) -> None:
+        """Make durable what was added. Not needed for the last reply, because the score follows at once."""
+        for name, answer in self._new.items():
+            self._put(name, _encode(answer))
+        self._new.clear()
 
 
 class Voice:
     """A judge that a metric may question, with an account of what was paid for its replies."""
 
-    def __init__(self, provider: Provider, config: JudgeConfig, model: str, case: TestCase | None) -> None:
+    def __init__(
+        self, provider: Provider, config: JudgeConfig, model: str, case: TestCase | None, kept: Replies | None = None
+    ) -> None:
         self._provider, self._config, self._model, self._case = provider, config, model, case
+        self._kept = kept
         self.replies: list[Answer] = []
 
     async def ask(
@@ -45,8 +78,23 @@ class Voice:
             sample=sample,
             case=self._case,
         )
-        answer = await self._provider.complete(request)
+        answer = await self._asked(request)
         self.replies.append(msgspec.structs.replace(answer, text="", logprobs=None))
+        return answer
+
+    async def _asked(self, request: Request) -> Answer:
+        if self._kept is None:
+            return await self._provider.complete(request)
+        self._kept.keep()
+        name = self._kept.name(self._config.identity, request)
+        answer = self._kept.find(name)
+        if answer is None:
+            try:
+                answer = await self._provider.complete(request)
+            except BaseException:
+                self._kept.keep()  # others may have replied meanwhile
+                raise
+            self._kept.add(name, answer)
         return answer
 
 
@@ -57,7 +105,7 @@ class Scorer:
         self,
         metrics: Sequence[Metric],
         build: Callable[[dict[str, Any]], Metric],
-        voice: Callable[[TestCase], Voice] | None,
+        voice: Callable[[TestCase, Replies | None], Voice] | None,
         judge_identity: Any,
     ) -> None:
         """Take the run's metrics, what makes one from a case's request, and who judges, if anybody does."""
@@ -89,8 +137,8 @@ class Scorer:
         measured = (answer.latency_ms, answer.cost)
         return hashlib.blake2b(_encode((decides, measured)), digest_size=16).digest()
 
-    async def score(self, metric: Metric, case: TestCase, answer: Answer) -> ScoreRecord:
-        voice = self._voice(case) if self._voice and metric.needs_judge else None
+    async def score(self, metric: Metric, case: TestCase, answer: Answer, kept: Replies | None = None) -> ScoreRecord:
+        voice = self._voice(case, kept) if self._voice and metric.needs_judge else None
         score = await metric.score(case, answer, voice)
         return ScoreRecord(
             metric=metric.name,
