@@ -51,6 +51,18 @@ def test_evaluation_steps_are_written_once_for_all_samples(bench: Workspace, ser
     assert len(forms) == 12
 
 
+def test_the_writing_of_steps_is_a_part_of_what_the_run_has_taken(bench: Workspace, service: ChatService) -> None:
+    bench.configure(providers={"openai": {"prices": {"test": {"input": 1_000_000, "output": 0}}}})
+
+    (found,) = run(bench, "--max-calls", "8").json["runs"]
+    done = bench.run("resume", found["run_id"], "--json")
+
+    assert done.json["status"] == "completed"
+    totals = done.artifact["totals"]
+    assert totals["input_tokens"] == 20 * service.paid
+    assert totals["cost"] == pytest.approx(20 * service.paid)
+
+
 def test_a_resumed_run_goes_on_with_the_steps_it_has(bench: Workspace, service: ChatService) -> None:
     stopped = run(bench, "--max-calls", "7")
     (found,) = stopped.json["runs"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from prompt_evaluator.app.scorers import make_scorer
+from prompt_evaluator.app.scorers import make_scorer, replies_of_preparation
 from prompt_evaluator.engines.local import Feed, LocalEngine
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, PromptEvaluatorError, ProviderError, StoreError
 from prompt_evaluator.metrics.rubric_judge import RubricJudge
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from prompt_evaluator.app.models import Models
-    from prompt_evaluator.model import RunRecord, RunStatus, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model import RunPlan, RunRecord, RunStatus, SampleStatus, TestCase, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.pipeline.scoring import Scorer
     from prompt_evaluator.store import LedgerWriter, Store, StoredCase
@@ -261,8 +261,7 @@ def export(
 
     A run that had ended before keeps its end; one that ends now is given this moment.
     """
-    plan = record.plan
-    totals = Totals(plan)
+    totals = _totals(store, record.plan)
     folder = RunFolder(record)
     writer = folder.main_writer()
     try:
@@ -283,10 +282,17 @@ def export(
 
 def summarise(store: Store, record: RunRecord) -> Outcome:
     """What a run comes to, from the store alone; nothing is written."""
-    totals = Totals(record.plan)
+    totals = _totals(store, record.plan)
     for case in results(store, record):
         totals.add(case)
     return Outcome(record, totals.result(record.status))
+
+
+def _totals(store: Store, plan: RunPlan) -> Totals:
+    totals = Totals(plan)
+    if plan.metrics:
+        totals.add_replies(replies_of_preparation(store, plan.run_id))
+    return totals
 
 
 def rebuild(store: Store, record: RunRecord) -> Outcome:

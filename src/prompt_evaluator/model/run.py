@@ -166,6 +166,14 @@ class ScoreRecord(msgspec.Struct, frozen=True, kw_only=True):
     reused: bool = False
 
 
+class Preparation(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric as a judge has made it ready for the whole run, such as with evaluation steps."""
+
+    spec: dict[str, Any]
+    replies: tuple[Answer, ...] = ()
+    """What was paid for that, without the texts."""
+
+
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """A finished piece of work. Within a run it is known by case and name; the name alone links runs."""
 
@@ -178,4 +186,5 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     """Whether it gave what it was for. What is not ok may be done again; what is ok never is."""
     data: bytes
-    """A `Generation`, a `Judgement` or a `ScoreRecord` as JSON."""
+    """As JSON: a `Generation`, a `Judgement`, a `ScoreRecord`, an `Answer` if it is a reply, or a `Preparation` where
+    there is no case."""

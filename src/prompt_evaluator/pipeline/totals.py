@@ -15,9 +15,9 @@ from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, v
 from prompt_evaluator.stats.reducers import Samples, reducer, wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from prompt_evaluator.model import RunPlan, RunStatus
+    from prompt_evaluator.model import Answer, RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
     from prompt_evaluator.stats import Interval
 
@@ -60,6 +60,20 @@ class Totals:
         for name, flags in self._flags.items():
             flags.add(case, name)
 
+    def add_replies(self, replies: Iterable[Answer]) -> None:
+        """Count what was paid for without being about a case."""
+        for reply in replies:
+            self._input += reply.usage.input_tokens or 0
+            self._output += reply.usage.output_tokens or 0
+            self._pay(reply.cost)
+
+    def _pay(self, cost: float | None) -> None:
+        if cost is None:
+            self._unpriced += 1
+        else:
+            self._costs[0] += cost
+            self._costs[1] += 1
+
     def _add_sample(self, sample: SampleResult) -> None:
         self._samples[sample.status] += 1
         self._skipped.update(name for name, score in sample.scores.items() if score.status == "skipped")
@@ -69,11 +83,8 @@ class Totals:
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
         self._reused += sample.reused
         for cost, called in ((sample.cost, sample.generator_output), (sample.judge_cost, sample.judge_raw_response)):
-            if cost is not None:
-                self._costs[0] += cost
-                self._costs[1] += 1
-            elif called is not None:
-                self._unpriced += 1
+            if cost is not None or called is not None:
+                self._pay(cost)
         self._costs[0] -= sample.reused_cost or 0.0
 
     def status(self) -> RunStatus:
