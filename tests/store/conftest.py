@@ -1,4 +1,4 @@
-"""A store on disk, and short ways to write what goes into it."""
+"""A store of either kind, and short ways to write what goes into it."""
 
 from __future__ import annotations
 
@@ -52,13 +52,17 @@ def cases(count: int = 10) -> Iterator[TestCase]:
     return (TestCase(id=f"case-{at}", input=f"input {at}", metadata={"n": at}) for at in range(count))
 
 
-@pytest.fixture
-def location(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "store.db"
+@pytest.fixture(params=["file", "server"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where a store can be made; `ON_FILE` and `ON_SERVER` ask for one kind."""
+    if request.param == "file":
+        return tmp_path / "state" / "store.db"
+    address: str = request.getfixturevalue("database")
+    return address
 
 
 @pytest.fixture
-def store(location: Path) -> Iterator[Store]:
+def store(location: Path | str) -> Iterator[Store]:
     opened = Store.open(location)
     yield opened
     opened.close()
@@ -71,7 +75,7 @@ def run_id(store: Store) -> str:
 
 
 @pytest.fixture
-def child(location: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def child(location: Path | str) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a program that has `location`, `arguments`, `Store` and `unit`."""
     started: list[subprocess.Popen[str]] = []
 

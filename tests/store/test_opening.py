@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
+import socket
 import subprocess
 import sys
-from contextlib import closing
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, create_engine
+from stores import ON_FILE, ON_SERVER, engine, sql
 
 from prompt_evaluator.errors import StoreError
+from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.schema import METADATA, REVISIONS
 
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from postgres_server import Cluster
 
-def _sql(location: Path, statement: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(location)) as connection, connection:
-        return connection.execute(statement).fetchall()
+    from prompt_evaluator.model import RunRecord
+
+    MakeRecord = Callable[..., RunRecord]
 
 
+@ON_FILE
 def test_a_new_store_is_made_with_its_directories_and_survives_a_crash(store: Store, location: Path) -> None:
     assert store.runs() == []
-    assert _sql(location, "PRAGMA journal_mode") == [("wal",)]
+    assert sql(location, "PRAGMA journal_mode") == [("wal",)]
 
 
 @pytest.mark.parametrize("name", ["a b%20?#.db", "ü☂.db", ":memory:", "file:x?mode=ro"])
@@ -50,7 +53,7 @@ def test_a_path_may_be_a_text_and_relative(tmp_path: Path, monkeypatch: pytest.M
     store.close()
 
 
-def test_opening_a_current_store_does_not_load_alembic(store: Store, location: Path) -> None:
+def test_opening_a_current_store_does_not_load_alembic(store: Store, location: Path | str) -> None:
     del store
     program = (
         "import sys; from prompt_evaluator.store import Store; Store.open(sys.argv[1]); print('alembic' in sys.modules)"
@@ -61,14 +64,12 @@ def test_opening_a_current_store_does_not_load_alembic(store: Store, location: P
     assert said.stdout.strip() == "False"
 
 
-def test_the_migrations_make_exactly_the_tables_of_the_schema(store: Store, location: Path) -> None:
+def test_the_migrations_make_exactly_the_tables_of_the_schema(store: Store, location: Path | str) -> None:
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - heavy
 
     del store
-    engine = create_engine(URL.create("sqlite", database=str(location)))
-    with engine.connect() as connection:
+    with engine(location) as made, made.connect() as connection:
         difference = compare_metadata(MigrationContext.configure(connection), METADATA)
-    engine.dispose()
 
     assert difference == []
 
@@ -81,6 +82,7 @@ def test_the_revisions_that_are_known_are_those_that_exist() -> None:
     assert tuple(script.revision for script in scripts)[::-1] == REVISIONS
 
 
+@ON_FILE
 def test_an_empty_file_is_a_new_store(location: Path) -> None:
     location.parent.mkdir()
     location.touch()
@@ -91,6 +93,7 @@ def test_an_empty_file_is_a_new_store(location: Path) -> None:
     store.close()
 
 
+@ON_FILE
 def test_a_file_that_is_no_database_is_refused_and_kept(location: Path) -> None:
     location.parent.mkdir()
     location.write_bytes(b"my notes\n" * 1_000)
@@ -101,9 +104,10 @@ def test_a_file_that_is_no_database_is_refused_and_kept(location: Path) -> None:
     assert location.read_bytes() == b"my notes\n" * 1_000
 
 
+@ON_FILE
 def test_a_database_of_something_else_is_refused_and_kept(location: Path) -> None:
     location.parent.mkdir()
-    _sql(location, "CREATE TABLE bookmarks (x)")
+    sql(location, "CREATE TABLE bookmarks (x)")
     before = location.read_bytes()
 
     with pytest.raises(StoreError, match="not a store: it has a table 'bookmarks'"):
@@ -112,16 +116,17 @@ def test_a_database_of_something_else_is_refused_and_kept(location: Path) -> Non
     assert location.read_bytes() == before
 
 
-def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path) -> None:
+def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path | str) -> None:
     store.close()
-    _sql(location, "UPDATE alembic_version SET version_num = '9999'")
+    sql(location, "UPDATE alembic_version SET version_num = '9999'")
 
     with pytest.raises(StoreError, match=r"revision 9999, but .* knows only up to 0001\. Update prompt-evaluator"):
         Store.open(location)
 
-    assert _sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
+    assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
 
 
+@ON_FILE
 def test_a_damaged_store_is_said_and_not_made_anew(store: Store, location: Path) -> None:
     store.close()
     damaged = location.read_bytes()[:5_000] + b"\xa5" * 20_000
@@ -145,23 +150,146 @@ def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / "store.db")
 
 
+@ON_SERVER
+def test_a_new_database_on_a_server_is_made_a_store(store: Store, location: str) -> None:
+    assert store.runs() == []
+    assert sql(location, "SELECT version_num FROM alembic_version") == [(REVISIONS[-1],)]
+
+
+def test_a_server_is_reached_by_its_socket_as_well(cluster: Cluster) -> None:
+    with cluster.database() as name:
+        store = Store.open(cluster.address_of_socket(name))
+
+        assert store.runs() == []
+        store.close()
+
+
+@ON_SERVER
+def test_tables_of_others_in_the_same_database_are_left_alone(location: str) -> None:
+    sql(location, "CREATE TABLE bookmarks AS SELECT 'kept' AS x")
+
+    Store.open(location).close()
+
+    assert sql(location, "SELECT x FROM bookmarks") == [("kept",)]
+    assert len(_tables(location)) == len(METADATA.tables) + 2
+
+
+@pytest.mark.parametrize("table", ["units", "alembic_version"])
+@ON_SERVER
+def test_a_table_of_others_that_has_one_of_our_names_is_refused_and_kept(location: str, table: str) -> None:
+    sql(location, f"CREATE TABLE {table} AS SELECT '0001' AS version_num")
+
+    with pytest.raises(StoreError, match=f"not a store: it has a table '{table}'"):
+        Store.open(location)
+
+    assert _tables(location) == {table}
+
+
+def _tables(location: str) -> set[str]:
+    return {name for (name,) in sql(location, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+
+
+@ON_SERVER
+def test_a_store_may_have_a_schema_of_its_own(location: str) -> None:
+    sql(location, "CREATE SCHEMA evaluations")
+    store = Store.open(f"{location}?options=-csearch_path%3Devaluations")
+
+    assert store.runs() == []
+    assert _tables(location) == set()
+    store.close()
+
+
+def test_a_database_that_knows_no_encoding_keeps_every_letter(cluster: Cluster, record: MakeRecord) -> None:
+    with cluster.database("TEMPLATE template0 ENCODING SQL_ASCII") as name:
+        store = Store.open(cluster.address(name))
+        store.create_run(record("run-ü☂"), [TestCase(id="ü☂", input="ü☂")])
+
+        assert store.run("run-ü☂").plan.run_id == "run-ü☂"
+        assert store.cases("run-ü☂")[0].case.id == "ü☂"
+        store.close()
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [
         ("mysql://host/db", "mysql is no kind of store"),
         ("postgresql://host:port/db", "address cannot be read"),
+        ("postgresql://127.0.0.1:1/db", "127.0.0.1:1/db cannot be used: connection failed.* refused. What"),
+        ("postgresql://a..b/db", "a..b/db cannot be used"),
+        ("postgresql://127.0.0.1:1/db?nonsense=1", 'invalid connection option "nonsense"'),
     ],
 )
 def test_an_address_that_is_no_store_is_refused(address: str, said: str) -> None:
-    with pytest.raises(StoreError, match=said):
+    with pytest.raises(StoreError, match=said) as refused:
         Store.open(address)
 
+    assert "\n" not in str(refused.value)
 
-def test_the_password_of_an_address_is_never_shown() -> None:
-    with pytest.raises(StoreError) as refused:  # psycopg is missing, or nobody answers
-        Store.open("postgresql://me:hunter2hunter2@127.0.0.1:1/db")
 
-    assert "hunter2hunter2" not in str(refused.value)
+def test_a_database_that_is_not_there_is_said(cluster: Cluster) -> None:
+    with pytest.raises(StoreError, match='database "nowhere" does not exist'):
+        Store.open(cluster.address("nowhere"))
+
+
+@ON_SERVER
+def test_a_user_who_may_not_make_tables_is_told(cluster: Cluster, location: str) -> None:
+    sql(location, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+
+    with cluster.role("guest"), pytest.raises(StoreError, match=r"permission denied for schema public\. What"):
+        Store.open(location.replace("tester@", "guest@"))
+
+
+def test_a_server_that_accepts_and_never_answers_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        before = time.monotonic()
+        with pytest.raises(StoreError, match="timeout"):
+            Store.open(f"postgresql://127.0.0.1:{silent.getsockname()[1]}/db", patience=2)
+
+    assert time.monotonic() - before < 20
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hunter2hunter2@127.0.0.1:1/db",
+        "postgresql://me@127.0.0.1:1/db?password=hunter2hunter2",
+        "postgresql://me@127.0.0.1:1/db?sslpassword=hunter2hunter2",
+        "postgresql://me:p@hunter2hunter2@127.0.0.1:1/db",
+        "postgresql://me:p@hunter2hunter2:x@127.0.0.1:1/db",
+        "postgresql://me:hunter2/hunter2@127.0.0.1:1/db",
+    ],
+)
+def test_the_password_of_an_address_is_never_shown(address: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        Store.open(address)
+
+    assert "hunter2" not in str(refused.value)
+
+
+def test_the_password_is_not_shown_by_a_store_that_works(cluster: Cluster, database: str) -> None:
+    store = Store.open(database.replace("tester@", "tester:hunter2hunter2@"))
+
+    with cluster.gone(), pytest.raises(StoreError, match=r"tester:\*\*\*@127") as failed:
+        store.runs()
+
+    assert "hunter2" not in str(failed.value)
+    store.close()
+
+
+def test_a_missing_driver_is_named_with_the_extra_that_brings_it() -> None:
+    program = """
+import sys
+from prompt_evaluator.store import Store
+sys.modules["psycopg"] = None
+try:
+    Store.open("postgresql://host/db")
+except Exception as error:
+    print(error)
+"""
+
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert said.stdout.strip() == "A PostgreSQL store needs psycopg: pip install 'prompt-evaluator[postgres]'."
 
 
 def test_processes_that_open_a_new_store_at_once_all_get_it(child: Callable[..., subprocess.Popen[str]]) -> None:

@@ -7,18 +7,20 @@ import random
 import signal
 import socket
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from stores import ON_FILE, ON_SERVER, sql
 
 from prompt_evaluator.errors import RunBusyError, StoreError
+from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
-    from prompt_evaluator.store import Store
+    from postgres_server import Cluster
 
     Child = Callable[..., subprocess.Popen[str]]
 
@@ -56,6 +58,13 @@ def _line(process: subprocess.Popen[str]) -> str:
 def _killed(process: subprocess.Popen[str]) -> str:
     process.send_signal(signal.SIGKILL)
     return process.communicate(timeout=30)[0]
+
+
+def _until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 @pytest.mark.usefixtures("run_id")
@@ -109,10 +118,21 @@ def test_kill_9_frees_the_run(store: Store, run_id: str, child: Child) -> None:
     _line(process)
     _killed(process)
 
-    assert store.owner(run_id) is None
+    _until(lambda: store.owner(run_id) is None)  # a server needs a moment to notice
     with store.own(run_id):
         assert f"process {os.getpid()} " in (store.owner(run_id) or "")
     assert store.owner(run_id) is None
+
+
+def test_a_run_can_be_owned_at_once_after_kill_9(store: Store, run_id: str, child: Child) -> None:
+    for _ in range(3):
+        process = child(HOLDS)
+        _line(process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+        with store.own(run_id):
+            pass
 
 
 def test_the_same_process_owns_a_run_only_once(store: Store, run_id: str) -> None:
@@ -122,7 +142,9 @@ def test_the_same_process_owns_a_run_only_once(store: Store, run_id: str) -> Non
         pass
 
 
-def test_asking_for_the_owner_never_keeps_anyone_from_owning(store: Store, run_id: str, child: Child) -> None:
+def test_asking_for_the_owner_never_keeps_anyone_from_owning(
+    store: Store, location: Path | str, run_id: str, child: Child
+) -> None:
     asking = child("""
         store = Store.open(location)
         print("asking", flush=True)
@@ -131,22 +153,25 @@ def test_asking_for_the_owner_never_keeps_anyone_from_owning(store: Store, run_i
     """)
     _line(asking)
 
-    for _ in range(500):
+    for _ in range(500 if isinstance(location, Path) else 50):  # each one is a new connection there
         with store.own(run_id):
             pass
 
 
 @pytest.mark.parametrize("run_id", ["../x", "a/b", "CON", "z" * 300, "con", ".", "\x00", "\ud800"], ids=ascii)
-def test_any_id_can_be_owned_and_none_escapes_its_directory(store: Store, location: Path, run_id: str) -> None:
+def test_any_id_can_be_owned_and_none_escapes_its_directory(store: Store, location: Path | str, run_id: str) -> None:
     with store.own(run_id):
         assert store.owner(run_id)
         assert store.owner("someone else") is None
         assert store.owner(run_id.swapcase() + "x") is None
 
+    if isinstance(location, str):
+        return
     files = {path for path in location.parent.parent.rglob("*") if path.suffix == ".lock"}
     assert {path.parent for path in files} == {location.parent / "locks"}
 
 
+@ON_FILE
 @pytest.mark.usefixtures("run_id")
 def test_a_disk_that_is_full_stops_the_run_with_a_sentence_and_keeps_what_was_committed(
     store: Store, location: Path, child: Child
@@ -181,6 +206,7 @@ def test_a_disk_that_is_full_stops_the_run_with_a_sentence_and_keeps_what_was_co
     assert _samples(store) == set(range(int(acknowledged[-1])))
 
 
+@ON_FILE
 def test_locks_that_cannot_be_made_are_said(store: Store, location: Path) -> None:
     for path in (location.parent / "locks").iterdir():
         path.unlink()
@@ -189,3 +215,90 @@ def test_locks_that_cannot_be_made_are_said(store: Store, location: Path) -> Non
 
     with pytest.raises(StoreError, match=r"lock file .* cannot be used: .* may be written"), store.own("run-0001"):
         pass
+
+
+@ON_SERVER
+@pytest.mark.usefixtures("run_id")
+def test_a_server_that_goes_away_stops_the_run_with_a_sentence_and_keeps_what_was_committed(
+    store: Store, cluster: Cluster, location: str, child: Child
+) -> None:
+    process = child("""
+        async def main():
+            store, at = Store.open(location), 0
+            try:
+                with store.own("run-0001"):
+                    writer = store.writer("run-0001")
+                    try:
+                        while True:
+                            for _ in range(20):
+                                await writer.room()
+                                writer.put(unit(at))
+                                at += 1
+                            await writer.flush()
+                            print(at, flush=True)
+                    finally:
+                        writer.close()
+            except StoreError as error:
+                print(error)
+            try:
+                store.runs()
+            except StoreError as error:
+                print(error)
+
+        import os
+        os.dup2(1, 2)  # whatever else is said
+        asyncio.run(asyncio.wait_for(main(), 60))
+    """)
+    first = _line(process)
+
+    with cluster.gone():
+        *more, during, after = process.communicate(timeout=90)[0].splitlines()
+
+    assert process.returncode == 0
+    assert f"The store {location} cannot be used: " in during
+    assert "What was committed before is safe." in during
+    assert "connection failed" in after
+    store.close()
+    again = Store.open(cluster.address(location.rpartition("/")[2]))
+    assert _samples(again) >= set(range(int([first, *more][-1])))
+    with again.own("run-0001"):
+        pass
+    again.close()
+
+
+@ON_SERVER
+def test_a_colleague_with_a_role_of_their_own_is_told_who_has_the_run(
+    store: Store, cluster: Cluster, location: str, run_id: str
+) -> None:
+    with cluster.role("colleague"):
+        sql(location, "GRANT ALL ON ALL TABLES IN SCHEMA public TO colleague")
+        theirs = Store.open(location.replace("tester@", "colleague@"))
+        said = f"by process {os.getpid()} on "
+        with store.own(run_id), pytest.raises(RunBusyError, match=said), theirs.own(run_id):
+            pass
+        theirs.delete_run(run_id)
+        theirs.close()
+        sql(location, "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM colleague")
+
+    assert store.runs() == []
+
+
+@ON_SERVER
+def test_a_server_that_ends_idle_sessions_does_not_end_an_owner(store: Store, location: str, run_id: str) -> None:
+    store.close()
+    sql(location, f"ALTER DATABASE {location.rpartition('/')[2]} SET idle_session_timeout = 100")
+    patient = Store.open(location)
+
+    with patient.own(run_id):
+        time.sleep(0.5)
+        assert f"process {os.getpid()} on " in (store.owner(run_id) or "")
+    patient.close()
+
+
+@ON_SERVER
+def test_an_owner_whose_machine_vanishes_is_noticed_within_a_minute(store: Store) -> None:
+    settings = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count")
+    with store._reading.connect() as connection:  # noqa: SLF001 - nothing else shows it
+        idle, interval, count = (int(connection.exec_driver_sql(f"SHOW {name}").scalar_one()) for name in settings)
+
+    assert 0 < idle + interval * count <= 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from stores import ON_SERVER, everything, sql
 
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
 from prompt_evaluator.model import Check, Criterion, JudgeConfig, PromptRef, Rubric, Secret, TestCase
@@ -133,6 +134,26 @@ def test_how_a_run_stands_can_be_changed_and_nothing_else(store: Store, run_id: 
         store.update_run("run-none", status="failed")
 
 
+def test_the_reason_of_a_stop_may_have_any_character_of_a_service(store: Store, run_id: str) -> None:
+    store.update_run(run_id, status="aborted", stop_reason="they said \x00ü☂\n")
+
+    assert store.run(run_id).stop_reason == "they said �ü☂\n"
+
+
+@pytest.mark.parametrize("run_id", ["ab\x00cd", "ab\ud800cd"], ids=ascii)
+def test_an_id_that_is_no_text_is_not_found(store: Store, run_id: str) -> None:
+    with pytest.raises((StoreError, UnknownNameError)):
+        store.run(run_id)
+
+
+@ON_SERVER
+def test_an_id_that_a_server_cannot_keep_is_refused_before_anything_is(store: Store, record: MakeRecord) -> None:
+    with pytest.raises(StoreError, match="cannot contain NUL"):
+        store.create_run(record(), [TestCase(id="fine", input=""), TestCase(id="a\x00b", input="")])
+
+    assert store.runs() == []
+
+
 def _write(store: Store, run_id: str, *units: Unit) -> None:
     writer = store.writer(run_id)
     for one in units:
@@ -178,6 +199,17 @@ def test_finished_units_of_any_run_are_found_by_name_and_the_newest_wins(
     assert found == {b"shared": unit("case", b"shared", data=b"03")}
 
 
+def test_a_run_has_failures_until_they_are_made_good(store: Store, run_id: str, unit: MakeUnit) -> None:
+    _write(store, run_id, unit("case-1", b"fine"))
+    before = store.has_failures(run_id)
+    _write(store, run_id, unit("case-1", b"bad", ok=False))
+    failed = store.has_failures(run_id)
+    _write(store, run_id, unit("case-1", b"bad"))
+
+    assert (before, failed, store.has_failures(run_id)) == (False, True, False)
+    assert store.has_failures("another") is False
+
+
 def test_a_deleted_run_is_gone_with_its_units_and_no_other_is(store: Store, record: MakeRecord, unit: MakeUnit) -> None:
     for run_id in ("run-kept", "run-gone"):
         store.create_run(record(run_id), [TestCase(id="case", input="")])
@@ -199,7 +231,7 @@ def test_a_run_that_is_being_worked_on_is_not_deleted(store: Store, run_id: str)
     assert store.run(run_id).plan.run_id == run_id
 
 
-def test_no_secret_gets_into_the_file(store: Store, location: Path, record: MakeRecord, unit: MakeUnit) -> None:
+def test_no_secret_gets_into_the_store(store: Store, location: Path | str, record: MakeRecord, unit: MakeUnit) -> None:
     key = Secret("sk-live-very-secret-0815")
     leak = f"they sent {key.reveal()} back"
 
@@ -207,21 +239,16 @@ def test_no_secret_gets_into_the_file(store: Store, location: Path, record: Make
     _write(store, "run-0001", unit("case", b"n", data=leak.encode()))
     store.update_run("run-0001", status="failed", stop_reason=leak)
 
-    on_disk = b"".join(path.read_bytes() for path in location.parent.rglob("*") if path.is_file())
-    assert key.reveal().encode() not in on_disk
+    assert key.reveal().encode() not in everything(location)
     assert store.units("run-0001", ["case"])["case"][0].data == b"they sent [secret] back"
     assert store.run("run-0001").stop_reason == store.run("run-0001").plan.note == "they sent [secret] back"
 
 
 @pytest.mark.parametrize("plan", [b"{}", b"\xff", b"[" * 50_000], ids=["empty", "no text", "deep"])
 def test_a_plan_that_cannot_be_read_is_said_and_left_alone(
-    store: Store, run_id: str, location: Path, plan: Any
+    store: Store, run_id: str, location: Path | str, plan: Any
 ) -> None:
-    import sqlite3  # noqa: PLC0415 - behind the store's back
-
-    with sqlite3.connect(location) as connection:
-        connection.execute("UPDATE runs SET plan = ?", (plan,))
-    connection.close()
+    sql(location, "UPDATE runs SET plan = ?", plan)
 
     with pytest.raises(StoreError, match=f"Run {run_id} in .* cannot be read"):
         store.run(run_id)

@@ -90,7 +90,8 @@ class Store:
         self, run_id: str, *, status: RunStatus, ended_at: str | None = None, stop_reason: str | None = None
     ) -> None:
         """Say how the run stands; the end and the reason of an earlier stop are replaced, also by nothing."""
-        reason = REDACTOR.text(stop_reason) if stop_reason else stop_reason
+        # A service's own words may have a character that PostgreSQL refuses.
+        reason = REDACTOR.text(stop_reason).replace("\x00", "�") if stop_reason else stop_reason
         values = {"status": status, "ended_at": ended_at, "stop_reason": reason}
         with self._write() as connection:
             if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:

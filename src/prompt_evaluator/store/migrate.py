@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,17 +21,39 @@ if TYPE_CHECKING:
 
 _KNOWN = (
     ("is locked", "is locked by another process", "Wait for that process or end it, and try again."),
+    ("lock timeout", "is locked by another process", "Wait for that process or end it, and try again."),
     ("is full", "cannot grow: the disk is full", "Free some space, then resume the run."),
+    ("no space left", "cannot grow: the server's disk is full", "Free some space there, then resume the run."),
     ("disk i/o error", "cannot be written (disk I/O error)", "Look for a full disk or a file-size limit, then resume."),
     ("readonly", "is read-only", "Give this user the right to write the file and its directory."),
     ("unable to open", "cannot be opened", "Check that the file and its directory may be read and written."),
     ("not a database", "is not a database", "It was left as it is: move it away, or name another store."),
     ("malformed", "is damaged", "It was left as it is: put a copy in its place, or try `sqlite3 FILE .recover`."),
 )
-FAILURES = (SQLAlchemyError, sqlite3.Error)
-"""What a database can raise; the driver's own comes from where SQLAlchemy does not look."""
+FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
+"""What a database can raise; the driver's own comes from where SQLAlchemy does not look.
+
+The last is for a run id or the name of a host that is no text."""
 
 _MIGRATION_KEY = 5_067_402_301
+_SHOWN_OPTIONS = ("host", "port")
+_SECRET_OPTIONS = ("password", "sslpassword")
+_OPTIONS = {
+    "client_encoding": "utf8",  # or all texts are bytes, where the database was made without a locale
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+}
+"""Unless the address says otherwise. A server that is gone without a word is noticed within a minute."""
+_SESSION = """
+    SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
+        ('lock_timeout', %s),
+        ('idle_session_timeout', '0'),  -- an owner does nothing but hold its run
+        ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+    ) AS wanted (name, value) USING (name)
+"""
+"""Of our own sessions, where the server knows the setting. A machine that vanishes gives up its runs in a minute."""
 
 
 class Database(NamedTuple):
@@ -50,7 +73,7 @@ def open_database(location: Path | str, *, patience: float) -> Database:
         patience: Seconds to wait for locks of other processes.
     """
     if isinstance(location, str) and "://" in location:
-        return _server(location)
+        return _server(location, patience)
     return _file(Path(location).absolute(), patience)
 
 
@@ -64,7 +87,8 @@ def explained(where: str) -> Iterator[None]:
 
 
 def sentence(error: Exception, where: str) -> StoreError:
-    said = str(error.orig if isinstance(error, DBAPIError) else error).strip().rstrip(".")
+    lines = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
+    said = lines[0].rstrip(".") if lines else type(error).__name__
     for part, what, advice in _KNOWN:
         if part in said.lower():
             return StoreError(f"The store {where} {what}. {advice}")
@@ -120,23 +144,35 @@ def _upgrade_file(engine: Engine, where: str) -> None:
     _upgrade(engine)
 
 
-def _server(location: str) -> Database:
+def _server(location: str, patience: float) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
             raise StoreError(f"{url.drivername} is no kind of store. Name a file or a postgresql:// address.")
-        engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        if "@" in (url.host or ""):
+            raise StoreError("The store's address has more than one @. Write one that belongs to a password as %40.")
+        timeout = {"connect_timeout": str(max(2, round(patience)))}
+        full = url.set(drivername="postgresql+psycopg", query={**timeout, **_OPTIONS, **url.query})
+        engine = create_engine(full, pool_pre_ping=True)
     except (ArgumentError, ValueError) as error:
         raise StoreError("The store's address cannot be read. Write it as postgresql://user@host/database.") from error
-    except ModuleNotFoundError as error:
-        raise StoreError("A PostgreSQL store needs psycopg: pip install 'psycopg[binary]'.") from error
-    if url.password:
-        REDACTOR.add(url.password)
-    where = url.render_as_string(hide_password=True)
+    except ImportError as error:
+        raise StoreError("A PostgreSQL store needs psycopg: pip install 'prompt-evaluator[postgres]'.") from error
+    for secret in (url.password, *map(url.query.get, _SECRET_OPTIONS)):
+        if isinstance(secret, str):
+            REDACTOR.add(secret)
+    shown = {name: value for name, value in url.query.items() if name in _SHOWN_OPTIONS}
+    where = url.set(query=shown).render_as_string(hide_password=True)
+    event.listen(engine, "connect", partial(_set_session, patience))
     with _disposed_on_failure(engine), explained(where):
         if _needs_upgrade(engine, where):
             _upgrade(engine)
     return Database(engine, where, ServerOwnership(engine))
+
+
+def _set_session(patience: float, connection: Any, _record: object) -> None:
+    connection.execute(_SESSION, (str(round(patience * 1_000)),))
+    connection.commit()
 
 
 @contextmanager
@@ -152,7 +188,7 @@ def _needs_upgrade(engine: Engine, where: str) -> bool:
     """Whether it is new or older than this version; what is not ours or newer is refused."""
     with engine.connect() as connection:
         tables = set(inspect(connection).get_table_names())
-        if "alembic_version" not in tables:
+        if not {"alembic_version", "runs"} <= tables:
             _refuse_foreign(connection, tables, where)
             return True
         revision: Any = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -166,7 +202,7 @@ def _needs_upgrade(engine: Engine, where: str) -> bool:
 
 def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> None:
     # A server's database may hold tables of others; a file with other tables is somebody else's file.
-    strange = tables if connection.dialect.name == "sqlite" else tables & set(METADATA.tables)
+    strange = tables if connection.dialect.name == "sqlite" else tables & {"alembic_version", *METADATA.tables}
     if strange:
         raise StoreError(
             f"{where} is a database, but not a store: it has a table {min(strange)!r}. It was left as it is: "

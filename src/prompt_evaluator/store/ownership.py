@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
 
 from prompt_evaluator.errors import RunBusyError, StoreError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _SAFE = re.compile(r"[a-z0-9_-][a-z0-9._-]{0,99}")
 _PAUSE = 0.005
+_DYING = 0.5
+"""Seconds in which a server has noticed that the process of an owner is gone."""
 
 
 class Ownership(Protocol):
@@ -78,11 +81,19 @@ class ServerOwnership:
         key = _key(run_id)
         with self._engine.connect() as connection:
             connection.detach()  # closed at the end, not handed to somebody else with the lock on it
-            if not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
-                raise _busy(run_id, self.owner(run_id) or "")
             connection.execute(text("SELECT set_config('application_name', :who, false)"), {"who": _myself()})
+            until = time.monotonic() + _DYING
+            while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
+                if time.monotonic() > until:
+                    raise _busy(run_id, self.owner(run_id) or "")
+                time.sleep(_PAUSE)
             connection.commit()
-            yield
+            try:
+                yield
+            finally:
+                with suppress(SQLAlchemyError):  # closing does it too, but a moment later; a lost server has no locks
+                    connection.scalar(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
+                    connection.commit()
 
     def owner(self, run_id: str) -> str | None:
         key = _key(run_id)

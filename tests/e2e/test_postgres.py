@@ -1,0 +1,151 @@
+"""A store on a PostgreSQL server keeps the promises that a file keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from postgres_server import GUARDED
+from stores import sql
+from workspace import REAL, Workspace, timeless, until
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+    from postgres_server import Cluster
+
+AT_ONCE = 4
+
+
+@pytest.fixture
+def shared(online: Workspace, database: str) -> Workspace:
+    """A folder whose runs are kept on a server."""
+    online.configure(store=database)
+    return online
+
+
+def _units(database: str, run_id: str) -> int:
+    ((units,),) = sql(database, "SELECT count(*) FROM units WHERE run_id = ? AND ok", run_id)
+    return int(units)
+
+
+def _killed(shared: Workspace, service: ChatService, *arguments: str) -> str:
+    """A run that was killed when a third of its answers had come."""
+    shared.cases(20)
+    service.set(latency=0.05)
+    started = shared.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", str(AT_ONCE), *arguments)
+    run_id = started.wait_until_under_way()
+    before = service.paid
+    until(lambda: service.paid - before > 25)
+    started.kill()
+    service.set(latency=0)
+    return run_id
+
+
+def test_a_run_completes_and_no_file_is_made_for_it(shared: Workspace, service: ChatService, database: str) -> None:
+    done = shared.evaluate(*REAL, "-n", "2")
+
+    assert done.code == 0
+    assert done.artifact["status"] == "completed"
+    assert service.paid == _units(database, done.run_id) == 12
+    assert not (shared.folder / ".prompt_evaluator").exists()
+
+
+def test_a_killed_run_is_resumed_pays_for_what_is_missing_and_ends_the_same(
+    shared: Workspace, service: ChatService, database: str
+) -> None:
+    shared.cases(20)
+    expected = shared.evaluate(*REAL, "-n", "2", "--seed", "7")
+    cost = service.paid
+    run_id = _killed(shared, service)
+    committed = _units(database, run_id)
+
+    done = shared.run("resume", run_id, "--json")
+
+    assert done.code == 0
+    assert 0 < committed < cost == _units(database, run_id)
+    assert timeless(done.artifact) == timeless(expected.artifact)
+    assert 0 <= service.paid - 2 * cost <= 1.5 * AT_ONCE
+
+
+def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
+    shared: Workspace, service: ChatService
+) -> None:
+    run_id = _killed(shared, service)
+    service.set(hold=True)
+    owner = shared.start("resume", run_id)
+    owner.wait_until_under_way()
+
+    refused = shared.run("resume", run_id)
+    listed = shared.run("runs", "list").out
+    service.set(hold=False)
+
+    assert refused.code == 2
+    assert f"process {owner.process.pid} on " in refused.err
+    assert "running" in listed
+    assert owner.finish().code == 0
+    assert shared.artifact(run_id)["status"] == "completed"
+
+
+def test_runs_are_listed_judged_again_reused_and_deleted(shared: Workspace, service: ChatService) -> None:
+    first = shared.evaluate(*REAL, "-n", "1").run_id
+    paid = service.state()["kinds"]["generate"]
+
+    scored = shared.run("score", first[:8], "--rubric", "content-quality", "--json")
+    reused = shared.evaluate(*REAL, "-n", "1", "--reuse")
+    deleted = shared.run("runs", "delete", reused.run_id, "--yes")
+    listed = shared.run("runs", "list", "--json").json
+
+    assert [done.code for done in (scored, reused, deleted)] == [0, 0, 0]
+    assert service.state()["kinds"]["generate"] == paid
+    assert scored.artifact["parent_run_id"] == first
+    assert {run["run_id"] for run in listed["runs"]} == {first, scored.run_id}
+
+
+def test_six_evaluations_that_meet_an_empty_database_all_complete(offline: Workspace, database: str) -> None:
+    offline.configure(store=database)
+
+    started = [offline.start_evaluation("-n", "1") for _ in range(6)]
+
+    assert [each.finish().code for each in started] == [0] * 6
+    assert len(offline.index()) == 6
+
+
+def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resumed(
+    shared: Workspace, service: ChatService, cluster: Cluster, database: str
+) -> None:
+    shared.cases(20)
+    service.set(latency=0.05)
+    started = shared.start_evaluation(*REAL, "-n", "2", "-j", str(AT_ONCE))
+    run_id = started.wait_until_under_way()
+    until(lambda: service.paid > 25)
+
+    with cluster.gone():
+        stopped = started.finish()
+    shared.configure(store=cluster.address(database.rpartition("/")[2]))
+    resumed = shared.run("resume", run_id, "--json")
+
+    assert stopped.code == 3
+    assert "cannot be used" in stopped.err
+    assert resumed.code == 0
+    assert resumed.artifact["status"] == "completed"
+
+
+def test_the_doctor_looks_at_the_server(shared: Workspace, database: str) -> None:
+    done = shared.run("doctor")
+
+    assert "schema revision 0001, 0 runs" in done.words
+    assert database.rpartition("@")[2] in done.out
+
+
+def test_the_password_may_be_left_to_a_variable_in_the_dotenv_file(offline: Workspace, cluster: Cluster) -> None:
+    with cluster.role(GUARDED, "hunter2hunter2"), cluster.database(f"OWNER {GUARDED}") as name:
+        offline.configure(store=cluster.address(name).replace("tester@", f"{GUARDED}@"))
+        offline.write(".env", "PGPASSWORD=wrong-hunter2\n")
+        refused = offline.evaluate("-n", "1")
+        offline.write(".env", "PGPASSWORD=hunter2hunter2\n")
+        done = offline.evaluate("-n", "1")
+
+    assert refused.code == 3
+    assert "password authentication failed" in refused.err
+    assert done.code == 0
+    assert "hunter2" not in refused.err + refused.out + done.err + done.out
