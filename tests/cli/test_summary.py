@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
@@ -273,6 +273,32 @@ def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
     assert found.cost is not None
     assert once_cost is not None
     assert found.cost.low > once_cost.low
+
+
+@pytest.mark.parametrize(
+    ("metrics", "calls"),
+    [
+        ([{"metric": "exact_match"}], 0),
+        ([{"metric": "faithfulness"}], 3),
+        ([{"metric": "answer_relevancy"}, {"metric": "correctness"}], 2 + 1),
+        ([{"metric": "correctness", "samples": 5}], 5),
+    ],
+    ids=["rules", "three steps", "two metrics", "several samples"],
+)
+def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list[dict[str, Any]], calls: int) -> None:
+    plain = estimate(plan(folder), cases(50), PRICES, {})
+    found = estimate(plan(folder, metrics=tuple(metrics)), cases(50), PRICES, {})
+
+    assert found.judgings == 250 + 250 * calls
+    assert found.cost is not None
+    assert plain.cost is not None
+    assert (found.cost.low > plain.cost.low) is bool(calls)
+
+
+def test_metrics_without_a_rubric_take_no_more_than_they_ask(folder: Path) -> None:
+    found = estimate(plan(folder, rubric=None, metrics=({"metric": "faithfulness"},)), cases(50), PRICES, {})
+
+    assert (found.answers, found.judgings) == (250, 750)
 
 
 def test_a_price_that_is_not_known_makes_the_cost_unknown_and_is_named(folder: Path) -> None:

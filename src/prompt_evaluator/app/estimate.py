@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.judge_prompt import system_message, user_message
 from prompt_evaluator.model import Answer, Limits, TestCase
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
@@ -13,11 +14,13 @@ from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, RunPlan
+    from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, Rubric, RunPlan
 
 _CHARACTERS_PER_TOKEN = 4
 _EITHER_WAY = 0.25
 _SHORT_ANSWER, _LONG_ANSWER = 50, 800
+_METRIC_PROMPT = 1_500
+"""Characters of a metric's question beside the case and the answer."""
 _SECONDS_PER_CALL = (2.0, 3.0)
 """As in the dataset guide."""
 
@@ -122,23 +125,29 @@ def _sides(plan: RunPlan, cases: int, characters: int, judged_characters: int) -
     answer = _answer(plan.generator)
     sides = [_Side(plan.generator, samples, _tokens(asked), answer * samples)]
     if plan.judge is not None:
-        calls = samples * plan.judge.repeats
-        around = _judge_overhead(plan, plan.judge) * calls
-        shown = _tokens(judged_characters * plan.num_samples * plan.judge.repeats + around)
+        asked_by_metrics = _calls_of_metrics(plan)
+        calls = samples * (plan.judgings + asked_by_metrics)
+        around = _METRIC_PROMPT * asked_by_metrics
+        around += _judge_overhead(plan.rubric, plan.judge) * plan.judgings if plan.rubric else 0
+        shown = _tokens(judged_characters * plan.num_samples * (plan.judgings + asked_by_metrics) + around * samples)
         sides.append(_Side(plan.judge, calls, shown + answer * calls, _answer(plan.judge) * calls))
     return sides
+
+
+def _calls_of_metrics(plan: RunPlan) -> int:
+    """How often the metrics question the judge about one sample. What is asked once for a whole run does not matter."""
+    judged = [metric for metric in map(build_metric, plan.metrics) if metric.needs_judge]
+    return sum(len(getattr(metric, "asks", ())) or getattr(metric, "samples", 1) for metric in judged)
 
 
 def _shown_to_a_judge(case: TestCase) -> tuple[str, ...]:
     return tuple(text for text in (case.task, case.expected_constraints, case.reference) if text)
 
 
-def _judge_overhead(plan: RunPlan, judge: JudgeConfig) -> int:
+def _judge_overhead(rubric: Rubric, judge: JudgeConfig) -> int:
     """Characters of everything in a judge's request but the case and the answer."""
     material = user_message(TestCase(id="", input=""), Answer(text="", latency_ms=0, model="")).content
-    if plan.rubric is None:
-        return len(material) + len(judge.system_prompt or "")
-    return len(material) + len(system_message(plan.rubric, judge.system_prompt).content)
+    return len(material) + len(system_message(rubric, judge.system_prompt).content)
 
 
 def _tokens(characters: int) -> Range:
