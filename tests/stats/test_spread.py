@@ -32,6 +32,15 @@ def test_the_five_numbers_are_those_of_the_textbook(values: list[float], expecte
     assert found.std == (None if expected.std is None else pytest.approx(expected.std))
 
 
+@pytest.mark.parametrize("value", [3.76, 0.1, 1e-300, -2.3])
+@pytest.mark.parametrize("count", [2, 3, 5, 7])
+def test_the_same_value_each_time_has_no_spread_at_all(value: float, count: int) -> None:
+    found = spread([value] * count)
+
+    assert found is not None
+    assert (found.mean, found.std) == (value, 0.0)
+
+
 def test_nothing_measured_is_not_zero() -> None:
     assert spread([]) is None
 

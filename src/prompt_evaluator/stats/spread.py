@@ -26,8 +26,10 @@ def spread(values: Sequence[float]) -> Spread | None:
     """None of no values at all: nothing measured is not 0."""
     if not values:
         return None
-    mean = math.fsum(values) / len(values)
+    low, high = min(values), max(values)
+    # A sum may be rounded: what is the same each time has that for its mean, and no spread.
+    mean = math.fsum(values) / len(values) if low < high else low
     std = None
     if len(values) > 1:
         std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-    return Spread(mean, std, min(values), max(values), len(values))
+    return Spread(mean, std, low, high, len(values))
