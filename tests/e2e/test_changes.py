@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import signal
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,3 +155,21 @@ def test_a_run_that_does_not_exist_is_refused_with_those_that_do(online: Workspa
 
 def test_the_start_of_an_id_is_enough(online: Workspace, interrupted: str) -> None:
     assert online.run("resume", interrupted[:8]).code == 0
+
+
+@pytest.mark.parametrize("kind", ["generation", "judgement"])
+def test_a_run_of_a_version_that_asked_in_another_way_is_refused_before_any_call(
+    online: Workspace, service: ChatService, kind: str
+) -> None:
+    stopped = online.evaluate(*REAL, "-n", "2", "--seed", "1", "--max-calls", "9", "-j", "1")
+    paid = service.paid
+    with closing(sqlite3.connect(online.folder / ".prompt_evaluator/store.db")) as store:
+        store.execute("UPDATE units SET name = randomblob(16) WHERE kind = ?", (kind,))
+        store.commit()
+
+    refused = online.run("resume", stopped.run_id)
+
+    assert refused.code == 2
+    assert "begun by another version" in refused.err
+    assert service.paid == paid
+    assert online.artifact(stopped.run_id)["status"] == "aborted"

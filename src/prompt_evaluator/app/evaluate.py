@@ -91,6 +91,7 @@ async def resume_run(
             _check_models(record.plan, models, session)
             record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
             run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
+            run.refuse_other_questions()
             if session.on_run:
                 session.on_run(run)
             return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))

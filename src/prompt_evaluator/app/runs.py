@@ -14,12 +14,20 @@ import msgspec
 
 from prompt_evaluator.app.scorers import make_scorer, replies_of_preparation
 from prompt_evaluator.engines.local import Feed, LocalEngine
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, PromptEvaluatorError, ProviderError, StoreError
+from prompt_evaluator.errors import (
+    BudgetSpentError,
+    CircuitOpenError,
+    ConfigurationError,
+    PromptEvaluatorError,
+    ProviderError,
+    StoreError,
+)
 from prompt_evaluator.metrics.rubric_judge import RubricJudge
 from prompt_evaluator.model import Generation
 from prompt_evaluator.pipeline.assemble import SampleUnits, case_result, group
 from prompt_evaluator.pipeline.execute import Executor, Finished
 from prompt_evaluator.pipeline.messages import Asker
+from prompt_evaluator.pipeline.naming import expected_names
 from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 from prompt_evaluator.store.case_saver import CaseSaver
@@ -113,6 +121,26 @@ class Run:
         """End the run soon, so that it can be resumed."""
         self._stop_reason = self._stop_reason or reason
         self._engine.stop(drain_seconds)
+
+    def refuse_other_questions(self) -> None:
+        """Raise `ConfigurationError` when this version asks in another way than the one that began the run.
+
+        What is finished would not be found by its name then, and all of it would be paid for again.
+        """
+        stored = self._store.cases(self._plan.run_id, limit=_BATCH)
+        units = self._store.units(self._plan.run_id, [item.case.id for item in stored])
+        asker, judge = self._asker(), self._judge()
+        for item in stored:
+            samples = group(units[item.case.id], self._plan.num_samples)
+            expected = expected_names(self._plan, item.case, samples, asker, judge)
+            found = {unit.name for unit in units[item.case.id] if unit.kind in ("generation", "judgement")}
+            if found - expected:
+                raise ConfigurationError(
+                    f"Run {self._plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
+                    "way: what is paid for would be paid for again. Finish it with that version, or start a new run."
+                )
+            if found:
+                return
 
     async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
         """Do what is missing, then write the artifacts.
@@ -218,22 +246,28 @@ class Run:
         }
 
     def _executor(self, writer: LedgerWriter, scorer: Scorer, *, retry_errors: bool, generate: bool) -> Executor:
-        plan = self._plan
-        generator = self._models.name(plan.generator.model)
-        judge = None
-        if plan.judge is not None and plan.rubric is not None:
-            name = self._models.name(plan.judge.model)
-            judge = RubricJudge(plan.rubric, self._models.provider(name.provider), plan.judge, name.model)
+        generator = self._models.name(self._plan.generator.model)
         return Executor(
-            plan,
-            asker=Asker(plan.generator, generator.model, plan.prompt.text if plan.prompt else None, plan.template),
+            self._plan,
+            asker=self._asker(),
             generator=self._models.provider(generator.provider) if generate else None,
-            judge=judge,
+            judge=self._judge(),
             scorer=scorer,
             ledger=writer,
             now=now,
             retry_errors=retry_errors,
         )
+
+    def _asker(self) -> Asker:
+        plan, model = self._plan, self._models.name(self._plan.generator.model).model
+        return Asker(plan.generator, model, plan.prompt.text if plan.prompt else None, plan.template)
+
+    def _judge(self) -> RubricJudge | None:
+        plan = self._plan
+        if plan.judge is None or plan.rubric is None:
+            return None
+        name = self._models.name(plan.judge.model)
+        return RubricJudge(plan.rubric, self._models.provider(name.provider), plan.judge, name.model)
 
     def _workers(self) -> int:
         """As many as calls may be in flight, twice that where generator and judge do not share a budget."""

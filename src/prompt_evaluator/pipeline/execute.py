@@ -9,7 +9,7 @@ import msgspec
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.model import CallFailure, Failed, Generation, Judgement, ScoreRecord, Unit
 from prompt_evaluator.pipeline.assemble import SampleUnits
-from prompt_evaluator.pipeline.naming import unit_name
+from prompt_evaluator.pipeline.naming import generation_name, judgement_name
 from prompt_evaluator.pipeline.scoring import Replies
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ class Executor:
         self._plan, self._asker, self._generator, self._judge = plan, asker, generator, judge
         self._ledger, self._now, self._retry_errors = ledger, now, retry_errors
         self._scorer = scorer
-        self._judge_identity = plan.judge.identity if plan.judge else ""
 
     def generation_name(self, case: TestCase, sample: int) -> bytes:
-        return self._name_generation(self._asker.request(case, sample))
+        return generation_name(self._plan, self._asker.request(case, sample))
 
     def verdict_names(self, case: TestCase, sample: int, generation: Generation) -> list[bytes]:
         """What the judgements and scores of an answer are called."""
@@ -79,7 +78,7 @@ class Executor:
         if self._judge is None:
             return scores
         return scores + [
-            self._name_judgement(self._judge.request(case, answer, repeat), sample)
+            judgement_name(self._plan, self._judge.request(case, answer, repeat), sample)
             for repeat in range(self._plan.judgings)
         ]
 
@@ -87,7 +86,7 @@ class Executor:
         """Finish a sample. Raises only what ends the whole run: no circuit, or no store."""
         result = SampleUnits()
         request = self._asker.request(case, sample)
-        place = _Place(case.id, self._name_generation(request), "generation", sample, 0)
+        place = _Place(case.id, generation_name(self._plan, request), "generation", sample, 0)
         generation = self._found(place, finished, _generation)
         if generation is None:
             generation = await self._generate(request)
@@ -107,7 +106,7 @@ class Executor:
             return
         for repeat in range(self._plan.judgings):
             asked = self._judge.request(case, answer, repeat)
-            place = _Place(case.id, self._name_judgement(asked, sample), "judgement", sample, repeat)
+            place = _Place(case.id, judgement_name(self._plan, asked, sample), "judgement", sample, repeat)
             judgement = self._found(place, finished, _judgement)
             if judgement is None:
                 judgement = await self._judged(asked)
@@ -148,13 +147,6 @@ class Executor:
         taken = msgspec.structs.replace(decode(linked.data), reused=True)
         self._record(place, taken, ok=linked.ok)
         return taken
-
-    def _name_generation(self, request: Request) -> bytes:
-        return unit_name("generation", self._plan.generator.identity, request)
-
-    def _name_judgement(self, request: Request, sample: int) -> bytes:
-        # The sample is part of it: two samples may give the same answer, and each is judged on its own.
-        return unit_name(f"judgement of {sample}", self._judge_identity, request)
 
     async def _generate(self, request: Request) -> Generation:
         started = self._now()

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Message, Request
+    from collections.abc import Sequence
+
+    from prompt_evaluator.model import Message, Request, RunPlan, TestCase
+    from prompt_evaluator.pipeline.assemble import SampleUnits
+    from prompt_evaluator.pipeline.messages import Asker
+    from prompt_evaluator.ports import Judge
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _MOST_DIGESTS = 1_000
@@ -38,6 +43,29 @@ def unit_name(kind: str, identity: str, request: Request) -> bytes:
         request.options,
     )
     return hashlib.blake2b(_encode((kind, identity, asked)), digest_size=16).digest()
+
+
+def generation_name(plan: RunPlan, request: Request) -> bytes:
+    return unit_name("generation", plan.generator.identity, request)
+
+
+def judgement_name(plan: RunPlan, request: Request, sample: int) -> bytes:
+    """The sample is part of it: two samples may give the same answer, and each is judged on its own."""
+    return unit_name(f"judgement of {sample}", plan.judge.identity if plan.judge else "", request)
+
+
+def expected_names(
+    plan: RunPlan, case: TestCase, samples: Sequence[SampleUnits], asker: Asker, judge: Judge | None
+) -> set[bytes]:
+    """What the answers and judgements of these samples are called."""
+    names = set()
+    for sample, units in enumerate(samples):
+        names.add(generation_name(plan, asker.request(case, sample)))
+        answer = units.generation.answer if units.generation else None
+        if answer is not None and judge is not None:
+            repeats = range(plan.judgings)
+            names |= {judgement_name(plan, judge.request(case, answer, repeat), sample) for repeat in repeats}
+    return names
 
 
 def _digest(part: dict[str, Any] | Message | None) -> str | None:
