@@ -12,7 +12,7 @@ import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.estimate import estimate
-from prompt_evaluator.app.runs import Outcome
+from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain

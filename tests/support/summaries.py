@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.runs import Outcome
+from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.model import (
     Criterion,
     DatasetRef,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
+from prompt_evaluator.app.outcomes import results
 from prompt_evaluator.app.plans import DEFAULT_MODEL, DEFAULT_SAMPLES, EvaluateOptions
 from prompt_evaluator.app.run_records import score_column
-from prompt_evaluator.app.runs import results
 from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.datasets import given_cases
@@ -21,7 +21,7 @@ from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 
-    from prompt_evaluator.app.runs import Outcome
+    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunStatus, TestCase
     from prompt_evaluator.model.result import CaseResult, OverallFlag, OverallMetric, RunTotals

@@ -16,8 +16,8 @@ from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.app.plans import EvaluateOptions
-    from prompt_evaluator.app.runs import Outcome
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import Dataset
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.estimate import estimate
+from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
 from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
-from prompt_evaluator.app.runs import Outcome, Run, now, rebuild, stored_cases
+from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric

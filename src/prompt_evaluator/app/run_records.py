@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.runs import Outcome, rebuild, results, stored_cases, summarise
+from prompt_evaluator.app.outcomes import Outcome, rebuild, results, stored_cases, summarise
 from prompt_evaluator.app.session import open_store
 from prompt_evaluator.errors import RunBusyError, UnknownNameError
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index

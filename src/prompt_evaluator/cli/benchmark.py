@@ -18,7 +18,7 @@ from prompt_evaluator.cli.running import RunCommand, RunFlags, outcome_as_json, 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from prompt_evaluator.app.runs import Outcome
+    from prompt_evaluator.app.outcomes import Outcome
 
 
 def _folder(config_path: Path | None) -> Path:

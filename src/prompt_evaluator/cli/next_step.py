@@ -12,7 +12,7 @@ from prompt_evaluator.app.plans import DEFAULT_SAMPLES
 from prompt_evaluator.cli.text import wrap
 
 if TYPE_CHECKING:
-    from prompt_evaluator.app.runs import Outcome
+    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.result import OverallMetric
 

@@ -26,7 +26,8 @@ from prompt_evaluator.store.artifacts import RunFolder
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from prompt_evaluator.app.runs import Outcome, Run
+    from prompt_evaluator.app.outcomes import Outcome
+    from prompt_evaluator.app.runs import Run
 
 T = TypeVar("T")
 

@@ -32,7 +32,7 @@ from prompt_evaluator.store.artifacts import RunFolder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from prompt_evaluator.app.runs import Outcome
+    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, WorstCase
 
