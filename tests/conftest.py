@@ -1,18 +1,43 @@
-"""What tests of several rooms share: a PostgreSQL server, started by the first that asks for it."""
+"""What tests of several rooms share: a service that counts what is paid for, folders to run in, a PostgreSQL server."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from chat_service import ChatService, running_service
 from postgres_server import Cluster, running_cluster
+from workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def service() -> Iterator[ChatService]:
+    with running_service() as service:
+        yield service
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Iterator[Workspace]:
+    """A folder without any key: only the mock answers."""
+    with closing(Workspace(tmp_path)) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def online(tmp_path: Path, service: ChatService) -> Iterator[Workspace]:
+    """A folder whose `openai` is the service."""
+    with closing(Workspace(tmp_path, service.environment)) as workspace:
+        yield workspace
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
+    """Started by the first that asks for it."""
     with running_cluster() as cluster:
         yield cluster
 

@@ -1,34 +1,13 @@
-"""A service that counts what is paid for, and folders to run in."""
+"""Where calls of the Python API find themselves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from chat_service import ChatService, running_service
-from workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def service() -> Iterator[ChatService]:
-    with running_service() as service:
-        yield service
-
-
-@pytest.fixture
-def online(tmp_path: Path, service: ChatService) -> Workspace:
-    """A folder whose `openai` is the service."""
-    return Workspace(tmp_path, service.environment)
-
-
-@pytest.fixture
-def offline(tmp_path: Path) -> Workspace:
-    """A folder without any key: only the mock answers."""
-    return Workspace(tmp_path)
 
 
 @pytest.fixture

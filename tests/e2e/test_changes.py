@@ -101,13 +101,25 @@ def _other_judge(_workspace: Workspace) -> tuple[str, ...]:
     return ("--judge-repeats", "2")
 
 
+def _other_metrics(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--metrics", "exact_match")
+
+
+def _other_reducers(_workspace: Workspace) -> tuple[str, ...]:
+    return ("--reducers", "pass@1")
+
+
 def _other_prompt(workspace: Workspace) -> tuple[str, ...]:
     workspace.write("other.txt", "Shout.\n")
     return ("-s", "other.txt")
 
 
 @pytest.mark.parametrize(
-    "change", [_more_samples, _other_model, _hotter, _other_rubric, _other_cases, _other_judge, _other_prompt]
+    "change",
+    [
+        *(_more_samples, _other_model, _hotter, _other_rubric, _other_cases),
+        *(_other_judge, _other_metrics, _other_reducers, _other_prompt),
+    ],
 )
 def test_other_settings_are_refused_and_the_same_are_accepted(
     online: Workspace, service: ChatService, interrupted: str, change: Callable[[Workspace], tuple[str, ...]]

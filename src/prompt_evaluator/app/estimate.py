@@ -8,6 +8,7 @@ import msgspec
 
 from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.judge_prompt import system_message, user_message
+from prompt_evaluator.metrics.judging import JudgedMetric
 from prompt_evaluator.model import Answer, Limits, TestCase
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 
@@ -137,7 +138,7 @@ def _sides(plan: RunPlan, cases: int, characters: int, judged_characters: int) -
 def _calls_of_metrics(plan: RunPlan) -> int:
     """How often the metrics question the judge about one sample. What is asked once for a whole run does not matter."""
     judged = [metric for metric in map(build_metric, plan.metrics) if metric.needs_judge]
-    return sum(len(getattr(metric, "asks", ())) or getattr(metric, "samples", 1) for metric in judged)
+    return sum(metric.questions if isinstance(metric, JudgedMetric) else 1 for metric in judged)
 
 
 def _shown_to_a_judge(case: TestCase) -> tuple[str, ...]:

@@ -203,7 +203,10 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
 
 
 def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
-    compared = ("dataset", "prompt", "rubric", "template", "generator", "judge", "num_samples", "filters")
+    compared = (
+        *("dataset", "prompt", "rubric", "metrics", "reducers", "template", "generator", "judge"),
+        *("num_samples", "filters"),
+    )
     for field in compared:
         before, after = getattr(plan, field), getattr(wanted, field)
         if msgspec.json.encode(before) != msgspec.json.encode(after):

@@ -116,8 +116,7 @@ class RunCommand:
         """Print the summary of a run, unless JSON is wanted, and return the exit code that says how it went."""
         if not self._flags.as_json:
             print_summary(outcome)
-        if self._flags.as_json or not sys.stdout.isatty():
-            self._warn(outcome)  # whoever sees the summary has read it there
+        self._warn(outcome, seen=not self._flags.as_json and sys.stdout.isatty())
         return self._exit_code(outcome)
 
     async def _with_signals(self, work: Coroutine[None, None, T]) -> T:
@@ -136,14 +135,17 @@ class RunCommand:
         self._watcher.note(f"{caught.name}: finishing what is under way; once more to leave at once.")
         self._run.stop(f"interrupted by {caught.name}")
 
-    def _warn(self, outcome: Outcome) -> None:
-        record = outcome.record
+    def _warn(self, outcome: Outcome, *, seen: bool) -> None:
+        """Say what went wrong; why a run stopped and how it goes on is not told twice to who sees the summary."""
+        status = outcome.record.status
+        if status == "partial":
+            click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)
+        if seen:
+            return
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
-        if record.status == "aborted":
+        if status == "aborted":
             click.echo(f"Continue with: {' '.join(resume_command(outcome))}", err=True)
-        elif record.status == "partial":
-            click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)
 
     def _exit_code(self, outcome: Outcome) -> int:
         status = outcome.record.status

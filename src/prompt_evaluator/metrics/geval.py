@@ -79,6 +79,10 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
     samples: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     """How many judgements to take the mean of where the judge's log-probabilities are not to be had."""
 
+    @property
+    def questions(self) -> int:
+        return self.samples
+
     def definition(self) -> dict[str, Any]:
         """The options with what stands for them by default, the steps, and digests of what the judge is told."""
         criteria = self.criteria if self.steps else self._criteria()

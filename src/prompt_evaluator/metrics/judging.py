@@ -88,6 +88,11 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     threshold: Share = 0.5
 
+    @property
+    def questions(self) -> int:
+        """How often the judge is asked about one answer, if nothing has to be asked twice."""
+        return len(self.asks)
+
     def definition(self) -> dict[str, Any]:
         """The options, and digests of what the judge is told."""
         prompts = {step.name: step.digest() for step in self.asks}

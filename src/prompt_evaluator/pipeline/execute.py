@@ -9,7 +9,7 @@ import msgspec
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.model import CallFailure, Failed, Generation, Judgement, ScoreRecord, Unit
 from prompt_evaluator.pipeline.assemble import SampleUnits
-from prompt_evaluator.pipeline.naming import generation_name, judgement_name
+from prompt_evaluator.pipeline.naming import generation_name, judgement_name, judgement_names
 from prompt_evaluator.pipeline.scoring import Replies
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ class Executor:
         scores = [scorer.unit_name(metric, case, answer, sample) for metric in scorer.metrics(case)] if scorer else []
         if self._judge is None:
             return scores
-        return scores + [
-            judgement_name(self._plan, self._judge.request(case, answer, repeat), sample)
-            for repeat in range(self._plan.judgings)
-        ]
+        return scores + judgement_names(self._plan, self._judge, case, answer, sample)
 
     async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
         """Finish a sample. Raises only what ends the whole run: no circuit, or no store."""

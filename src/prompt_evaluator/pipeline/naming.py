@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model import Message, Request, RunPlan, TestCase
+    from prompt_evaluator.model import Answer, Message, Request, RunPlan, TestCase
     from prompt_evaluator.pipeline.assemble import SampleUnits
     from prompt_evaluator.pipeline.messages import Asker
     from prompt_evaluator.ports import Judge
@@ -63,9 +63,13 @@ def expected_names(
         names.add(generation_name(plan, asker.request(case, sample)))
         answer = units.generation.answer if units.generation else None
         if answer is not None and judge is not None:
-            repeats = range(plan.judgings)
-            names |= {judgement_name(plan, judge.request(case, answer, repeat), sample) for repeat in repeats}
+            names.update(judgement_names(plan, judge, case, answer, sample))
     return names
+
+
+def judgement_names(plan: RunPlan, judge: Judge, case: TestCase, answer: Answer, sample: int) -> list[bytes]:
+    """One for each repeat."""
+    return [judgement_name(plan, judge.request(case, answer, repeat), sample) for repeat in range(plan.judgings)]
 
 
 def _digest(part: dict[str, Any] | Message | None) -> str | None:

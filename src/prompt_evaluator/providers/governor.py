@@ -160,9 +160,7 @@ class Governor:
         serious = self._share_told > _REAL_LIMIT
         if hold is not None and serious:
             self._held_until = max(self._held_until, now + hold)
-        if began < self._last_event:
-            return
-        if not serious:
+        if began < self._last_event or not serious:
             return
         self._last_event = now
         self._pushed_back = True

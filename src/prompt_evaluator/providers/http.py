@@ -147,10 +147,8 @@ def decode(reply: Reply, shape: msgspec.json.Decoder[T], provider: str) -> T:
 
 def _plain(response: Response, call: Call) -> bytes:
     """The reply's body without secrets that the service repeats, and as it was before it was compressed."""
-    data, encoding = response.body, response.headers.get("content-encoding", "identity")
-    if encoding != "identity":
-        data = _inflate(data, REDACTOR.text(encoding).lower(), call)
-    return REDACTOR.bytes(data)
+    encoding = response.headers.get("content-encoding")
+    return REDACTOR.bytes(_inflate(response.body, REDACTOR.text(encoding).lower(), call) if encoding else response.body)
 
 
 def _inflate(data: bytes, encoding: str, call: Call) -> bytes:

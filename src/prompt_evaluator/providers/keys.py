@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
@@ -98,6 +97,5 @@ def _know(values: Iterable[tuple[str, str]]) -> None:
 
 def _know_login(address: Address) -> None:
     REDACTOR.add(address.password or address.user)
-    REDACTOR.add(quote(address.password))
     if address.login:
         REDACTOR.add(address.login)
