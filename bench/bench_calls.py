@@ -1,4 +1,4 @@
-"""Calls through the door against a bare aiohttp loop, memory over many calls, and life under a rate limit."""
+"""Calls through the policy against a bare aiohttp loop, memory over many calls, and life under a rate limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def server(*arguments: object) -> Iterator[str]:
 
 
 def ours(concurrency: str, count: str, *address: str) -> Callable[[], float]:
-    """Calls through provider, door and governor."""
+    """Calls through provider, policy and governor."""
     loop, complete = _our_call(":".join(address), int(concurrency))
     return lambda: loop.run_until_complete(_all(complete, int(concurrency), int(count)))
 
@@ -67,14 +67,14 @@ def bare(concurrency: str, count: str, *address: str) -> Callable[[], float]:
 
 def _our_call(address: str, concurrency: int) -> tuple[asyncio.AbstractEventLoop, Callable[[int], Awaitable[object]]]:
     from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: PLC0415
+    from prompt_evaluator.providers.call_context import CallContext  # noqa: PLC0415
     from prompt_evaluator.providers.openai import build  # noqa: PLC0415
-    from prompt_evaluator.providers.switchboard import Switchboard  # noqa: PLC0415
 
     os.environ["BENCH_KEY"] = "no-secret-at-all"
     settings = ProviderSettings(kind="openai", base_url=address, api_key_env="BENCH_KEY")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    provider = build("bench", settings, Switchboard(max_concurrency=concurrency))
+    provider = build("bench", settings, CallContext(max_concurrency=concurrency))
 
     async def complete(number: int) -> object:
         messages = (Message("user", _PROMPT.format(number)),)

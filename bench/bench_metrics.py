@@ -76,7 +76,7 @@ def overhead(name: str) -> measure.Result:
 
 
 def judgements(count: str, concurrency: str, *address: str) -> Callable[[], float]:
-    """Seconds of so many G-Eval judgements through provider and door."""
+    """Seconds of so many G-Eval judgements through provider and policy."""
     from bench_calls import _all  # noqa: PLC0415
     from prompt_evaluator.app.models import Models  # noqa: PLC0415
     from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415

@@ -18,7 +18,7 @@ from prompt_evaluator import errors
 from prompt_evaluator.app.metrics import MetricInfo, list_metrics
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.schema import config_schema
-from prompt_evaluator.config.settings import SETTINGS, SHELVES, Setting
+from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, Setting
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
 from prompt_evaluator.datasets.dialects.guide import _FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
@@ -307,8 +307,8 @@ def settings_page() -> str:
     parts = [_NOTE, "# Settings", "How they are found and which one holds: [configure](../how-to/configure.md)."]
     for setting in SETTINGS.values():
         parts += [f"## {setting.name}", setting.help, _ways(setting)]
-    for shelf, (_, text) in SHELVES.items():
-        parts += [f"## {shelf}", f"{text} A mapping of names to paths, which start from the file. In the file only."]
+    for table, (_, text) in NAME_TABLES.items():
+        parts += [f"## {table}", f"{text} A mapping of names to paths, which start from the file. In the file only."]
     about = "How models are reached: [configure providers](../how-to/configure-providers.md). In the file only."
     return "\n\n".join([*parts, "## providers", about]) + "\n"
 

@@ -41,7 +41,7 @@ class Judge(Protocol):
         """A verdict, or a value that says why there is none. Raise only what ends the whole run."""
 
 
-class Asking(Protocol):
+class JudgeClient(Protocol):
     """A judge that metrics may question: which model it is and how it is asked is decided elsewhere."""
 
     async def ask(
@@ -71,10 +71,10 @@ class Metric(Protocol):
     def definition(self) -> dict[str, Any]:
         """Everything about the metric that decides a score: with the answer and the judge, it names the unit."""
 
-    async def prepared(self, judge: Asking | None) -> Metric:
+    async def prepared(self, judge: JudgeClient | None) -> Metric:
         """The metric made ready for a run, such as with evaluation steps that the judge writes once; often itself."""
 
-    async def score(self, case: TestCase, answer: Answer, judge: Asking | None) -> Score:
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
         """Never raises for what the case, the answer or the judge is like: that is `Skipped` or `Failed`."""
 
 
@@ -84,5 +84,5 @@ class Ledger(Protocol):
     def put(self, unit: Unit) -> None:
         """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait while too much is not yet durable."""

@@ -42,7 +42,7 @@ BUSY: dict[str, Any] = {
     "answers": 230,
     "throttled": 0.31,
     "retries": {"RateLimitedError": 18, "UnavailableError": 5},
-    "errors": {"RequestRefusedError": 2, "InvalidVerdict": 1},
+    "errors": {"RequestRefusedError": 2, "InvalidJudgement": 1},
     "unscored": 3,
 }
 

@@ -53,7 +53,7 @@ def mixed(folder: Path) -> Outcome:
         235,
         cases={"completed": 41, "partial": 7, "failed": 2},
         samples={"completed": 235, "generation_error": 9, "judge_error": 4, "judge_invalid_response": 2},
-        errors={"RequestRefusedError": 9, "RateLimitedError": 4, "InvalidVerdict": 2},
+        errors={"RequestRefusedError": 9, "RateLimitedError": 4, "InvalidJudgement": 2},
         error_share=0.06,
         unpriced_calls=12,
         reused_units=40,

@@ -15,7 +15,7 @@ from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 SOURCES = ("flag", "environment", "dotenv", "file", "built-in")
 
 
-class Said(NamedTuple):
+class SourcedValue(NamedTuple):
     """What each source says; built in is what the documentation promises."""
 
     flag: Any
@@ -26,22 +26,22 @@ class Said(NamedTuple):
 
 
 TABLE = {
-    "generator.model": Said("openai/a", "openai/b", "openai/c", "openai/d", "mock/default"),
-    "generator.temperature": Said(0.1, 0.2, 0.3, 0.4, 0.7),
-    "generator.max_tokens": Said(10, 20, 30, 40, None),
-    "generator.seed": Said(-1, 2, 3, 4, None),
-    "judge.model": Said("openai/a", "openai/b", "openai/c", "openai/d", None),
-    "judge.temperature": Said(0.1, 0.2, 0.3, 0.4, 0.0),
-    "judge.repeats": Said(2, 3, 4, 5, 1),
-    "judge.system_prompt": Said("a.txt", "b.txt", "c.txt", "d.txt", None),
-    "rubric": Said("code-review", "content-quality", "mine", "yours", "default"),
-    "num_samples": Said(1, 2, 3, 4, 5),
-    "output_dir": Said("a", "b", "c", "d", "runs"),
-    "max_concurrency": Said(1, 2, 3, 4, None),
-    "max_cost": Said(0.0, 0.5, 1.5, 2.0, None),
-    "max_calls": Said(1, 2, 3, 4, None),
-    "benchmark.datasets_dir": Said("a", "b", "c", "d", "benchmarks"),
-    "store": Said("a.db", "postgresql://host/b", "c.db", "d.db", ".prompt_evaluator/store.db"),
+    "generator.model": SourcedValue("openai/a", "openai/b", "openai/c", "openai/d", "mock/default"),
+    "generator.temperature": SourcedValue(0.1, 0.2, 0.3, 0.4, 0.7),
+    "generator.max_tokens": SourcedValue(10, 20, 30, 40, None),
+    "generator.seed": SourcedValue(-1, 2, 3, 4, None),
+    "judge.model": SourcedValue("openai/a", "openai/b", "openai/c", "openai/d", None),
+    "judge.temperature": SourcedValue(0.1, 0.2, 0.3, 0.4, 0.0),
+    "judge.repeats": SourcedValue(2, 3, 4, 5, 1),
+    "judge.system_prompt": SourcedValue("a.txt", "b.txt", "c.txt", "d.txt", None),
+    "rubric": SourcedValue("code-review", "content-quality", "mine", "yours", "default"),
+    "num_samples": SourcedValue(1, 2, 3, 4, 5),
+    "output_dir": SourcedValue("a", "b", "c", "d", "runs"),
+    "max_concurrency": SourcedValue(1, 2, 3, 4, None),
+    "max_cost": SourcedValue(0.0, 0.5, 1.5, 2.0, None),
+    "max_calls": SourcedValue(1, 2, 3, 4, None),
+    "benchmark.datasets_dir": SourcedValue("a", "b", "c", "d", "benchmarks"),
+    "store": SourcedValue("a.db", "postgresql://host/b", "c.db", "d.db", ".prompt_evaluator/store.db"),
 }
 
 

@@ -51,7 +51,7 @@ def test_a_reply_that_is_no_verdict_is_kept_counted_and_left_out_of_statistics(
     assert bad["judge_raw_response"] == reply
     assert (bad["judge_metrics"], bad["judge_flags"]) == ({}, {})
     assert bad["generator_output"].startswith("Answer ")
-    assert bad["error"]["kind"] == "InvalidVerdict"
+    assert bad["error"]["kind"] == "InvalidJudgement"
     assert first["status"] == "partial"
     assert first["error_message"] == bad["error"]["message"]
     assert {stats["count"] for stats in first["per_metric_stats"].values()} == {1}
@@ -60,7 +60,7 @@ def test_a_reply_that_is_no_verdict_is_kept_counted_and_left_out_of_statistics(
     assert {case["status"] for case in others} == {"completed"}
     totals = done.artifact["totals"]
     assert totals["samples"] == {"judge_invalid_response": 1, "completed": 5}
-    assert totals["errors"] == {"InvalidVerdict": 1}
+    assert totals["errors"] == {"InvalidJudgement": 1}
     assert totals["error_share"] == pytest.approx(1 / 6)
     low, high = done.artifact["overall_metric_stats"]["semantic_fidelity"]["bounds"]
     assert high - low == pytest.approx(4 / 2 / 3)  # one of two samples of one of three cases: anything from 1 to 5

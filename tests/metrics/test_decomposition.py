@@ -74,7 +74,7 @@ async def test_the_same_verdicts_give_the_score_that_deepeval_gives(metric: str,
 
     if "differs" in script:
         assert isinstance(score, Failed)
-        assert score.kind == "InvalidVerdict"
+        assert score.kind == "InvalidJudgement"
         assert judge.left == 0
     else:
         assert isinstance(score, Scored)

@@ -44,7 +44,7 @@ async def test_the_same_reply_gives_the_score_that_deepeval_gives(script: dict[s
 
     if "outside" in script.get("differs", ""):
         assert isinstance(score, Failed)
-        assert score.kind == "InvalidVerdict"
+        assert score.kind == "InvalidJudgement"
     elif "differs" in script:
         assert isinstance(score, Scored)
         assert score.value != pytest.approx(script["deepeval"], abs=1e-6)

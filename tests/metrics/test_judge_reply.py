@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, VERDICT, as_reply, spoiled
 from scripted_provider import ScriptedProvider
 
-from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, read_verdict
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_verdict
 from prompt_evaluator.metrics.rubric_judge import RubricJudge
 from prompt_evaluator.model import Answer, Criterion, JudgeConfig, Judgement, Mark, Rubric, Verdict
 
@@ -194,7 +194,7 @@ def test_a_megabyte_of_anything_is_refused_soon(piece: str) -> None:
     text = "{" + piece * (999_000 // len(piece)) if piece.endswith(",") else piece * (999_000 // len(piece))
     started = time.process_time()
 
-    with pytest.raises(UnreadableVerdict):
+    with pytest.raises(UnreadableReply):
         read_verdict(text, RUBRIC)
 
     assert time.process_time() - started < 2.0
@@ -227,7 +227,7 @@ some_texts = (
 def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str) -> None:
     try:
         verdict = read_verdict(text, RUBRIC)
-    except UnreadableVerdict:
+    except UnreadableReply:
         return
 
     assert list(verdict.metrics) == [criterion.name for criterion in RUBRIC.metrics]
@@ -247,7 +247,7 @@ def test_a_word_before_the_reply_changes_nothing(text: str) -> None:
     for reply in (text, f"Verdict: {text}"):
         try:
             outcomes.append(read_verdict(reply, RUBRIC))
-        except UnreadableVerdict:
+        except UnreadableReply:
             outcomes.append(None)
 
     assert outcomes[0] == outcomes[1]

@@ -17,11 +17,11 @@ from prompt_evaluator.metrics.decomposition import (
 )
 from prompt_evaluator.metrics.geval import Correctness, judge_tools
 from prompt_evaluator.model import Answer, Failed, Message, ProviderSettings, Request, Score, Scored, Skipped, TestCase
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import Asking, Metric, Provider
+    from prompt_evaluator.ports import JudgeClient, Metric, Provider
 
 OUTPUT = said("Three minutes.")
 CLAIMS = {"claims": ["A.", "B."]}
@@ -115,7 +115,7 @@ def kind_of(metric: str, step: int) -> str:
     return named.get(metric, "numbered") if key == "verdicts" else key
 
 
-async def scored(metric: str, judge: Asking) -> Score:
+async def scored(metric: str, judge: JudgeClient) -> Score:
     if metric == TOOLS:
         return await judge_tools([{"name": "f"}], [], judge)
     return await METRICS[metric].score(CASE, OUTPUT, judge)
@@ -148,7 +148,7 @@ async def test_garbage_is_asked_for_once_more_and_then_a_failure(
     score = await scored(metric, judge)
 
     assert isinstance(score, Failed)
-    assert score.kind == "InvalidVerdict"
+    assert score.kind == "InvalidJudgement"
     assert reason in score.reason
     assert judge.left == 0
 
@@ -165,7 +165,7 @@ async def test_values_out_of_range_are_asked_for_once_more_and_then_a_failure(
     score = await scored(metric, judge)
 
     assert isinstance(score, Failed)
-    assert score.kind == "InvalidVerdict"
+    assert score.kind == "InvalidJudgement"
     assert judge.left == 0
 
 
@@ -221,7 +221,7 @@ class MockJudge:
 @pytest.mark.parametrize("dataset", ["retrieval-qa", "basic-coding"])
 @pytest.mark.parametrize("name", METRICS)
 async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(name: str, dataset: str) -> None:
-    provider = build("mock", ProviderSettings(kind="mock"), Switchboard())
+    provider = build("mock", ProviderSettings(kind="mock"), CallContext())
     cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))
     metric = await METRICS[name].prepared(MockJudge(provider, None))
     scores: list[Score] = []

@@ -32,8 +32,8 @@ from prompt_evaluator.model import (
     TestCase,
     ToolCall,
 )
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
@@ -72,7 +72,7 @@ def preset(name: str) -> Rubric:
 
 
 def mock(**options: Any) -> Provider:
-    return build("mock", ProviderSettings(kind="mock", options=options), Switchboard())
+    return build("mock", ProviderSettings(kind="mock", options=options), CallContext())
 
 
 # What is asked

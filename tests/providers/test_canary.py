@@ -159,7 +159,7 @@ async def look(kind: str, echo: Echo, canary: str, settings: dict[str, Any]) -> 
                 parts += [error, repr(error), vars(error), *traceback.format_exception(error)]
             else:
                 parts += [found, msgspec.json.encode(found).decode()]
-        parts += [svc.events, vars(svc.switchboard.meter)]
+        parts += [svc.events, vars(svc.calls.meter)]
     return Sighting("\n".join(map(str, parts)), svc.server.received)
 
 

@@ -25,8 +25,8 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.command import CommandProvider, build, check
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -65,20 +65,20 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-async def switchboard() -> AsyncIterator[Switchboard]:
-    board = Switchboard()
+async def calls() -> AsyncIterator[CallContext]:
+    board = CallContext()
     yield board
     await board.close()
 
 
-def provider(switchboard: Switchboard, **limits: Any) -> CommandProvider:
+def provider(calls: CallContext, **limits: Any) -> CommandProvider:
     settings = ProviderSettings(kind="command", limits=Limits(**{"max_tries": 1, "try_timeout": 60, **limits}))
-    return build("command", settings, switchboard)
+    return build("command", settings, calls)
 
 
-async def ask(switchboard: Switchboard, model: str, prompt: str = "hi", **limits: Any) -> Answer:
+async def ask(calls: CallContext, model: str, prompt: str = "hi", **limits: Any) -> Answer:
     request = Request(model=model, messages=(Message("user", prompt),))
-    return await provider(switchboard, **limits).complete(request)
+    return await provider(calls, **limits).complete(request)
 
 
 def is_running(pid: int) -> bool:
@@ -109,9 +109,7 @@ def children() -> set[str]:
     return found
 
 
-async def test_a_program_reads_the_request_as_json_and_answers_in_json(
-    switchboard: Switchboard, program: Program
-) -> None:
+async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: CallContext, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': sys.stdin.read()}))")
     request = Request(
         model=model,
@@ -124,7 +122,7 @@ async def test_a_program_reads_the_request_as_json_and_answers_in_json(
         case=TestCase(id="a", input="hällo", metadata={"tier": 1}),
     )
 
-    answer = await provider(switchboard).complete(request)
+    answer = await provider(calls).complete(request)
 
     order = json.loads(answer.text)
     case = order.pop("case")
@@ -148,7 +146,7 @@ async def test_a_program_reads_the_request_as_json_and_answers_in_json(
     assert answer.latency_ms > 0
 
 
-async def test_everything_a_program_knows_about_its_answer_is_kept(switchboard: Switchboard, program: Program) -> None:
+async def test_everything_a_program_knows_about_its_answer_is_kept(calls: CallContext, program: Program) -> None:
     model = program("""
         import json
         calls = [{"name": "add", "arguments": {"a": 1}}, {"name": "sub", "arguments": "{\\"b\\": 2}", "id": "c2"},
@@ -157,7 +155,7 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(switchboard: 
                           "cost": 0.25, "model": "inner-model", "more": "ignored"}))
     """)
 
-    answer = await ask(switchboard, model)
+    answer = await ask(calls, model)
 
     assert (answer.text, answer.model, answer.cost) == ("3", "inner-model", 0.25)
     assert answer.usage == Usage(input_tokens=5, output_tokens=1)
@@ -186,26 +184,26 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(switchboard: 
     ],
 )
 async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
-    switchboard: Switchboard, program: Program, printed: str, said: str
+    calls: CallContext, program: Program, printed: str, said: str
 ) -> None:
     model = program(f"print({printed!r}, end='')")
 
     with pytest.raises(BadReplyError) as caught:
-        await ask(switchboard, model)
+        await ask(calls, model)
 
     assert said in str(caught.value)
     assert len(str(caught.value)) < 500
 
 
-async def test_bytes_that_are_no_text_are_a_bad_reply(switchboard: Switchboard, program: Program) -> None:
+async def test_bytes_that_are_no_text_are_a_bad_reply(calls: CallContext, program: Program) -> None:
     model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
 
     with pytest.raises(BadReplyError, match="JSON expected"):
-        await ask(switchboard, model)
+        await ask(calls, model)
 
 
 async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries_it_took(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     model = program(f"""
         import pathlib
@@ -214,23 +212,23 @@ async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries
         mark.touch()
     """)
 
-    answer = await ask(switchboard, model, max_tries=2)
+    answer = await ask(calls, model, max_tries=2)
 
     assert (answer.text, answer.tries) == ("good", 2)
 
 
 async def test_a_failed_program_is_named_with_its_exit_code_and_last_words_and_not_tried_again(
-    switchboard: Switchboard, program: Program
+    calls: CallContext, program: Program
 ) -> None:
     model = program("import sys; sys.stderr.write('trace\\nno such tool\\n'); print('{}'); sys.exit(3)")
 
     with pytest.raises(TargetFailedError, match=r"exit code 3\. It wrote last: trace\nno such tool") as caught:
-        await ask(switchboard, model, max_tries=5)
+        await ask(calls, model, max_tries=5)
 
     assert caught.value.tries == 1
 
 
-async def test_only_the_last_lines_of_a_long_complaint_are_shown(switchboard: Switchboard, program: Program) -> None:
+async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: CallContext, program: Program) -> None:
     model = program("""
         import sys
         for number in range(100_000):
@@ -239,7 +237,7 @@ async def test_only_the_last_lines_of_a_long_complaint_are_shown(switchboard: Sw
     """)
 
     with pytest.raises(TargetFailedError) as caught:
-        await ask(switchboard, model)
+        await ask(calls, model)
 
     message = str(caught.value)
     assert message.endswith("line 99999")
@@ -248,29 +246,29 @@ async def test_only_the_last_lines_of_a_long_complaint_are_shown(switchboard: Sw
 
 
 async def test_a_program_that_says_nothing_when_it_fails_is_reported_as_such(
-    switchboard: Switchboard, program: Program
+    calls: CallContext, program: Program
 ) -> None:
     with pytest.raises(TargetFailedError, match="exit code 4 and wrote nothing to stderr"):
-        await ask(switchboard, program("raise SystemExit(4)"))
+        await ask(calls, program("raise SystemExit(4)"))
 
 
 async def test_a_program_ended_by_a_signal_is_a_failure_that_names_the_signal(
-    switchboard: Switchboard, program: Program
+    calls: CallContext, program: Program
 ) -> None:
     with pytest.raises(TargetFailedError, match="was ended by SIGTERM"):
-        await ask(switchboard, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
+        await ask(calls, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
 
 
-async def test_a_known_secret_is_in_no_error_and_no_answer(switchboard: Switchboard, program: Program) -> None:
+async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, program: Program) -> None:
     canary = "sk-canary-command-1234567890"
     secret = Secret(canary)
     failing = program(f"import sys; sys.exit({canary!r})")
     with pytest.raises(TargetFailedError) as failed:
-        await ask(switchboard, failing)
+        await ask(calls, failing)
     with pytest.raises(BadReplyError) as bad:
-        await ask(switchboard, program(f"print('x' * 190 + {canary!r})"))
+        await ask(calls, program(f"print('x' * 190 + {canary!r})"))
 
-    answer = await ask(switchboard, program(f"""print('{{"text": "it is {canary}"}}')"""))
+    answer = await ask(calls, program(f"""print('{{"text": "it is {canary}"}}')"""))
 
     assert secret
     assert answer.text == "it is [secret]"
@@ -278,7 +276,7 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(switchboard: Switchbo
         assert canary[:6] not in str(error)
 
 
-async def test_more_output_than_allowed_ends_the_program_at_once(switchboard: Switchboard, program: Program) -> None:
+async def test_more_output_than_allowed_ends_the_program_at_once(calls: CallContext, program: Program) -> None:
     model = program("""
         import sys
         while True:
@@ -286,54 +284,54 @@ async def test_more_output_than_allowed_ends_the_program_at_once(switchboard: Sw
     """)
 
     with pytest.raises(OversizedReplyError, match=r"100,000 bytes") as caught:
-        await ask(switchboard, model, max_reply_bytes=100_000, max_tries=3)
+        await ask(calls, model, max_reply_bytes=100_000, max_tries=3)
 
     assert caught.value.tries == 1
 
 
 @pytest.mark.parametrize("reads", ["import sys; sys.stdin.close()", "import os; os.close(0)", "pass"])
 async def test_a_program_that_does_not_read_five_megabytes_still_answers(
-    switchboard: Switchboard, program: Program, reads: str
+    calls: CallContext, program: Program, reads: str
 ) -> None:
     model = program(f"""{reads}\nimport time; time.sleep(0.05); print('{{"text": "done"}}')""")
 
-    answer = await ask(switchboard, model, prompt="x" * 5_000_000)
+    answer = await ask(calls, model, prompt="x" * 5_000_000)
 
     assert answer.text == "done"
 
 
-async def test_five_megabytes_go_in_and_come_out_whole(switchboard: Switchboard, program: Program) -> None:
+async def test_five_megabytes_go_in_and_come_out_whole(calls: CallContext, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
 
-    answer = await ask(switchboard, model, prompt="x" * 5_000_000)
+    answer = await ask(calls, model, prompt="x" * 5_000_000)
 
     assert answer.text == "x" * 5_000_000
 
 
-async def test_a_chatty_stderr_does_not_stop_a_program(switchboard: Switchboard, program: Program) -> None:
+async def test_a_chatty_stderr_does_not_stop_a_program(calls: CallContext, program: Program) -> None:
     model = program("""import sys; sys.stderr.write("x" * 3_000_000); print('{"text": "done"}')""")
 
-    assert (await ask(switchboard, model)).text == "done"
+    assert (await ask(calls, model)).text == "done"
 
 
 async def test_a_program_that_takes_too_long_is_killed_with_its_children(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     model = f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"
 
     with pytest.raises(TimedOutError, match="did not answer within 3 s"):
-        await ask(switchboard, model, try_timeout=3)
+        await ask(calls, model, try_timeout=3)
 
     await until(lambda: not is_running(int(told.read_text())))
 
 
 async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
-    call = asyncio.create_task(ask(switchboard, f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"))
+    call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"))
     await until(told.exists)
     began = time.monotonic()
     call.cancel()
@@ -348,10 +346,10 @@ async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
 @pytest.mark.parametrize("ending", ["time.sleep(600)", "sys.exit(0)"], ids=["runs on", "ends"])
 @pytest.mark.parametrize("turns", range(10))
 async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
-    switchboard: Switchboard, program: Program, tmp_path: Path, turns: int, ending: str
+    calls: CallContext, program: Program, tmp_path: Path, turns: int, ending: str
 ) -> None:
     told, before = tmp_path / "pid", children()
-    call = asyncio.create_task(ask(switchboard, f"{program(STARTS_A_CHILD + '    ' + ending)} {told}"))
+    call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    ' + ending)} {told}"))
     for _ in range(turns):
         await asyncio.sleep(0)
     while children() > before and not told.exists():
@@ -365,30 +363,30 @@ async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
 
 
 async def test_a_child_that_keeps_the_output_open_cannot_hold_up_the_call(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     code = STARTS_A_CHILD + """    print('{"text": "done"}')"""
 
     with pytest.raises(TimedOutError, match="a process that it started kept its output open"):
-        await ask(switchboard, f"{program(code)} {told}", try_timeout=3)
+        await ask(calls, f"{program(code)} {told}", try_timeout=3)
 
     await until(lambda: not is_running(int(told.read_text())))
 
 
 async def test_a_failed_program_is_reported_at_once_although_a_child_keeps_its_output_open(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
 
     with pytest.raises(TargetFailedError, match=r"exit code 1\. It wrote last: 12345"):
-        await ask(switchboard, f"{program(STARTS_A_CHILD + '    sys.exit(str(12345))')} {told}", try_timeout=60)
+        await ask(calls, f"{program(STARTS_A_CHILD + '    sys.exit(str(12345))')} {told}", try_timeout=60)
 
     await until(lambda: not is_running(int(told.read_text())))
 
 
 async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
@@ -396,7 +394,7 @@ async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
 
     try:
         with pytest.raises(TimedOutError):
-            await ask(switchboard, f"{program(code)} {told}", prompt="x" * 1_000_000, try_timeout=3)
+            await ask(calls, f"{program(code)} {told}", prompt="x" * 1_000_000, try_timeout=3)
 
         assert open_files() == files
     finally:
@@ -404,36 +402,32 @@ async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
 
 
 async def test_a_process_left_in_the_background_ends_with_the_answer(
-    switchboard: Switchboard, program: Program, tmp_path: Path
+    calls: CallContext, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     code = STARTS_A_CHILD.replace("])\n", "], stdout=subprocess.DEVNULL)\n", 1) + """    print('{"text": "done"}')"""
 
-    answer = await ask(switchboard, f"{program(code)} {told}")
+    answer = await ask(calls, f"{program(code)} {told}")
 
     assert answer.text == "done"
     await until(lambda: not is_running(int(told.read_text())))
 
 
-async def test_many_programs_at_once_leave_no_process_and_no_file_open(
-    switchboard: Switchboard, program: Program
-) -> None:
+async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: CallContext, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
-    await ask(switchboard, model)
+    await ask(calls, model)
     files = open_files()
 
-    answers = await asyncio.gather(*(ask(switchboard, model, prompt=str(number)) for number in range(20)))
+    answers = await asyncio.gather(*(ask(calls, model, prompt=str(number)) for number in range(20)))
 
     assert [answer.text for answer in answers] == [str(number) for number in range(20)]
     assert open_files() == files
 
 
-async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(
-    switchboard: Switchboard, program: Program
-) -> None:
+async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(calls: CallContext, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': '|'.join(sys.argv[1:])}))")
 
-    answer = await ask(switchboard, f"{model} --fast 'two words' $HOME ; ls")
+    answer = await ask(calls, f"{model} --fast 'two words' $HOME ; ls")
 
     assert answer.text == "--fast|two words|$HOME|;|ls"
 
@@ -457,23 +451,23 @@ def _file(folder: Path, name: str, content: str, mode: int) -> str:
     ids=["unknown", "wrong path", "quotes", "nothing", "folder"],
 )
 async def test_a_program_that_cannot_be_started_is_known_before_any_call_and_ends_a_run(
-    switchboard: Switchboard, model: str, said: str
+    calls: CallContext, model: str, said: str
 ) -> None:
     with pytest.raises(ConfigurationError) as before:
         check(model)
     with pytest.raises(ModelNotFoundError) as during:
-        await ask(switchboard, model, max_tries=3)
+        await ask(calls, model, max_tries=3)
 
     assert said in str(before.value)
     assert said in str(during.value)
     assert (during.value.tries, during.value.hopeless) == (1, True)
 
 
-async def test_a_file_without_its_executable_bit_is_not_started(switchboard: Switchboard, tmp_path: Path) -> None:
+async def test_a_file_without_its_executable_bit_is_not_started(calls: CallContext, tmp_path: Path) -> None:
     model = _file(tmp_path, "agent", "#!/bin/sh\n", 0o600)
 
     with pytest.raises(ModelNotFoundError, match="executable bit"):
-        await ask(switchboard, model)
+        await ask(calls, model)
 
 
 async def test_an_executable_file_that_is_no_program_is_not_tried_again(tmp_path: Path) -> None:
@@ -483,13 +477,13 @@ async def test_an_executable_file_that_is_no_program_is_not_tried_again(tmp_path
     for model in (no_program, no_interpreter):
         check(model)
         with pytest.raises(ModelNotFoundError, match="cannot be started"):
-            await ask(Switchboard(), model, max_tries=3)
+            await ask(CallContext(), model, max_tries=3)
 
 
 def test_a_program_that_is_there_passes_the_check() -> None:
     check(f"{sys.executable} -c 'pass'")
 
 
-async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(switchboard: Switchboard) -> None:
+async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(calls: CallContext) -> None:
     with pytest.raises(ProviderError, match="cannot be written as JSON"):
-        await ask(switchboard, "true", prompt="\ud800")
+        await ask(calls, "true", prompt="\ud800")

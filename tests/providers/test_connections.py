@@ -20,8 +20,8 @@ import pytest
 from prompt_evaluator.providers.connections import (
     BrokenOffError,
     Connections,
+    Endpoint,
     NotHttpError,
-    Place,
     TlsFailedError,
     TooLargeError,
 )
@@ -91,7 +91,7 @@ class Server:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, self._host, self._port, ssl=self._tls, backlog=1024)
-        self.place = Place(self._host, self._server.sockets[0].getsockname()[1], self._tls is not None)
+        self.place = Endpoint(self._host, self._server.sockets[0].getsockname()[1], self._tls is not None)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -177,7 +177,7 @@ def posted(body: bytes) -> bytes:
 
 
 async def ask(
-    http: Connections, place: Place, body: bytes = b"{}", *, most: int = 100_000, seconds: float = 30
+    http: Connections, place: Endpoint, body: bytes = b"{}", *, most: int = 100_000, seconds: float = 30
 ) -> Response:
     return await http.send(place, posted(body), most=most, seconds=seconds)
 
@@ -762,7 +762,7 @@ def silent(host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 async def test_a_connection_that_is_not_taken_runs_out_of_time(http: Connections, *, tls: bool) -> None:
     with silent() as port, pytest.raises(TimeoutError):
-        await ask(http, Place("127.0.0.1", port, tls), seconds=0.05)
+        await ask(http, Endpoint("127.0.0.1", port, tls), seconds=0.05)
 
 
 async def test_a_handshake_without_an_answer_runs_out_of_time(http: Connections) -> None:
@@ -864,7 +864,7 @@ async def test_a_connection_that_is_reset_at_any_moment_is_a_failed_connection(h
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0)
         for count in range(10):
-            call = asyncio.create_task(ask(http, Place("127.0.0.1", listener.getsockname()[1], tls=False)))
+            call = asyncio.create_task(ask(http, Endpoint("127.0.0.1", listener.getsockname()[1], tls=False)))
             while True:
                 await turns(1)
                 with suppress(BlockingIOError):
@@ -912,7 +912,7 @@ async def moody(peer: Peer) -> None:
 
 
 async def test_calls_that_are_cancelled_or_fail_never_mix_up_the_answers_of_others(http: Connections) -> None:
-    async def client(number: int, place: Place) -> int:
+    async def client(number: int, place: Endpoint) -> int:
         random, answered = Random(number), 0
         for call in range(15):
             body = b"%d" % (number * 1_000 + call)
@@ -1114,7 +1114,7 @@ class Names:
     """Where the name `both.test` leads, and a port that is free at both of its addresses."""
 
     def __init__(self, port: int) -> None:
-        self.hosts, self.asked, self.place = ["::1", "127.0.0.1"], 0, Place("both.test", port, tls=False)
+        self.hosts, self.asked, self.place = ["::1", "127.0.0.1"], 0, Endpoint("both.test", port, tls=False)
 
     async def find(self, host: str, port: int, **_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         assert host == self.place.host
@@ -1202,7 +1202,7 @@ async def test_an_address_that_was_reached_is_used_again_for_a_minute(
 
 
 @pytest.fixture
-async def reached(http: Connections, names: Names) -> Place:
+async def reached(http: Connections, names: Names) -> Endpoint:
     """A name that was reached at 127.0.0.1, where nobody listens any more."""
     async with Server(echoes, port=names.place.port):
         await ask(http, names.place)
@@ -1210,7 +1210,7 @@ async def reached(http: Connections, names: Names) -> Place:
     return names.place
 
 
-async def test_an_address_that_refuses_is_given_up(http: Connections, reached: Place) -> None:
+async def test_an_address_that_refuses_is_given_up(http: Connections, reached: Endpoint) -> None:
     async with Server(echoes, host="::1", port=reached.port):
         responses = await asyncio.gather(*(ask(http, reached, b"%d" % number) for number in range(10)))
 
@@ -1218,14 +1218,16 @@ async def test_an_address_that_refuses_is_given_up(http: Connections, reached: P
 
 
 async def test_an_address_that_refuses_many_at_once_is_a_failed_connection_for_each(
-    http: Connections, reached: Place
+    http: Connections, reached: Endpoint
 ) -> None:
     outcomes = await asyncio.gather(*(ask(http, reached) for _ in range(10)), return_exceptions=True)
 
     assert {type(outcome) for outcome in outcomes} == {ConnectionRefusedError}
 
 
-async def test_an_address_that_falls_silent_costs_one_call_and_is_given_up(http: Connections, reached: Place) -> None:
+async def test_an_address_that_falls_silent_costs_one_call_and_is_given_up(
+    http: Connections, reached: Endpoint
+) -> None:
     async with Server(echoes, host="::1", port=reached.port):
         with silent("127.0.0.1", reached.port):
             with pytest.raises(TimeoutError):

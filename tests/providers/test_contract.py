@@ -68,7 +68,7 @@ async def test_a_cost_without_a_known_price_is_unknown(kind: str) -> None:
         answer = await stand.ask()
 
     assert answer.cost is None
-    assert stand.switchboard.meter.unpriced == 1
+    assert stand.calls.meter.unpriced == 1
 
 
 @pytest.mark.parametrize("kind", COUNTING)
@@ -78,7 +78,7 @@ async def test_a_cost_follows_from_the_configured_price(kind: str) -> None:
         answer = await stand.ask()
 
     assert answer.cost == pytest.approx((11 * 2 + 7 * 10) / 1_000_000)
-    assert stand.switchboard.meter.cost == answer.cost
+    assert stand.calls.meter.cost == answer.cost
 
 
 @pytest.mark.parametrize("behaviour", ["fails", "fails for now"])
@@ -100,7 +100,7 @@ async def test_what_may_pass_is_tried_again_as_often_as_the_limits_say(kind: str
         with pytest.raises(ProviderError) as caught:
             await stand.ask()
 
-    assert caught.value.tries == stand.switchboard.meter.tries == 2
+    assert caught.value.tries == stand.calls.meter.tries == 2
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -117,7 +117,7 @@ async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(ki
     async with Stand(kind, "hangs", limits=PATIENT) as stand:
         before = open_files()
         call = asyncio.ensure_future(stand.ask())
-        await becomes_true(lambda: bool(stand.server.received) if kind in HTTP else stand.switchboard.meter.tries == 1)
+        await becomes_true(lambda: bool(stand.server.received) if kind in HTTP else stand.calls.meter.tries == 1)
         await asyncio.sleep(0.02)
 
         began = time.monotonic()
@@ -127,7 +127,7 @@ async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(ki
 
         assert time.monotonic() - began < 0.5
         await becomes_true(lambda: stand.server.open_connections == 0 and open_files() <= before)
-        assert stand.switchboard.meter.in_flight == 0
+        assert stand.calls.meter.in_flight == 0
 
 
 @pytest.mark.parametrize("kind", RETRYING)
@@ -135,7 +135,7 @@ async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str
     before = open_files()
     async with Stand(kind, "fails for now", limits=PATIENT) as stand:
         call = asyncio.ensure_future(stand.ask())
-        await becomes_true(lambda: bool(stand.switchboard.meter.retries))
+        await becomes_true(lambda: bool(stand.calls.meter.retries))
 
         began = time.monotonic()
         call.cancel()
@@ -143,8 +143,8 @@ async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str
             await call
 
         assert time.monotonic() - began < 0.5
-        assert stand.switchboard.meter.in_flight == 0
-        await stand.switchboard.close()
+        assert stand.calls.meter.in_flight == 0
+        await stand.calls.close()
         await becomes_true(lambda: stand.server.open_connections == 0)
     await becomes_true(lambda: open_files() <= before)
 
@@ -190,7 +190,7 @@ async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
         async with asyncio.timeout(60):
             answers = await asyncio.gather(*(stand.ask(sample=number) for number in range(200)))
 
-        meter = stand.switchboard.meter
+        meter = stand.calls.meter
         assert all(answer.text and answer.tries == 1 for answer in answers)
         assert (meter.calls, meter.answers, meter.in_flight) == (200, 200, 0)
         assert stand.server.open_connections <= 64
@@ -201,4 +201,4 @@ async def test_closing_twice_is_no_error(kind: str) -> None:
     async with Stand(kind, "answers") as stand:
         await stand.ask()
         await stand.provider.close()
-        await stand.switchboard.close()
+        await stand.calls.close()

@@ -10,8 +10,8 @@ from fault_server import FAULTS, FaultServer
 
 from prompt_evaluator.errors import ProviderError
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.catalogue import KINDS
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -62,10 +62,10 @@ def test_every_fault_stands_in_the_table() -> None:
 async def test_a_fault_has_the_outcome_that_the_table_says(row: Row) -> None:
     async with FaultServer() as server:
         server.script = [row.fault] * 2
-        switchboard = Switchboard()
-        provider = KINDS.get("openai")("svc", settings("openai", server), switchboard)
+        calls = CallContext()
+        provider = KINDS.get("openai")("svc", settings("openai", server), calls)
         outcome = await outcome_of(provider.complete(REQUEST))
-        await switchboard.close()
+        await calls.close()
 
     retried = "yes" if len(server.received) == 2 else "no"
     assert Row(row.fault, outcome.name, retried, outcome.status) == row
@@ -76,9 +76,9 @@ async def test_a_fault_has_the_outcome_that_the_table_says(row: Row) -> None:
 async def test_an_answer_after_a_fault_that_is_retried_is_an_answer(row: Row) -> None:
     async with FaultServer() as server:
         server.script = [row.fault]
-        switchboard = Switchboard()
-        answer = await KINDS.get("openai")("svc", settings("openai", server), switchboard).complete(REQUEST)
-        await switchboard.close()
+        calls = CallContext()
+        answer = await KINDS.get("openai")("svc", settings("openai", server), calls).complete(REQUEST)
+        await calls.close()
 
     assert (answer.text, answer.tries) == (server.answer, 2)
 
@@ -88,7 +88,7 @@ async def test_an_answer_after_a_fault_that_is_retried_is_an_answer(row: Row) ->
 async def test_no_fault_is_taken_for_an_answer_by_any_provider(kind: str, name: str) -> None:
     async with FaultServer() as server:
         server.script = [name] * 2
-        switchboard = Switchboard()
+        calls = CallContext()
         with pytest.raises(ProviderError):
-            await KINDS.get(kind)("svc", settings(kind, server), switchboard).complete(REQUEST)
-        await switchboard.close()
+            await KINDS.get(kind)("svc", settings(kind, server), calls).complete(REQUEST)
+        await calls.close()

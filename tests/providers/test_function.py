@@ -20,8 +20,8 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.function import build, check
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -49,13 +49,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
 
 
 @pytest.fixture
-async def switchboard() -> AsyncIterator[Switchboard]:
-    board = Switchboard()
+async def calls() -> AsyncIterator[CallContext]:
+    board = CallContext()
     yield board
     await board.close()
 
 
-async def ask(switchboard: Switchboard, model: str, try_timeout: float = 30, **request: Any) -> Answer:
+async def ask(calls: CallContext, model: str, try_timeout: float = 30, **request: Any) -> Answer:
     settings = ProviderSettings(kind="python", limits=Limits(try_timeout=try_timeout))
     messages = (
         Message("system", "be kind"),
@@ -63,27 +63,27 @@ async def ask(switchboard: Switchboard, model: str, try_timeout: float = 30, **r
         Message("assistant", "?"),
         Message("user", "2+2"),
     )
-    return await build("python", settings, switchboard).complete(Request(model=model, messages=messages, **request))
+    return await build("python", settings, calls).complete(Request(model=model, messages=messages, **request))
 
 
 @pytest.mark.parametrize("form", ["def answer(text): return", "async def answer(text): return"], ids=["sync", "async"])
-async def test_a_function_is_asked_the_last_question(switchboard: Switchboard, module: Module, form: str) -> None:
+async def test_a_function_is_asked_the_last_question(calls: CallContext, module: Module, form: str) -> None:
     model = f"{module(form + ' text + str(4)')}:answer"
 
-    answer = await ask(switchboard, model)
+    answer = await ask(calls, model)
 
     assert (answer.text, answer.model, answer.usage, answer.cost) == ("2+24", model, Usage(), None)
     assert (answer.tries, answer.synthetic) == (1, False)
     assert answer.latency_ms > 0
 
 
-async def test_a_function_is_given_what_else_its_signature_names(switchboard: Switchboard, module: Module) -> None:
+async def test_a_function_is_given_what_else_its_signature_names(calls: CallContext, module: Module) -> None:
     name = module("""
         def answer(text, case, seed=None, *, system, sample, attempt):
             return f"{text} {case.id} {seed} {system} {sample} {attempt}"
     """)
 
-    answer = await ask(switchboard, f"{name}:answer", case=TestCase(id="a", input="2+2"), seed=3, sample=1, attempt=2)
+    answer = await ask(calls, f"{name}:answer", case=TestCase(id="a", input="2+2"), seed=3, sample=1, attempt=2)
 
     assert answer.text == "2+2 a 3 be kind 1 2"
 
@@ -98,11 +98,11 @@ async def test_a_function_is_given_what_else_its_signature_names(switchboard: Sw
     ids=["object", "text", "for the type checker only"],
 )
 async def test_a_function_that_asks_for_the_request_gets_it_whole(
-    switchboard: Switchboard, module: Module, head: str
+    calls: CallContext, module: Module, head: str
 ) -> None:
     name = module(f"{head}\ndef answer(request: Request): return f'{{len(request.messages)}} {{request.seed}}'")
 
-    answer = await ask(switchboard, f"{name}:answer", seed=5)
+    answer = await ask(calls, f"{name}:answer", seed=5)
 
     assert answer.text == "4 5"
 
@@ -118,42 +118,38 @@ async def test_a_function_that_asks_for_the_request_gets_it_whole(
     ],
     ids=["async object", "object", "partial", "undeclared coroutine", "builtin"],
 )
-async def test_whatever_can_be_called_with_a_text_is_a_function(
-    switchboard: Switchboard, module: Module, code: str
-) -> None:
-    assert (await ask(switchboard, f"{module(code)}:answer")).text == "2+2"
+async def test_whatever_can_be_called_with_a_text_is_a_function(calls: CallContext, module: Module, code: str) -> None:
+    assert (await ask(calls, f"{module(code)}:answer")).text == "2+2"
 
 
-async def test_a_method_is_named_by_its_path(switchboard: Switchboard, module: Module) -> None:
+async def test_a_method_is_named_by_its_path(calls: CallContext, module: Module) -> None:
     name = module("class Agent:\n    def answer(self, text): return text + '!'\nagent = Agent()")
 
-    assert (await ask(switchboard, f"{name}:agent.answer")).text == "2+2!"
+    assert (await ask(calls, f"{name}:agent.answer")).text == "2+2!"
 
 
-async def test_a_dictionary_may_say_more_than_the_text(switchboard: Switchboard, module: Module) -> None:
+async def test_a_dictionary_may_say_more_than_the_text(calls: CallContext, module: Module) -> None:
     name = module("""
         def answer(text):
             return {"output": "4", "tool_calls": [{"name": "add", "arguments": {"a": 2}}],
                     "usage": {"input_tokens": 3, "output_tokens": 1}, "cost": 0.5, "model": "inner"}
     """)
 
-    answer = await ask(switchboard, f"{name}:answer")
+    answer = await ask(calls, f"{name}:answer")
 
     assert (answer.text, answer.cost, answer.model) == ("4", 0.5, "inner")
     assert answer.tool_calls == (ToolCall(name="add", arguments={"a": 2}),)
     assert answer.usage == Usage(input_tokens=3, output_tokens=1)
 
 
-async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(
-    switchboard: Switchboard, module: Module
-) -> None:
+async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: CallContext, module: Module) -> None:
     name = module("""
         from prompt_evaluator.model import Answer
         def answer(text):
             return Answer(text="4", model="inner", latency_ms=1e9, finish_reason="stop", synthetic=True)
     """)
 
-    answer = await ask(switchboard, f"{name}:answer")
+    answer = await ask(calls, f"{name}:answer")
 
     assert (answer.text, answer.model, answer.finish_reason, answer.synthetic) == ("4", "inner", "stop", True)
     assert answer.latency_ms < 1e6
@@ -174,12 +170,12 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(
     ],
 )
 async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
-    switchboard: Switchboard, module: Module, value: str, said: str
+    calls: CallContext, module: Module, value: str, said: str
 ) -> None:
     name = module(f"def answer(text): return {value}")
 
     with pytest.raises(BadReplyError) as caught:
-        await ask(switchboard, f"{name}:answer")
+        await ask(calls, f"{name}:answer")
 
     assert said in str(caught.value)
     assert caught.value.tries == 1
@@ -198,24 +194,24 @@ async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
     ids=["error", "its own time-out", "exit", "stop", "cancelled"],
 )
 async def test_a_function_that_fails_is_named_with_its_error_and_called_once(
-    switchboard: Switchboard, module: Module, form: str, statement: str, said: str
+    calls: CallContext, module: Module, form: str, statement: str, said: str
 ) -> None:
     name = module(f"calls = []\n{form} answer(text):\n    calls.append(text)\n    {statement}")
 
     with pytest.raises(TargetFailedError, match=said):
-        await ask(switchboard, f"{name}:answer")
+        await ask(calls, f"{name}:answer")
 
     assert sys.modules[name].calls == ["2+2"]
 
 
-async def test_a_failure_says_where_it_happened(switchboard: Switchboard, module: Module) -> None:
+async def test_a_failure_says_where_it_happened(calls: CallContext, module: Module) -> None:
     name = module("def answer(text):\n    return deeper()\ndef deeper():\n    return 1 / 0")
 
     with pytest.raises(TargetFailedError, match=rf"ZeroDivisionError: division by zero \(.*{name}\.py, line 4\)"):
-        await ask(switchboard, f"{name}:answer")
+        await ask(calls, f"{name}:answer")
 
 
-async def test_a_known_secret_is_in_no_error_and_no_answer(switchboard: Switchboard, module: Module) -> None:
+async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, module: Module) -> None:
     canary = "sk-canary-function-1234567890"
     secret = Secret(canary)
     name = module(f"""
@@ -224,9 +220,9 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(switchboard: Switchbo
         def nests(text): return {{"text": "", "tool_calls": [{{"name": "a", "arguments": {{"key": "{canary}"}}}}]}}
     """)
     with pytest.raises(TargetFailedError) as failed:
-        await ask(switchboard, f"{name}:fails")
+        await ask(calls, f"{name}:fails")
 
-    told, nested = await ask(switchboard, f"{name}:tells"), await ask(switchboard, f"{name}:nests")
+    told, nested = await ask(calls, f"{name}:tells"), await ask(calls, f"{name}:nests")
 
     assert secret
     assert canary not in str(failed.value)
@@ -235,7 +231,7 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(switchboard: Switchbo
     assert nested.tool_calls[0].arguments == {"key": "[secret]"}
 
 
-async def test_an_async_function_that_takes_too_long_is_cancelled(switchboard: Switchboard, module: Module) -> None:
+async def test_an_async_function_that_takes_too_long_is_cancelled(calls: CallContext, module: Module) -> None:
     name = module("""
         import asyncio
         ended = []
@@ -247,14 +243,14 @@ async def test_an_async_function_that_takes_too_long_is_cancelled(switchboard: S
     """)
 
     with pytest.raises(TimedOutError, match=r"did not answer within 0\.1 s") as caught:
-        await ask(switchboard, f"{name}:answer", try_timeout=0.1)
+        await ask(calls, f"{name}:answer", try_timeout=0.1)
 
     assert sys.modules[name].ended == ["2+2"]
     assert caught.value.tries == 1
 
 
 async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_the_call(
-    switchboard: Switchboard, module: Module
+    calls: CallContext, module: Module
 ) -> None:
     name = module("""
         import asyncio
@@ -268,13 +264,13 @@ async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_th
     began = time.monotonic()
 
     with pytest.raises(TimedOutError):
-        await ask(switchboard, f"{name}:answer", try_timeout=0.1)
+        await ask(calls, f"{name}:answer", try_timeout=0.1)
 
     assert time.monotonic() - began < 10
 
 
 async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_others(
-    switchboard: Switchboard, module: Module
+    calls: CallContext, module: Module
 ) -> None:
     name = module("""
         import threading
@@ -283,9 +279,9 @@ async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_othe
         def quick(text): return text
     """)
     try:
-        hung = [ask(switchboard, f"{name}:answer", try_timeout=0.2) for _ in range(8)]
+        hung = [ask(calls, f"{name}:answer", try_timeout=0.2) for _ in range(8)]
         results = await asyncio.gather(*hung, return_exceptions=True)
-        answers = await asyncio.gather(*(ask(switchboard, f"{name}:quick") for _ in range(8)))
+        answers = await asyncio.gather(*(ask(calls, f"{name}:quick") for _ in range(8)))
     finally:
         sys.modules[name].gate.set()
 
@@ -293,7 +289,7 @@ async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_othe
     assert [answer.text for answer in answers] == ["2+2"] * 8
 
 
-async def test_sync_functions_run_side_by_side_off_the_event_loop(switchboard: Switchboard, module: Module) -> None:
+async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: CallContext, module: Module) -> None:
     name = module("""
         import threading
         together = threading.Barrier(8)
@@ -302,13 +298,13 @@ async def test_sync_functions_run_side_by_side_off_the_event_loop(switchboard: S
             return threading.current_thread().name
     """)
 
-    answers = await asyncio.gather(*(ask(switchboard, f"{name}:answer") for _ in range(8)))
+    answers = await asyncio.gather(*(ask(calls, f"{name}:answer") for _ in range(8)))
 
     assert threading.main_thread().name not in {answer.text for answer in answers}
 
 
 @pytest.mark.parametrize("body", ["gate.wait(600)", "import asyncio; await asyncio.sleep(600)"], ids=["sync", "async"])
-async def test_cancelling_a_call_takes_effect_at_once(switchboard: Switchboard, module: Module, body: str) -> None:
+async def test_cancelling_a_call_takes_effect_at_once(calls: CallContext, module: Module, body: str) -> None:
     form = "async def" if "await" in body else "def"
     name = module(f"""
         import threading
@@ -318,7 +314,7 @@ async def test_cancelling_a_call_takes_effect_at_once(switchboard: Switchboard, 
             {body}
     """)
     check(f"{name}:answer")
-    call = asyncio.create_task(ask(switchboard, f"{name}:answer"))
+    call = asyncio.create_task(ask(calls, f"{name}:answer"))
     assert await asyncio.to_thread(sys.modules[name].began.wait, 20)
     start = time.monotonic()
     call.cancel()
@@ -335,16 +331,16 @@ def test_an_interrupt_from_the_keyboard_ends_the_run(module: Module, form: str) 
     name = module(f"{form} answer(text): raise KeyboardInterrupt")
 
     async def run() -> None:
-        await ask(Switchboard(), f"{name}:answer")
+        await ask(CallContext(), f"{name}:answer")
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(run())
 
 
-async def test_a_module_is_imported_once_for_any_number_of_calls(switchboard: Switchboard, module: Module) -> None:
+async def test_a_module_is_imported_once_for_any_number_of_calls(calls: CallContext, module: Module) -> None:
     name = module("import random\nnumber = str(random.random())\ndef answer(text): return number")
 
-    answers = [await ask(switchboard, f"{name}:answer") for _ in range(3)]
+    answers = [await ask(calls, f"{name}:answer") for _ in range(3)]
 
     assert len({answer.text for answer in answers}) == 1
 
@@ -376,7 +372,7 @@ def _package(folder: Path, name: str) -> None:
     ],
 )
 async def test_a_function_that_cannot_be_called_is_known_before_any_call_and_ends_a_run(
-    switchboard: Switchboard, module: Module, tmp_path: Path, model: str, said: str
+    calls: CallContext, module: Module, tmp_path: Path, model: str, said: str
 ) -> None:
     names = {
         "module": module("text = 'x'\ndef answer(text): ...\ndef none(): ...\ndef two(text, other): ..."),
@@ -387,7 +383,7 @@ async def test_a_function_that_cannot_be_called_is_known_before_any_call_and_end
     with pytest.raises(ConfigurationError, match=said.format(**names)):
         check(model.format(**names))
     with pytest.raises(ModelNotFoundError, match=said.format(**names)):
-        await ask(switchboard, model.format(**names))
+        await ask(calls, model.format(**names))
 
 
 def test_a_function_that_is_there_passes_the_check(module: Module) -> None:

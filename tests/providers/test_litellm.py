@@ -1,4 +1,4 @@
-"""LiteLLM behind the door, played by a stand-in: what it is asked, what it may say, and that it keeps quiet."""
+"""LiteLLM behind the policy, played by a stand-in: what it is asked, what it may say, and that it keeps quiet."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from prompt_evaluator.model import (
     ToolCall,
     Usage,
 )
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.litellm import LiteLLMProvider, build
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -65,34 +65,34 @@ class FakeLiteLLM:
 
 
 @pytest.fixture
-async def switchboard() -> AsyncIterator[Switchboard]:
-    board = Switchboard()
+async def calls() -> AsyncIterator[CallContext]:
+    board = CallContext()
     yield board
     await board.close()
 
 
-def provider(switchboard: Switchboard, fake: FakeLiteLLM, **settings: Any) -> LiteLLMProvider:
+def provider(calls: CallContext, fake: FakeLiteLLM, **settings: Any) -> LiteLLMProvider:
     entry = ProviderSettings(**{"kind": "litellm", "limits": ONE_TRY, **settings})
-    return LiteLLMProvider("litellm", switchboard.door("litellm", entry), entry, module=fake)
+    return LiteLLMProvider("litellm", calls.policy("litellm", entry), entry, module=fake)
 
 
-async def ask(switchboard: Switchboard, fake: FakeLiteLLM, **settings: Any) -> Answer:
+async def ask(calls: CallContext, fake: FakeLiteLLM, **settings: Any) -> Answer:
     request = Request(model="azure/gpt-4o", messages=(Message("user", "2+2"),))
-    return await provider(switchboard, fake, **settings).complete(request)
+    return await provider(calls, fake, **settings).complete(request)
 
 
-async def test_an_answer_carries_what_litellm_reports(switchboard: Switchboard) -> None:
-    answer = await ask(switchboard, FakeLiteLLM())
+async def test_an_answer_carries_what_litellm_reports(calls: CallContext) -> None:
+    answer = await ask(calls, FakeLiteLLM())
 
     assert (answer.text, answer.model, answer.finish_reason) == ("4", "gpt-4o-2024", "stop")
     assert (answer.usage, answer.cost) == (Usage(input_tokens=10, output_tokens=2), 0.002)
     assert answer.latency_ms >= 0
 
 
-async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(switchboard: Switchboard) -> None:
+async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(calls: CallContext) -> None:
     fake = FakeLiteLLM()
 
-    await ask(switchboard, fake)
+    await ask(calls, fake)
 
     assert fake.asked == [
         {
@@ -106,7 +106,7 @@ async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(swit
     ]
 
 
-async def test_every_parameter_of_a_request_reaches_litellm(switchboard: Switchboard) -> None:
+async def test_every_parameter_of_a_request_reaches_litellm(calls: CallContext) -> None:
     fake = FakeLiteLLM()
     tool = {"name": "add", "parameters": {}}
     request = Request(
@@ -121,7 +121,7 @@ async def test_every_parameter_of_a_request_reaches_litellm(switchboard: Switchb
         options={"api_version": "2"},
     )
 
-    await provider(switchboard, fake, base_url="http://localhost:1", headers={"x-a": "b"}).complete(request)
+    await provider(calls, fake, base_url="http://localhost:1", headers={"x-a": "b"}).complete(request)
 
     asked = fake.asked[0]
     assert (asked["temperature"], asked["max_tokens"], asked["seed"]) == (0.0, 5, 0)
@@ -135,21 +135,21 @@ async def test_every_parameter_of_a_request_reaches_litellm(switchboard: Switchb
     )
 
 
-async def test_litellm_is_silenced_before_it_is_used(switchboard: Switchboard) -> None:
+async def test_litellm_is_silenced_before_it_is_used(calls: CallContext) -> None:
     fake = FakeLiteLLM()
 
-    provider(switchboard, fake)
+    provider(calls, fake)
 
     assert (fake.telemetry, fake.suppress_debug_info, fake.drop_params, fake.num_retries) == (False, True, True, 0)
 
 
-async def test_tool_calls_are_parsed_where_they_are_json_objects(switchboard: Switchboard) -> None:
-    calls = [
+async def test_tool_calls_are_parsed_where_they_are_json_objects(calls: CallContext) -> None:
+    made = [
         SimpleNamespace(id=f"c{number}", function=SimpleNamespace(name="add", arguments=arguments))
         for number, arguments in enumerate(['{"a": 1}', "[1", "", None])
     ]
 
-    answer = await ask(switchboard, FakeLiteLLM(response(content=None, tool_calls=calls)))
+    answer = await ask(calls, FakeLiteLLM(response(content=None, tool_calls=made)))
 
     assert answer.text == ""
     assert answer.tool_calls == (
@@ -160,11 +160,11 @@ async def test_tool_calls_are_parsed_where_they_are_json_objects(switchboard: Sw
     )
 
 
-async def test_log_probabilities_are_kept(switchboard: Switchboard) -> None:
+async def test_log_probabilities_are_kept(calls: CallContext) -> None:
     other = SimpleNamespace(token="5", logprob=-3.0)
     logprobs = SimpleNamespace(content=[SimpleNamespace(token="4", logprob=-0.1, top_logprobs=[other])])
 
-    answer = await ask(switchboard, FakeLiteLLM(response(logprobs=logprobs)))
+    answer = await ask(calls, FakeLiteLLM(response(logprobs=logprobs)))
 
     assert answer.logprobs == (TokenChoice(token="4", logprob=-0.1, top={"5": -3.0}),)
 
@@ -173,9 +173,9 @@ async def test_log_probabilities_are_kept(switchboard: Switchboard) -> None:
     "usage", [None, SimpleNamespace(prompt_tokens=0, completion_tokens=0)], ids=["no usage", "zeros"]
 )
 async def test_usage_that_the_service_did_not_give_is_unknown_and_so_is_the_cost(
-    switchboard: Switchboard, usage: Any
+    calls: CallContext, usage: Any
 ) -> None:
-    answer = await ask(switchboard, FakeLiteLLM(response(usage=usage)))
+    answer = await ask(calls, FakeLiteLLM(response(usage=usage)))
 
     assert (answer.usage, answer.cost) == (Usage(), None)
 
@@ -185,18 +185,16 @@ def _unknown_model() -> float:
 
 
 @pytest.mark.parametrize("cost", [_unknown_model, lambda: 0.0, lambda: float("nan")], ids=["unknown", "zero", "nan"])
-async def test_a_price_that_litellm_does_not_know_is_no_price(
-    switchboard: Switchboard, cost: Callable[[], float]
-) -> None:
-    answer = await ask(switchboard, FakeLiteLLM(cost=cost))
+async def test_a_price_that_litellm_does_not_know_is_no_price(calls: CallContext, cost: Callable[[], float]) -> None:
+    answer = await ask(calls, FakeLiteLLM(cost=cost))
 
     assert answer.cost is None
 
 
-async def test_a_configured_price_comes_before_litellms(switchboard: Switchboard) -> None:
+async def test_a_configured_price_comes_before_litellms(calls: CallContext) -> None:
     prices = {"azure/gpt-4o": Price(input=1.0, output=10.0)}
 
-    answer = await ask(switchboard, FakeLiteLLM(), prices=prices)
+    answer = await ask(calls, FakeLiteLLM(), prices=prices)
 
     assert answer.cost == pytest.approx(30 / 1_000_000)
 
@@ -213,9 +211,9 @@ async def test_a_configured_price_comes_before_litellms(switchboard: Switchboard
     ],
     ids=["no choices", "null content", "a number", "nothing", "no message", "no text"],
 )
-async def test_a_response_without_an_answer_is_a_bad_reply(switchboard: Switchboard, reply: Any) -> None:
+async def test_a_response_without_an_answer_is_a_bad_reply(calls: CallContext, reply: Any) -> None:
     with pytest.raises(BadReplyError, match="LiteLLM did not return an answer"):
-        await ask(switchboard, FakeLiteLLM(reply))
+        await ask(calls, FakeLiteLLM(reply))
 
 
 def _raised(name: str, status: int | None = None, *, base: str | None = None, text: str = "why") -> Exception:
@@ -251,78 +249,76 @@ def _raised(name: str, status: int | None = None, *, base: str | None = None, te
     ],
     ids=lambda value: f"{type(value).__name__} {value}" if isinstance(value, Exception) else value.__name__,
 )
-async def test_litellms_errors_become_ours(
-    switchboard: Switchboard, error: Exception, expected: type[ProviderError]
-) -> None:
+async def test_litellms_errors_become_ours(calls: CallContext, error: Exception, expected: type[ProviderError]) -> None:
     with pytest.raises(ProviderError) as caught:
-        await ask(switchboard, FakeLiteLLM(error))
+        await ask(calls, FakeLiteLLM(error))
 
     assert type(caught.value) is expected
     assert caught.value.status == getattr(error, "status_code", None)
     assert f"{type(error).__name__}: {error}" in str(caught.value)
 
 
-async def test_the_wait_that_a_service_asks_for_is_known(switchboard: Switchboard) -> None:
+async def test_the_wait_that_a_service_asks_for_is_known(calls: CallContext) -> None:
     error = _raised("RateLimitError", 429)
     error.response = SimpleNamespace(headers={"retry-after": "7"})  # type: ignore[attr-defined] # as LiteLLM's have it
 
     with pytest.raises(errors.RateLimitedError) as caught:
-        await ask(switchboard, FakeLiteLLM(error))
+        await ask(calls, FakeLiteLLM(error))
 
     assert caught.value.retry_after == 7
 
 
-async def test_time_is_limited_although_litellm_ignores_its_time_out(switchboard: Switchboard) -> None:
+async def test_time_is_limited_although_litellm_ignores_its_time_out(calls: CallContext) -> None:
     with pytest.raises(TimedOutError):
-        await ask(switchboard, FakeLiteLLM("hang"), limits=Limits(max_tries=1, try_timeout=0.05))
+        await ask(calls, FakeLiteLLM("hang"), limits=Limits(max_tries=1, try_timeout=0.05))
 
 
 async def test_a_key_that_litellm_finds_by_itself_is_in_no_error_and_no_answer(
-    switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
+    calls: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = "canary-azure-1234567890"
     monkeypatch.setenv("AZURE_API_KEY", canary)
     with pytest.raises(ProviderError) as caught:
-        await ask(switchboard, FakeLiteLLM(_raised("BadRequestError", 400, text=f"bad key {canary}")))
+        await ask(calls, FakeLiteLLM(_raised("BadRequestError", 400, text=f"bad key {canary}")))
 
-    answer = await ask(switchboard, FakeLiteLLM(response(content=f"it is {canary}")))
+    answer = await ask(calls, FakeLiteLLM(response(content=f"it is {canary}")))
 
     assert canary not in str(caught.value)
     assert answer.text == "it is [secret]"
 
 
 async def test_a_configured_key_is_handed_to_litellm_and_a_missing_one_is_said_before_any_call(
-    switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
+    calls: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeLiteLLM()
     with pytest.raises(errors.AuthenticationError, match="Set MY_SERVICE_KEY"):
-        await ask(switchboard, fake, api_key_env="MY_SERVICE_KEY")
+        await ask(calls, fake, api_key_env="MY_SERVICE_KEY")
     monkeypatch.setenv("MY_SERVICE_KEY", "key-1234567890")
 
-    await ask(switchboard, fake, api_key_env="MY_SERVICE_KEY")
+    await ask(calls, fake, api_key_env="MY_SERVICE_KEY")
 
     assert [asked["api_key"] for asked in fake.asked] == ["key-1234567890"]
 
 
-async def test_closing_lets_litellm_close_its_connections(switchboard: Switchboard) -> None:
+async def test_closing_lets_litellm_close_its_connections(calls: CallContext) -> None:
     fake = FakeLiteLLM()
 
-    await provider(switchboard, fake).close()
+    await provider(calls, fake).close()
 
     assert fake.closed
 
 
 async def test_without_the_extra_the_error_says_what_to_install(
-    switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
+    calls: CallContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
 
     with pytest.raises(ConfigurationError, match=r"^Install prompt-evaluator\[litellm\] to use litellm/… models\.$"):
-        build("litellm", ProviderSettings(kind="litellm"), switchboard)
+        build("litellm", ProviderSettings(kind="litellm"), calls)
 
 
 async def test_litellm_is_imported_by_the_first_call_and_told_beforehand_to_stay_off_the_network(
-    switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    calls: CallContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")
     monkeypatch.setenv("LITELLM_MODE", "PRODUCTION")
@@ -335,7 +331,7 @@ async def test_litellm_is_imported_by_the_first_call_and_told_beforehand_to_stay
         "async def acompletion(**_):\n"
         "    return N(choices=[N(message=N(content=f'{seen} {telemetry}'))])\n"
     )
-    made = build("litellm", ProviderSettings(kind="litellm", limits=ONE_TRY), switchboard)
+    made = build("litellm", ProviderSettings(kind="litellm", limits=ONE_TRY), calls)
     early = "litellm" in sys.modules
 
     answer = await made.complete(Request(model="m", messages=(Message("user", "2+2"),)))

@@ -23,8 +23,8 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Check, Limits, Message, ProviderSettings, Request, TestCase
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ WEATHER = {
 
 
 def mock(limits: Limits = ONE_TRY, **options: Any) -> Provider:
-    return build("mock", ProviderSettings(kind="mock", limits=limits, options=options), Switchboard())
+    return build("mock", ProviderSettings(kind="mock", limits=limits, options=options), CallContext())
 
 
 def asking(text: str = CASE.input, **fields: Any) -> Request:

@@ -101,7 +101,7 @@ def plugins(tmp_path: Path) -> Path:
         "acme = a_plugin:build\nopenai = a_plugin:build\n"
         "broken = a_plugin:absent\nraises = a_plugin_that_raises:build\n"
     )
-    (tmp_path / "a_plugin.py").write_text("def build(name, settings, switchboard): return f'acme as {name}'\n")
+    (tmp_path / "a_plugin.py").write_text("def build(name, settings, calls): return f'acme as {name}'\n")
     (tmp_path / "a_plugin_that_raises.py").write_text("raise RuntimeError('no licence')\n")
     return tmp_path
 

@@ -68,7 +68,7 @@ async def test_a_slow_disk_holds_up_the_event_loop_once() -> None:
 
 
 async def test_a_disk_that_is_quick_again_is_written_to_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prompt_evaluator.store.case_saver._PENANCE", 0)
+    monkeypatch.setattr("prompt_evaluator.store.case_saver._SLOW_FACTOR", 0)
     disk = Disk(seconds=0.02)
     saver = saver_on(disk)
     await save(saver, 1)

@@ -31,7 +31,7 @@ WRITES_FOR_EVER = """
         at = int(arguments[0])
         while True:
             for _ in range(50):
-                await writer.room()
+                await writer.wait_for_capacity()
                 writer.put(unit(at))
                 at += 1
             await writer.flush()
@@ -86,7 +86,7 @@ def test_two_processes_that_write_at_once_lose_nothing(store: Store, child: Chil
         async def main():
             writer = Store.open(location).writer("run-0001")
             for at in range(int(arguments[0]), int(arguments[0]) + 5000):
-                await writer.room()
+                await writer.wait_for_capacity()
                 writer.put(unit(at))
             await writer.flush()
             writer.close()
@@ -186,7 +186,7 @@ def test_a_disk_that_is_full_stops_the_run_with_a_sentence_and_keeps_what_was_co
             try:
                 while True:
                     for _ in range(20):
-                        await writer.room()
+                        await writer.wait_for_capacity()
                         writer.put(unit(at))
                         at += 1
                     await writer.flush()
@@ -231,7 +231,7 @@ def test_a_server_that_goes_away_stops_the_run_with_a_sentence_and_keeps_what_wa
                     try:
                         while True:
                             for _ in range(20):
-                                await writer.room()
+                                await writer.wait_for_capacity()
                                 writer.put(unit(at))
                                 at += 1
                             await writer.flush()

@@ -14,7 +14,7 @@ from stores import locked
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store import LedgerWriter, Store
-from prompt_evaluator.store.writer import ROOM
+from prompt_evaluator.store.writer import CAPACITY
 
 if TYPE_CHECKING:
     import subprocess
@@ -75,13 +75,13 @@ async def test_twenty_thousand_units_never_wait_in_large_numbers_or_for_long(
     most = 0
 
     for at in range(20_000):
-        await writer.room()
+        await writer.wait_for_capacity()
         writer.put(unit(f"case-{at % 10}", b"%d" % at, sample=at, data=b"x" * 1_000))
         most = max(most, writer.pending)
     await writer.flush()
     writer.close()
 
-    assert most <= ROOM
+    assert most <= CAPACITY
     assert len(seconds) == 20_000
     assert sorted(seconds)[19_800] < 2  # a tenth of a second when the machine has nothing else to do
     assert sum(map(len, store.units(run_id, [f"case-{at}" for at in range(10)]).values())) == 20_000
@@ -101,7 +101,7 @@ async def test_closing_commits_what_is_left(store: Store, run_id: str, unit: Mak
 async def test_several_may_wait_at_once_and_one_may_give_up(writer: LedgerWriter, unit: MakeUnit) -> None:
     for at in range(3_000):
         writer.put(unit(name=b"%d" % at))
-    waiting = [asyncio.create_task(wait()) for wait in (writer.flush, writer.room) * 20]
+    waiting = [asyncio.create_task(wait()) for wait in (writer.flush, writer.wait_for_capacity) * 20]
     await asyncio.sleep(0)
     waiting[0].cancel()
 
@@ -116,10 +116,10 @@ async def test_a_store_that_is_locked_for_too_long_is_a_failure_that_everyone_is
     hasty = Store.open(location, patience=1.0)
     with locked(location):
         writer = hasty.writer(run_id)
-        for at in range(ROOM):
+        for at in range(CAPACITY):
             writer.put(unit(name=b"%d" % at))
 
-        for wait in (writer.room, writer.flush):
+        for wait in (writer.wait_for_capacity, writer.flush):
             with pytest.raises(StoreError, match=rf"{re.escape(str(location))} is locked by another process. Wait"):
                 await asyncio.wait_for(wait(), timeout=30)
         with pytest.raises(StoreError, match="is locked"):
@@ -127,7 +127,7 @@ async def test_a_store_that_is_locked_for_too_long_is_a_failure_that_everyone_is
     writer.close()
     hasty.close()
 
-    assert writer.pending == ROOM
+    assert writer.pending == CAPACITY
     assert store.units(run_id, ["case-0"]) == {"case-0": []}
 
 

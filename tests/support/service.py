@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fault_server import FaultServer, Handler, Received, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.catalogue import KINDS
 from prompt_evaluator.providers.meter import Meter
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,7 +29,7 @@ PATHS = {"openai": "", "anthropic": "", "router": "/router"}
 class Service(NamedTuple):
     server: FaultServer
     provider: Provider
-    switchboard: Switchboard
+    calls: CallContext
     events: list[CallEvent]
 
     async def ask(self, **request: Any) -> Answer:
@@ -56,11 +56,11 @@ async def service(kind: str, *handlers: Handler, path: str | None = None, **sett
         host = server.url.removeprefix("http://")
         base = settings.pop("base_url", "http://HOST" + (PATHS[kind] if path is None else path)).replace("HOST", host)
         entry = ProviderSettings(**{"kind": kind, "base_url": base, "key_required": False, "limits": QUICK, **settings})
-        switchboard = Switchboard(meter=Meter(events.append))
+        calls = CallContext(meter=Meter(events.append))
         try:
-            yield Service(server, KINDS.get(kind)("svc", entry, switchboard), switchboard, events)
+            yield Service(server, KINDS.get(kind)("svc", entry, calls), calls, events)
         finally:
-            await switchboard.close()
+            await calls.close()
 
 
 def in_turn(*handlers: Handler) -> Handler:

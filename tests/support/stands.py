@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from fault_server import FAULTS, FaultServer, Handler, Received, good_body, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.catalogue import KINDS
 from prompt_evaluator.providers.litellm import LiteLLMProvider
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer
@@ -52,7 +52,7 @@ class Stand:
 
     def __init__(self, kind: str, behaviour: Behaviour, **settings: Any) -> None:
         self.kind, self._behaviour, self._settings = kind, behaviour, settings
-        self.switchboard = Switchboard()
+        self.calls = CallContext()
         self.server = FaultServer()
         self._stack = AsyncExitStack()
 
@@ -60,7 +60,7 @@ class Stand:
         if self.kind in HTTP:
             await self._stack.enter_async_context(self.server)
             self.server.handler = _handler(self._behaviour)
-        self._stack.push_async_callback(self.switchboard.close)
+        self._stack.push_async_callback(self.calls.close)
         self.provider = self._provider()
         self._stack.push_async_callback(self.provider.close)
         return self
@@ -94,9 +94,9 @@ class Stand:
             }
         )
         if self.kind == "litellm":
-            door = self.switchboard.door("svc", settings)
-            return LiteLLMProvider("svc", door, settings, module=FakeLiteLLM(self._behaviour))
-        return KINDS.get(self.kind)("svc", settings, self.switchboard)
+            policy = self.calls.policy("svc", settings)
+            return LiteLLMProvider("svc", policy, settings, module=FakeLiteLLM(self._behaviour))
+        return KINDS.get(self.kind)("svc", settings, self.calls)
 
     def _address(self) -> str | None:
         return self.server.url + ("/router" if self.kind == "router" else "") if self.kind in HTTP else None

@@ -24,21 +24,21 @@ import msgspec  # noqa: E402
 
 from prompt_evaluator.errors import ProviderError  # noqa: E402
 from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: E402
+from prompt_evaluator.providers.call_context import CallContext  # noqa: E402
 from prompt_evaluator.providers.catalogue import KINDS  # noqa: E402
-from prompt_evaluator.providers.switchboard import Switchboard  # noqa: E402
 
 
 async def call(settings: dict[str, Any], model: str) -> str:
-    switchboard = Switchboard()
+    calls = CallContext()
     entry = msgspec.convert(settings, ProviderSettings)
-    provider = KINDS.get(entry.kind)("svc", entry, switchboard)
+    provider = KINDS.get(entry.kind)("svc", entry, calls)
     try:
         return (await provider.complete(Request(model=model, messages=(Message("user", "hello"),)))).text
     except ProviderError as error:
         return type(error).__name__
     finally:
         await provider.close()
-        await switchboard.close()
+        await calls.close()
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Use cases: what a person can ask of the product, whichever door the question comes through."""
+"""Use cases: what a person can ask of the product, whichever policy the question comes through."""

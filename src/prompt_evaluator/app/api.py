@@ -15,7 +15,7 @@ from prompt_evaluator.app.plans import DEFAULT_MODEL, DEFAULT_SAMPLES, EvaluateO
 from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.datasets import given_cases
+from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want
     """
     options = EvaluateOptions(
         dataset=Path(dataset) if isinstance(dataset, (str, Path)) else None,
-        cases=None if isinstance(dataset, (str, Path)) else given_cases(dataset),
+        cases=None if isinstance(dataset, (str, Path)) else in_memory_cases(dataset),
         system_prompt=system_prompt if isinstance(system_prompt, Path) else None,
         system_text=system_prompt if isinstance(system_prompt, str) else None,
         rubric=rubric,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from prompt_evaluator.app.settings import find_rubric, masked, read_settings
-from prompt_evaluator.config.settings import SETTINGS, SHELVES
+from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 from prompt_evaluator.providers.keys import Key
@@ -32,7 +32,7 @@ _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*(?:;.*?extra\s*==\s*['"]([^'
 _NAMED_RUNS = 5
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Symptom(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at."""
 
     topic: str
@@ -49,12 +49,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     extras: dict[str, str | None]
     """Optional packages by their extra: the version, or None of what is not installed."""
-    findings: tuple[Finding, ...]
+    findings: tuple[Symptom, ...]
 
 
 def diagnose(config_path: Path | None = None) -> Diagnosis:
     """Look at everything that can be looked at; a broken part keeps no other from being examined."""
-    findings: list[Finding] = []
+    findings: list[Symptom] = []
     try:
         settings = read_settings(config_path)
     except PromptEvaluatorError as error:
@@ -71,41 +71,41 @@ def diagnose(config_path: Path | None = None) -> Diagnosis:
     )
 
 
-def _configuration(settings: Settings) -> Iterator[Finding]:
+def _configuration(settings: Settings) -> Iterator[Symptom]:
     text = f"{settings.path} is valid" if settings.path else "no prompt_evaluator.yaml: built-in values hold"
     advice = "" if settings.path else "`prompt-evaluator init` makes one."
-    yield Finding(topic="configuration", state="ok", text=text, advice=advice)
+    yield Symptom(topic="configuration", state="ok", text=text, advice=advice)
     for path in settings.dotenv_files:
-        yield Finding(topic="configuration", state="ok", text=f"{path} was read")
+        yield Symptom(topic="configuration", state="ok", text=f"{path} was read")
     known = [setting.variable for setting in SETTINGS.values()]
     for name in settings.unknown_variables():
         near = get_close_matches(name, known, n=1, cutoff=0.8)
         advice = f"Did you mean {near[0]}?" if near else "Unset it if it was meant for this command."
-        yield Finding(topic="configuration", state="note", text=f"nobody reads the variable {name}", advice=advice)
+        yield Symptom(topic="configuration", state="note", text=f"nobody reads the variable {name}", advice=advice)
 
 
-def _names(settings: Settings) -> Iterator[Finding]:
-    for shelf in SHELVES:
-        for name, said in settings.shelves[shelf].items():
-            if not Path(said.value).is_file():
-                text = f"`{name}` names a file that is not there: {said.value}"
-                yield Finding(topic=shelf, state="note", text=text, advice=f"Correct it in {said.origin}.")
+def _names(settings: Settings) -> Iterator[Symptom]:
+    for table in NAME_TABLES:
+        for name, sourced in settings.names[table].items():
+            if not Path(sourced.value).is_file():
+                text = f"`{name}` names a file that is not there: {sourced.value}"
+                yield Symptom(topic=table, state="note", text=text, advice=f"Correct it in {sourced.origin}.")
     try:
         rubric = find_rubric(settings, settings.value("rubric"))
     except PromptEvaluatorError as error:
         yield _problem("rubric", error)
     else:
-        yield Finding(topic="rubric", state="ok", text=f"{rubric.name}, {len(rubric.metrics)} metrics")
+        yield Symptom(topic="rubric", state="ok", text=f"{rubric.name}, {len(rubric.metrics)} metrics")
 
 
-def _models(settings: Settings) -> Iterator[Finding]:
+def _models(settings: Settings) -> Iterator[Symptom]:
     kinds = KINDS.names()
     for name, provider in settings.providers.items():
         if provider.kind not in kinds:
             text = f"`{name}` is of an unknown kind {provider.kind!r}"
             near = get_close_matches(provider.kind, kinds, n=1)
             advice = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(kinds)}."
-            yield Finding(topic="providers", state="problem", text=text, advice=advice)
+            yield Symptom(topic="providers", state="problem", text=text, advice=advice)
     known = BUILT_IN | settings.providers
     for setting in ("generator.model", "judge.model"):
         if (model := settings.value(setting)) is None:
@@ -113,12 +113,12 @@ def _models(settings: Settings) -> Iterator[Finding]:
         try:
             parse_model_name(model, known)
         except PromptEvaluatorError as error:
-            yield Finding(topic=setting, state="problem", text=str(error), advice=f"From {settings.origin(setting)}.")
+            yield Symptom(topic=setting, state="problem", text=str(error), advice=f"From {settings.origin(setting)}.")
         else:
-            yield Finding(topic=setting, state="ok", text=f"{model} ({settings.origin(setting)})")
+            yield Symptom(topic=setting, state="ok", text=f"{model} ({settings.origin(setting)})")
 
 
-def _keys(settings: Settings) -> Iterator[Finding]:
+def _keys(settings: Settings) -> Iterator[Symptom]:
     """A missing key is a problem only of a provider that runs would use."""
     used = {re.split("[/:]", settings.value(name) or "")[0] for name in ("generator.model", "judge.model")}
     for name, provider in sorted((BUILT_IN | settings.providers).items()):
@@ -127,18 +127,18 @@ def _keys(settings: Settings) -> Iterator[Finding]:
             continue
         needed = provider.key_required and name in used
         if key.present:
-            yield Finding(topic="keys", state="ok", text=f"{name}: {key.source} is present")
+            yield Symptom(topic="keys", state="ok", text=f"{name}: {key.source} is present")
         else:
             state: State = "problem" if needed else "note" if provider.key_required else "ok"
             advice = f"Set {key.source}, in the environment or in .env." if needed else ""
             text = f"{name}: {key.source} is {'missing' if provider.key_required else 'not set, and need not be'}"
-            yield Finding(topic="keys", state=state, text=text, advice=advice)
+            yield Symptom(topic="keys", state=state, text=text, advice=advice)
 
 
-def _store(settings: Settings) -> Iterator[Finding]:
+def _store(settings: Settings) -> Iterator[Symptom]:
     location = settings.store
     if isinstance(location, Path) and not location.exists():
-        yield Finding(topic="store", state="ok", text=f"{location} is not there yet: the first run makes it")
+        yield Symptom(topic="store", state="ok", text=f"{location} is not there yet: the first run makes it")
         return
     from prompt_evaluator.store import Store  # noqa: PLC0415 - costs 150 ms that a broken configuration is not worth
     from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - the same
@@ -149,7 +149,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
             records = store.runs()
             running = {record.plan.run_id for record in records if record.status == "running"}
             text = f"{masked(location)} opens: schema revision {HEAD}, {_counted(len(records), 'run')}"
-            yield Finding(topic="store", state="ok", text=text)
+            yield Symptom(topic="store", state="ok", text=text)
             yield from _interrupted(store, sorted(running))
         finally:
             store.close()
@@ -159,29 +159,29 @@ def _store(settings: Settings) -> Iterator[Finding]:
     yield from _locks(location, {record.plan.run_id for record in records})
 
 
-def _interrupted(store: Store, running: list[str]) -> Iterator[Finding]:
+def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
     owners = {run_id: store.owner(run_id) for run_id in running}
     for run_id, owner in owners.items():
         if owner is not None:
-            yield Finding(topic="store", state="ok", text=f"run {run_id} is being worked on by {owner}")
+            yield Symptom(topic="store", state="ok", text=f"run {run_id} is being worked on by {owner}")
     if left := [run_id for run_id, owner in owners.items() if owner is None]:
         shown = ", ".join(left[:_NAMED_RUNS]) + (", …" if len(left) > _NAMED_RUNS else "")
         text = f"interrupted, with nobody working on them: {shown}"
         advice = f"Continue with `prompt-evaluator resume {left[0]}`."
-        yield Finding(topic="store", state="note", text=text, advice=advice)
+        yield Symptom(topic="store", state="note", text=text, advice=advice)
 
 
-def _locks(location: Path | str, runs: set[str]) -> Iterator[Finding]:
+def _locks(location: Path | str, runs: set[str]) -> Iterator[Symptom]:
     folder = Path(location).parent / "locks" if isinstance(location, Path) else None
     if folder is None or not folder.is_dir():
         return
     left = [path for path in folder.glob("[!.+]*.lock") if path.stem not in runs]
     if left:
         text = f"{_counted(len(left), 'lock file')} of runs that are gone, in {folder}"
-        yield Finding(topic="store", state="note", text=text, advice="They do no harm; remove them if you like.")
+        yield Symptom(topic="store", state="note", text=text, advice="They do no harm; remove them if you like.")
 
 
-def _output(settings: Settings) -> Iterator[Finding]:
+def _output(settings: Settings) -> Iterator[Symptom]:
     folder: Path = settings.value("output_dir")
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not existing.is_dir():
@@ -190,10 +190,10 @@ def _output(settings: Settings) -> Iterator[Finding]:
         why = f"{existing} may not be written"
     else:
         text = f"{folder} can be written" + ("" if folder.exists() else " (the first run makes it)")
-        yield Finding(topic="output_dir", state="ok", text=text)
+        yield Symptom(topic="output_dir", state="ok", text=text)
         return
     advice = f"Mend it, or set another output_dir; this one is from: {settings.origin('output_dir')}."
-    yield Finding(topic="output_dir", state="problem", text=why, advice=advice)
+    yield Symptom(topic="output_dir", state="problem", text=why, advice=advice)
 
 
 def _packages() -> tuple[dict[str, str], dict[str, str | None]]:
@@ -226,5 +226,5 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _problem(topic: str, error: PromptEvaluatorError) -> Finding:
-    return Finding(topic=topic, state="problem", text=str(error))
+def _problem(topic: str, error: PromptEvaluatorError) -> Symptom:
+    return Symptom(topic=topic, state="problem", text=str(error))

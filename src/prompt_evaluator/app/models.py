@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import Price
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Models:
         """Take the configured entries, which go over the built-in ones, who counts, and the limits of this run."""
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
-        self.switchboard = Switchboard(meter=meter, max_concurrency=max_concurrency, budget=budget)
+        self.calls = CallContext(meter=meter, max_concurrency=max_concurrency, budget=budget)
         self._open: dict[str, Provider] = {}
 
     def name(self, text: str) -> ModelName:
@@ -49,7 +49,7 @@ class Models:
         """The provider of that name, made when it is first asked for."""
         if name not in self._open:
             settings = self.settings[name]
-            self._open[name] = KINDS.get(settings.kind)(name, settings, self.switchboard)
+            self._open[name] = KINDS.get(settings.kind)(name, settings, self.calls)
         return self._open[name]
 
     def price(self, name: ModelName) -> Price | None:
@@ -76,4 +76,4 @@ class Models:
     ) -> None:
         for provider in self._open.values():
             await provider.close()
-        await self.switchboard.close()
+        await self.calls.close()

@@ -153,7 +153,7 @@ class Run:
                 saver = CaseSaver(self._folder, CaseFiles(case_ids(self._store, self._plan.run_id)))
                 closing.push_async_callback(asyncio.to_thread, saver.close)
                 writer = self._store.writer(
-                    self._plan.run_id, crowd=max(1, self._models.max_concurrency // 2), on_commit=self._on_commit
+                    self._plan.run_id, flush_at=max(1, self._models.max_concurrency // 2), on_commit=self._on_commit
                 )
                 closing.push_async_callback(asyncio.to_thread, writer.close)
                 scorer = await make_scorer(self._plan, self._models, self._store, writer)

@@ -10,7 +10,7 @@ import msgspec
 
 from prompt_evaluator.config.loading import BUILT_IN as BUILT_IN_ORIGIN
 from prompt_evaluator.config.loading import Settings, load_settings
-from prompt_evaluator.config.settings import SETTINGS, SHELVES
+from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
 from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
 from prompt_evaluator.providers.catalogue import BUILT_IN
 from prompt_evaluator.providers.keys import Key
@@ -84,12 +84,12 @@ def read_settings(config_path: Path | None = None, flags: Mapping[str, Any] | No
 
 def show_settings(settings: Settings) -> ShownSettings:
     """Each value with its origin."""
-    shelves = {
-        shelf: tuple(
-            ShownName(name=name, path=str(said.value), found=Path(said.value).is_file(), origin=said.origin)
-            for name, said in settings.shelves[shelf].items()
+    names = {
+        table: tuple(
+            ShownName(name=name, path=str(sourced.value), found=Path(sourced.value).is_file(), origin=sourced.origin)
+            for name, sourced in settings.names[table].items()
         )
-        for shelf in SHELVES
+        for table in NAME_TABLES
     }
     return ShownSettings(
         config=str(settings.path) if settings.path else None,
@@ -105,9 +105,9 @@ def show_settings(settings: Settings) -> ShownSettings:
             for name, setting in SETTINGS.items()
         ),
         providers=tuple(_provider(settings, *item) for item in sorted((BUILT_IN | settings.providers).items())),
-        prompt_templates=shelves["prompt_templates"],
-        dataset_paths=shelves["dataset_paths"],
-        rubrics=shelves["rubrics"],
+        prompt_templates=names["prompt_templates"],
+        dataset_paths=names["dataset_paths"],
+        rubrics=names["rubrics"],
     )
 
 

@@ -14,7 +14,7 @@ from prompt_evaluator.cli.config_option import config_option
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.app.doctor import Finding
+    from prompt_evaluator.app.doctor import Symptom
 
 _PROBLEMS = 2
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "red")}
@@ -43,7 +43,7 @@ def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
         sys.exit(_PROBLEMS)
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Symptom) -> None:
     mark, colour = _MARKS[finding.state]
     click.echo(f"{click.style(mark.ljust(9), fg=colour)}{finding.topic}: {finding.text}")
     if finding.advice:

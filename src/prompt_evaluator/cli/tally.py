@@ -129,7 +129,7 @@ class Tally:
         meter = self._meter
         errors = Counter(dict(meter.failures))
         if self._invalid:
-            errors["InvalidVerdict"] += self._invalid
+            errors["InvalidJudgement"] += self._invalid
         in_flight = sum(gauge.in_flight for gauge in meter.gauges)
         return View(
             seconds=now - self._start,

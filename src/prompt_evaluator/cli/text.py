@@ -198,7 +198,7 @@ KINDS = {
     "ModelNotFoundError": "no such model",
     "QuotaExhaustedError": "out of quota",
     "CircuitOpenError": "calls stopped",
-    "InvalidVerdict": "verdict unreadable",
+    "InvalidJudgement": "verdict unreadable",
     "NotGenerated": "no stored answer",
 }
 

@@ -10,18 +10,18 @@ import msgspec
 
 from prompt_evaluator.config.dotenv import Variable, read_dotenv
 from prompt_evaluator.config.problems import described
-from prompt_evaluator.config.reading import File, Said, converted, find_config, read_config
+from prompt_evaluator.config.reading import File, SourcedValue, converted, find_config, read_config
 from prompt_evaluator.config.settings import (
     CONFIG_VARIABLE,
     FILE,
     FOLDER,
+    NAME_TABLES,
     PREFIX,
     RUBRIC,
     SETTINGS,
-    SHELVES,
     STORE,
+    NameTable,
     Setting,
-    Shelf,
 )
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import ProviderSettings
@@ -39,8 +39,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     path: Path | None
     """The configuration file."""
     cwd: Path
-    values: dict[str, Said]
-    shelves: dict[Shelf, dict[str, Said]]
+    values: dict[str, SourcedValue]
+    names: dict[NameTable, dict[str, SourcedValue]]
     """Short names with their paths."""
     providers: dict[str, ProviderSettings]
     """What is configured; the providers that are built in come on top."""
@@ -63,32 +63,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rubrics(self) -> dict[str, str]:
         """The rubrics that are configured, as `load_rubric` takes them."""
-        return {name: str(said.value) for name, said in self.shelves["rubrics"].items()}
+        return {name: str(sourced.value) for name, sourced in self.names["rubrics"].items()}
 
     def value(self, name: str) -> Any:
         """The value, in the type that the table gives it; None where nobody says and nothing is built in."""
-        return self._said(name).value
+        return self._sourced(name).value
 
     def origin(self, name: str) -> str:
         """Who says so: `--seed`, a variable, `prompt_evaluator.yaml, line 7`, or `built-in`."""
-        return self._said(name).origin
+        return self._sourced(name).origin
 
     def parameters(self) -> dict[str, Any]:
         """Every setting that has a flag, by the name of the flag's parameter, such as `judge_model`."""
         return {setting.parameter: self.value(name) for name, setting in SETTINGS.items() if setting.parameter}
 
-    def named(self, shelf: Shelf, text: str | os.PathLike[str]) -> Path:
+    def named(self, table: NameTable, text: str | os.PathLike[str]) -> Path:
         """The file behind a short name; anything else is a path and given back as it is.
 
         Raises:
             UnknownNameError: It is no short name, and no path either: a mere word that is no file.
         """
         name = os.fspath(text)
-        if (said := self.shelves[shelf].get(name)) is not None:
-            return Path(said.value)
+        if (sourced := self.names[table].get(name)) is not None:
+            return Path(sourced.value)
         path = Path(name)
-        if self.shelves[shelf] and path.name == name and not path.suffix and not (self.cwd / path).exists():
-            raise UnknownNameError(SHELVES[shelf][0], name, self.shelves[shelf])
+        if self.names[table] and path.name == name and not path.suffix and not (self.cwd / path).exists():
+            raise UnknownNameError(NAME_TABLES[table][0], name, self.names[table])
         return path
 
     def unknown_variables(self) -> list[str]:
@@ -96,7 +96,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE}
         return sorted(name for name in self.environment if name.startswith(PREFIX) and name not in known)
 
-    def _said(self, name: str) -> Said:
+    def _sourced(self, name: str) -> SourcedValue:
         if name not in self.values:
             raise UnknownNameError("setting", name, self.values)
         return self.values[name]
@@ -137,19 +137,19 @@ def load_settings(
         _export(added)
     file = read_config(path, built_in or {}) if path is not None else File()
     home = path.parent if path is not None else here
-    shelves = {
-        shelf: {
-            name: Said(home / Path(said.value).expanduser(), said.origin)
-            for name, said in file.shelves.get(shelf, {}).items()
+    names = {
+        table: {
+            name: SourcedValue(home / Path(sourced.value).expanduser(), sourced.origin)
+            for name, sourced in file.names.get(table, {}).items()
         }
-        for shelf in SHELVES
+        for table in NAME_TABLES
     }
-    sources = _Sources(flags or {}, environment, added, file, here, home, shelves)
+    sources = _Sources(flags or {}, environment, added, file, here, home, names)
     return Settings(
         path=path,
         cwd=here,
         values={name: sources.decide(setting) for name, setting in SETTINGS.items()},
-        shelves=shelves,
+        names=names,
         providers=file.providers,
         provider_origins=file.provider_origins,
         environment=lookup,
@@ -174,18 +174,18 @@ class _Sources:
         file: File,
         here: Path,
         home: Path,
-        shelves: Mapping[Shelf, Mapping[str, Said]],
+        names: Mapping[NameTable, Mapping[str, SourcedValue]],
     ) -> None:
         self._flags, self._environment, self._added, self._file = flags, environment, added, file
-        self._here, self._home, self._shelves = here, home, shelves
+        self._here, self._home, self._shelves = here, home, names
         for name in flags:
             if name not in SETTINGS:
                 raise UnknownNameError("setting", name, SETTINGS)
 
-    def decide(self, setting: Setting) -> Said:
+    def decide(self, setting: Setting) -> SourcedValue:
         """The first who says something."""
         value, origin, base = next(self._all(setting))
-        return Said(self._placed(setting, value, base), origin)
+        return SourcedValue(self._placed(setting, value, base), origin)
 
     def _all(self, setting: Setting) -> Iterator[tuple[Any, str, Path]]:
         name, variable = setting.name, setting.variable
@@ -199,8 +199,8 @@ class _Sources:
             where = added.path.name if added.path.parent == self._here else str(added.path)
             origin = f"{variable} in {where}, line {added.line}"
             yield _checked(setting, added.value.strip(), origin, text=True), origin, added.path.parent
-        if said := self._file.values.get(name):
-            yield *said, self._home
+        if sourced := self._file.values.get(name):
+            yield *sourced, self._home
         yield setting.default, BUILT_IN, self._home
 
     def _placed(self, setting: Setting, value: Any, base: Path) -> Any:
@@ -209,15 +209,15 @@ class _Sources:
             return value
         path = base / Path(value).expanduser()
         if setting.kind is FILE:
-            return self._shelved("prompt_templates", value) or path
+            return self._named("prompt_templates", value) or path
         if setting.kind is RUBRIC:
             is_path = "/" in value or Path(value).suffix.lower() in _RUBRIC_SUFFIXES
-            return str(self._shelved("rubrics", value) or (path if is_path else value))
+            return str(self._named("rubrics", value) or (path if is_path else value))
         return value if setting.kind is STORE and "://" in value else path
 
-    def _shelved(self, shelf: Shelf, name: str) -> Path | None:
-        said = self._shelves[shelf].get(name)
-        return said.value if said else None
+    def _named(self, table: NameTable, name: str) -> Path | None:
+        sourced = self._shelves[table].get(name)
+        return sourced.value if sourced else None
 
 
 def _checked(setting: Setting, value: Any, origin: str, *, text: bool = False) -> Any:

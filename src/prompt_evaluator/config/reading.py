@@ -11,7 +11,7 @@ import msgspec
 from prompt_evaluator.config.entries import providers
 from prompt_evaluator.config.lines import Lines
 from prompt_evaluator.config.problems import Place
-from prompt_evaluator.config.settings import CONFIG_VARIABLE, SETTINGS, SHELVES, VERSION, Setting, Shelf
+from prompt_evaluator.config.settings import CONFIG_VARIABLE, NAME_TABLES, SETTINGS, VERSION, NameTable, Setting
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_text, read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 FILE_NAME = "prompt_evaluator.yaml"
 GROUPS = {name.partition(".")[0] for name in SETTINGS if "." in name}
-TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*SHELVES, "providers", "version"}
+TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*NAME_TABLES, "providers", "version"}
 
 
-class Said(NamedTuple):
+class SourcedValue(NamedTuple):
     """A value, and who says so."""
 
     value: Any
@@ -36,8 +36,8 @@ class Said(NamedTuple):
 class File(NamedTuple):
     """What the file says."""
 
-    values: dict[str, Said] = {}  # noqa: RUF012 - nobody writes to it
-    shelves: dict[Shelf, dict[str, Said]] = {}  # noqa: RUF012
+    values: dict[str, SourcedValue] = {}  # noqa: RUF012 - nobody writes to it
+    names: dict[NameTable, dict[str, SourcedValue]] = {}  # noqa: RUF012
     providers: dict[str, ProviderSettings] = {}  # noqa: RUF012
     provider_origins: dict[str, str] = {}  # noqa: RUF012
 
@@ -69,7 +69,7 @@ def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
     entries = (top / "providers").mapping(root.get("providers") or {}, "Write each provider below it, by its name.")
     return File(
         values=dict(_values(root, top)),
-        shelves={shelf: _shelf(root.get(shelf) or {}, top / shelf) for shelf in SHELVES},
+        names={table: _shelf(root.get(table) or {}, top / table) for table in NAME_TABLES},
         providers=providers(entries, top / "providers", built_in),
         provider_origins={name: (top / "providers" / name).origin for name in entries},
     )
@@ -83,7 +83,7 @@ def converted(setting: Setting, value: Any, *, text: bool = False) -> Any:
     return result
 
 
-def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, Said]]:
+def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, SourcedValue]]:
     for group in GROUPS:
         _check_group(root.get(group) or {}, top / group)
     for name, setting in SETTINGS.items():
@@ -93,7 +93,7 @@ def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, Said]]:
             continue
         place = top / group / last if group else top / name
         try:
-            yield name, Said(converted(setting, value), place.origin)
+            yield name, SourcedValue(converted(setting, value), place.origin)
         except ValueError:
             raise place.wrong(setting.kind.words, value, advice=setting.help) from None
 
@@ -117,9 +117,9 @@ def _check_version(found: Any, place: Place) -> None:
         raise place.wrong(f"{VERSION}", found, advice="Another version of prompt-evaluator may read this file.")
 
 
-def _shelf(found: Any, place: Place) -> dict[str, Said]:
+def _shelf(found: Any, place: Place) -> dict[str, SourcedValue]:
     entries = place.mapping(found, "Write `name: path` below it, indented.")
     for name, path in entries.items():
         if not isinstance(path, str) or not path.strip():
             raise (place / name).wrong("the path of a file", path)
-    return {name: Said(path, (place / name).origin) for name, path in entries.items()}
+    return {name: SourcedValue(path, (place / name).origin) for name, path in entries.items()}

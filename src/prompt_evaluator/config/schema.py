@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from prompt_evaluator.config.settings import SETTINGS, SHELVES, VERSION, Setting
+from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, VERSION, Setting
 from prompt_evaluator.model import ProviderSettings
 
 Schema = dict[str, Any]
@@ -19,9 +19,9 @@ def config_schema() -> Schema:
         group, _, last = name.rpartition(".")
         level = properties.setdefault(group, _object({}))["properties"] if group else properties
         level[last] = _setting(setting)
-    for shelf, (_, help_text) in SHELVES.items():
+    for table, (_, help_text) in NAME_TABLES.items():
         paths = {"type": "string", "minLength": 1}
-        properties[shelf] = {"description": help_text, "type": ["object", "null"], "additionalProperties": paths}
+        properties[table] = {"description": help_text, "type": ["object", "null"], "additionalProperties": paths}
     (_,), parts = msgspec.json.schema_components([ProviderSettings], ref_template="#/$defs/{name}")
     for part in parts.values():
         part["additionalProperties"] = False

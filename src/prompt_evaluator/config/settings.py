@@ -1,4 +1,4 @@
-"""Every setting there is: its name, what it may be, what it is when nobody says, and where it can be said."""
+"""Every setting there is: its name, what it may be, what it is when nobody says, and where it can be sourced."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CONFIG_VARIABLE = PREFIX + "CONFIG"
 VERSION = 1
 """Of the file's format."""
 
-Shelf = Literal["prompt_templates", "dataset_paths", "rubrics"]
-SHELVES: dict[Shelf, tuple[str, str]] = {
+NameTable = Literal["prompt_templates", "dataset_paths", "rubrics"]
+NAME_TABLES: dict[NameTable, tuple[str, str]] = {
     "prompt_templates": ("prompt", "Short names for files with prompts."),
     "dataset_paths": ("dataset", "Short names for datasets."),
     "rubrics": ("rubric", "Short names for rubrics of your own; one of them may take the name of one that ships."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.datasets.dialects.guide import quick_case
 from prompt_evaluator.datasets.jsonl import JsonlFile
-from prompt_evaluator.datasets.spots import Report, Spot, duplicate
+from prompt_evaluator.datasets.positions import Position, Report, duplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,11 +42,11 @@ class IdFilter:
 
 def report_duplicates(path: Path, suspects: set[str], report: Report) -> None:
     """Read a JSONL file again for the suspects alone, and report each id that really stands twice."""
-    first: dict[str, Spot] = {}
+    first: dict[str, Position] = {}
     for lines, records in JsonlFile(path, lambda _: None).batches():
         for line, record in zip(lines, records, strict=True):
             case_id = record.get("id")  # of any type: a survey goes on after a record that is wrong
             if type(case_id) is str and case_id in suspects and (case := quick_case(record)):
-                spot = Spot(path, line)
-                if (earlier := first.setdefault(case.id, spot)) is not spot:
-                    report(duplicate(case.id, spot, earlier))
+                where = Position(path, line)
+                if (earlier := first.setdefault(case.id, where)) is not where:
+                    report(duplicate(case.id, where, earlier))

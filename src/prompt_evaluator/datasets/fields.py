@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.datasets.spots import Spot
+from prompt_evaluator.datasets.positions import Position
 from prompt_evaluator.model import Check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prompt_evaluator.datasets.spots import Report
+    from prompt_evaluator.datasets.positions import Report
     from prompt_evaluator.syntax.document import Document
 
 MAX_ID = 1_000
@@ -24,51 +24,51 @@ def is_id(value: str) -> bool:
     return (value.isprintable() and 0 < len(value) <= MAX_ID and not value.isspace()) or not _wrong_with_id(value)
 
 
-def check_id(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
     if record.get("id") is None:
-        report(spot.missing("id", "Give the case a unique id."))
+        report(where.missing("id", "Give the case a unique id."))
     elif type(value := record["id"]) is not str:
-        report(spot.invalid("id", f"it is {described(value)}, not a text", "Write it in quotes."))
+        report(where.invalid("id", f"it is {described(value)}, not a text", "Write it in quotes."))
     elif why := _wrong_with_id(value):
-        report(spot.invalid("id", why, "Give the case a short, readable, unique id."))
+        report(where.invalid("id", why, "Give the case a short, readable, unique id."))
     else:
         return True
     return False
 
 
-def check_text(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def check_text(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
     """A required, non-empty text; null is as good as missing."""
     if record.get(name) is None:
-        report(spot.missing(name, f"Add {name}, a non-empty text."))
+        report(where.missing(name, f"Add {name}, a non-empty text."))
     elif type(value := record[name]) is not str:
-        report(spot.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes."))
+        report(where.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes."))
     elif not value:
-        report(spot.invalid(name, "it is empty", f"Fill in {name}, or remove the case."))
+        report(where.invalid(name, "it is empty", f"Fill in {name}, or remove the case."))
     else:
         return True
     return False
 
 
-def check_optional_text(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def check_optional_text(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
     value = record.get(name)
     if value is None or type(value) is str:
         return True
-    report(spot.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes, or leave it out."))
+    report(where.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes, or leave it out."))
     return False
 
 
-def check_texts(name: str, record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def check_texts(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
     """An optional list of non-empty texts."""
     value = record.get(name)
     if value is None:
         return True
     if type(value) is not list:
-        report(spot.invalid(name, f"it is {described(value)}, not a list", "Write a list of texts."))
+        report(where.invalid(name, f"it is {described(value)}, not a list", "Write a list of texts."))
         return False
     for position, item in enumerate(value):
         if type(item) is not str or not item.strip():
             why = f"item {position} is {described(item)}, not a text with content"
-            report(spot.invalid(name, why, "Correct or remove the item."))
+            report(where.invalid(name, why, "Correct or remove the item."))
             return False
     return True
 
@@ -110,17 +110,19 @@ def described(value: object) -> str:
             return "a mapping"
 
 
-def mappings(items: list[Any], document: Document, path: Path, report: Report) -> Iterator[tuple[Spot, dict[str, Any]]]:
+def mappings(
+    items: list[Any], document: Document, path: Path, report: Report
+) -> Iterator[tuple[Position, dict[str, Any]]]:
     """Each case of a list with its place; what is not a mapping is reported and left out."""
     # An alias may stand for a value from deep inside, where no lines are kept.
     lines = document.places.get(id(items), {})
     for index, item in enumerate(items):
         if isinstance(item, dict):
-            yield Spot(path, lines.get(index), index, document.places.get(id(item), {})), item
+            yield Position(path, lines.get(index), index, document.places.get(id(item), {})), item
         else:
             what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
-            spot = Spot(path, lines.get(index), index)
-            report(spot.problem(what, advice="Write each case as a mapping with its fields."))
+            where = Position(path, lines.get(index), index)
+            report(where.problem(what, advice="Write each case as a mapping with its fields."))
 
 
 def _wrong_with_id(value: str) -> str:

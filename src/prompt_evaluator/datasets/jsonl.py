@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from prompt_evaluator.datasets.spots import Report
+    from prompt_evaluator.datasets.positions import Report
 
 MAX_LINE = 16 * 1024 * 1024
 """Bytes of one line. More is a damaged file, not a case."""

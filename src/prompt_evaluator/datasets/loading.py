@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.datasets.duplicates import report_duplicates
 from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.positions import stop_at_the_first
 from prompt_evaluator.datasets.reading import (
     GUIDE_FORMATS,
     checked_format,
@@ -17,7 +18,6 @@ from prompt_evaluator.datasets.reading import (
     jsonl_cases,
     parse_document,
 )
-from prompt_evaluator.datasets.spots import stop_at_the_first
 from prompt_evaluator.syntax.source import read_bytes
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from prompt_evaluator.datasets.dialects.guide import quick_case
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
 from prompt_evaluator.datasets.fields import mappings, requested
 from prompt_evaluator.datasets.jsonl import JsonlFile
-from prompt_evaluator.datasets.spots import Report, Spot, duplicate, stop_at_the_first
+from prompt_evaluator.datasets.positions import Position, Report, duplicate, stop_at_the_first
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Dataset, TestCase
 from prompt_evaluator.syntax.jsontext import parse_json
@@ -69,7 +69,7 @@ def jsonl_cases(file: JsonlFile, report: Report, observe: Observe | None = None)
         cases = [quick_case(record) for record in records]
         for position, case in enumerate(cases):
             if case is None:
-                GUIDE.case(records[position], Spot(file.path, lines[position]), report)
+                GUIDE.case(records[position], Position(file.path, lines[position]), report)
         yield [case for case in cases if case is not None]
 
 
@@ -80,13 +80,13 @@ def document_cases(
     dialect = recognise(document.root, path)
     cases = []
     everywhere = requested(document.root.get("checks")) if isinstance(document.root, dict) else None
-    first: dict[str, Spot] = {}
-    for spot, record in mappings(dialect.items(document.root), document, path, report):
+    first: dict[str, Position] = {}
+    for where, record in mappings(dialect.items(document.root), document, path, report):
         if observe:
             observe(record)
-        if case := dialect.case(record, spot, report):
-            if (earlier := first.setdefault(case.id, spot)) is not spot:
-                report(duplicate(case.id, spot, earlier))
+        if case := dialect.case(record, where, report):
+            if (earlier := first.setdefault(case.id, where)) is not where:
+                report(duplicate(case.id, where, earlier))
             cases.append(structs.replace(case, checks=case.checks + everywhere) if everywhere else case)
     return dialect, cases
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 
 from prompt_evaluator.metrics import decomposition_steps as steps
-from prompt_evaluator.metrics.judge_reply import UnreadableVerdict
+from prompt_evaluator.metrics.judge_reply import UnreadableReply
 from prompt_evaluator.metrics.judging import (
-    Finding,
     JudgedMetric,
-    Step,
+    Opinion,
+    Question,
     ask,
     numbered,
     parts_of,
@@ -25,7 +25,7 @@ from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 _MOST_LISTED = 10
 _MOST_SHOWN = 200
@@ -36,14 +36,14 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 
     name: ClassVar[str] = "faithfulness"
     needs: ClassVar[tuple[str, ...]] = ("context",)
-    asks: ClassVar[tuple[Step, ...]] = (steps.CLAIMS, steps.TRUTHS, steps.FAITHFULNESS)
+    asks: ClassVar[tuple[Question, ...]] = (steps.CLAIMS, steps.TRUTHS, steps.FAITHFULNESS)
 
     truths_limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """How many facts to take from each passage, the most important ones; all by default."""
     strict_idk: bool = False
     """Whether a claim that the context says nothing about counts against the answer."""
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """Claims of the answer, facts of the context, and a verdict on each claim."""
         claims = await _texts(judge, steps.CLAIMS, {"output": answer.text})
         if isinstance(claims, Failed):
@@ -72,9 +72,9 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     """The share of the answer's statements that have to do with the question."""
 
     name: ClassVar[str] = "answer_relevancy"
-    asks: ClassVar[tuple[Step, ...]] = (steps.STATEMENTS, steps.ANSWER_RELEVANCY)
+    asks: ClassVar[tuple[Question, ...]] = (steps.STATEMENTS, steps.ANSWER_RELEVANCY)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """Statements of the answer, and a verdict on each."""
         statements = await _texts(judge, steps.STATEMENTS, {"output": answer.text})
         if isinstance(statements, Failed):
@@ -97,9 +97,9 @@ class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_precision"
     needs: ClassVar[tuple[str, ...]] = ("context", "reference")
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_PRECISION,)
+    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_PRECISION,)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each passage."""
         texts = passages(case)
         parts = {"input": case.input, "reference": case.reference or "", **parts_of(texts)}
@@ -120,9 +120,9 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_recall"
     needs: ClassVar[tuple[str, ...]] = ("context", "reference")
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_RECALL,)
+    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_RECALL,)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each sentence of the expected output."""
         parts = {"reference": case.reference or "", **parts_of(passages(case))}
         reply = await ask(judge, steps.CONTEXTUAL_RECALL, parts, _sentences)
@@ -140,9 +140,9 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_relevancy"
     needs: ClassVar[tuple[str, ...]] = ("context",)
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Step, ...]] = (steps.CONTEXTUAL_RELEVANCY,)
+    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_RELEVANCY,)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:  # noqa: ARG002 - the answer does not matter
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each statement of the context."""
         parts = {"input": case.input, **parts_of(passages(case))}
         reply = await ask(judge, steps.CONTEXTUAL_RELEVANCY, parts, _statements)
@@ -157,12 +157,14 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
         return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
 
 
-async def _texts(judge: Asking, step: Step, parts: dict[str, str], closing: str = "") -> list[str] | Failed:
+async def _texts(judge: JudgeClient, step: Question, parts: dict[str, str], closing: str = "") -> list[str] | Failed:
     reply = await ask(judge, step, parts, lambda found: read_texts(found, step.key), closing=closing)
     return reply if isinstance(reply, Failed) else reply.value
 
 
-async def _verdicts(judge: Asking, step: Step, parts: dict[str, str], texts: Sequence[str]) -> list[Finding] | Failed:
+async def _verdicts(
+    judge: JudgeClient, step: Question, parts: dict[str, str], texts: Sequence[str]
+) -> list[Opinion] | Failed:
     """On each of the texts, which the parts show in the same order."""
     allowed = steps.YES_NO_IDK if step is not steps.CONTEXTUAL_PRECISION else steps.YES_NO
     closing = f"Give {len(texts)} verdicts, numbered from 1." if texts[1:] else "Give 1 verdict, with the number 1."
@@ -170,26 +172,26 @@ async def _verdicts(judge: Asking, step: Step, parts: dict[str, str], texts: Seq
     return reply if isinstance(reply, Failed) else reply.value
 
 
-def _sentences(found: dict[str, Any]) -> list[Finding]:
+def _sentences(found: dict[str, Any]) -> list[Opinion]:
     sentences = read_named(found, "sentence", steps.YES_NO)
     if not sentences:
-        raise UnreadableVerdict("there is no verdict, although the expected output has a text")
+        raise UnreadableReply("there is no verdict, although the expected output has a text")
     return sentences
 
 
-def _statements(found: dict[str, Any]) -> list[Finding]:
+def _statements(found: dict[str, Any]) -> list[Opinion]:
     return read_named(found, "statement", steps.YES_NO)
 
 
-def _share(found: Sequence[Finding], good: set[str]) -> float:
+def _share(found: Sequence[Opinion], good: set[str]) -> float:
     return sum(each.verdict in good for each in found) / len(found)
 
 
-def _verdicts_of(found: Iterable[Finding]) -> dict[str, Any]:
+def _verdicts_of(found: Iterable[Opinion]) -> dict[str, Any]:
     return {"verdicts": [each._asdict() for each in found]}
 
 
-def _listed(found: Sequence[Finding], verdict: str, is_so: str, are_so: str) -> str:
+def _listed(found: Sequence[Opinion], verdict: str, is_so: str, are_so: str) -> str:
     """`2 of 5 contradict the context: “…” (why); “…”`, or nothing."""
     these = [each for each in found if each.verdict == verdict]
     if not these:
@@ -199,7 +201,7 @@ def _listed(found: Sequence[Finding], verdict: str, is_so: str, are_so: str) -> 
     return f"{len(these)} of {len(found)} {are_so if these[1:] else is_so}: {what}{more}"
 
 
-def _quoted(found: Finding) -> str:
+def _quoted(found: Opinion) -> str:
     why = f" ({_short(found.reason)})" if found.reason.strip() else ""
     return f"“{_short(found.text)}”{why}"
 
@@ -209,7 +211,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
-def _rank_reason(found: Sequence[Finding], useful: Sequence[int]) -> str:
+def _rank_reason(found: Sequence[Opinion], useful: Sequence[int]) -> str:
     early = [(rank, each) for rank, each in enumerate(found[: useful[-1]], start=1) if each.verdict != "yes"]
     ranks = f"useful at rank {', '.join(map(str, useful))} of {len(found)}"
     if not early:

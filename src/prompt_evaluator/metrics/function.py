@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Answer, TestCase
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 PREFIX = "python:"
 _SHOWN = 500
@@ -76,10 +76,10 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def definition(self) -> dict[str, Any]:
         return {"metric": self.name, "threshold": self.threshold, "source": load(self.function).source}
 
-    async def prepared(self, judge: Asking | None) -> FunctionMetric:  # noqa: ARG002 - the port's signature
+    async def prepared(self, judge: JudgeClient | None) -> FunctionMetric:  # noqa: ARG002 - the port's signature
         return self
 
-    async def score(self, case: TestCase, answer: Answer, judge: Asking | None) -> Score:  # noqa: ARG002
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:  # noqa: ARG002
         loaded = load(self.function)
         extra = {"answer": answer} if loaded.takes_answer else {}
         call = functools.partial(loaded.function, answer.text, case, **extra)

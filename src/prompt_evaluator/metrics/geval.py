@@ -13,15 +13,23 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.metrics.judge_prompt import material, object_schema
-from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, shown
-from prompt_evaluator.metrics.judging import JudgedMetric, Step, ask, insist, read_reason, read_texts, texts_step
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, shown
+from prompt_evaluator.metrics.judging import (
+    JudgedMetric,
+    Question,
+    ask,
+    ask_until_readable,
+    read_reason,
+    read_texts,
+    texts_step,
+)
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prompt_evaluator.model import TokenChoice, ToolCall
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 CORRECTNESS = """\
 Whether the output agrees with the reference in its facts: what the reference says should be there and be right, and \
@@ -58,7 +66,7 @@ _TOOL_STEPS = (
 )
 
 
-class Mark(NamedTuple):
+class Grade(NamedTuple):
     """One form that a judge has filled in."""
 
     value: int | float
@@ -90,7 +98,7 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
         options = msgspec.structs.asdict(self)
         return {"metric": self.name, **options, "criteria": criteria, "prompts": prompts}
 
-    async def prepared(self, judge: Asking | None) -> Correctness:
+    async def prepared(self, judge: JudgeClient | None) -> Correctness:
         """The metric with its evaluation steps, which the judge writes once for a run.
 
         Raises:
@@ -99,14 +107,14 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
         if self.steps or judge is None:
             return self
         try:
-            steps = await insist(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
-        except UnreadableVerdict as error:
+            steps = await ask_until_readable(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
+        except UnreadableReply as error:
             raise BadReplyError(
                 f"No evaluation steps for {self.name}: {error.reason}. Try again, or give the steps.", provider="judge"
             ) from None
         return msgspec.structs.replace(self, steps=steps.value)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """A mark by the steps; a metric that was not prepared has them written first."""
         steps = self.steps
         if not steps:
@@ -121,7 +129,12 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
 
 
 async def judge_tools(
-    expected: Sequence[Any], made: Sequence[ToolCall], asking: Asking, *, question: str | None = None, samples: int = 1
+    expected: Sequence[Any],
+    made: Sequence[ToolCall],
+    asking: JudgeClient,
+    *,
+    question: str | None = None,
+    samples: int = 1,
 ) -> Score:
     """How well the calls that were made serve what was expected, where rules cannot decide.
 
@@ -140,10 +153,12 @@ async def judge_tools(
     return await judge_by_steps(asking, _TOOL_STEPS, parts, samples=samples)
 
 
-async def judge_by_steps(judge: Asking, steps: Sequence[str], parts: Mapping[str, str], *, samples: int = 1) -> Score:
+async def judge_by_steps(
+    judge: JudgeClient, steps: Sequence[str], parts: Mapping[str, str], *, samples: int = 1
+) -> Score:
     """A score from 0 to 1, weighted by the judge's log-probabilities, or the mean of several marks without them."""
     step = _form(steps)
-    marks: list[Mark] = []
+    marks: list[Grade] = []
     for sample in range(samples):
         reply = await ask(judge, step, parts, _read_mark, top_logprobs=_TOP_LOGPROBS, sample=sample)
         if isinstance(reply, Failed):
@@ -185,29 +200,31 @@ def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | No
     return None
 
 
-def _scored(marks: Sequence[Mark], value: float, method: str, steps: Sequence[str]) -> Scored:
+def _scored(marks: Sequence[Grade], value: float, method: str, steps: Sequence[str]) -> Scored:
     details = {"method": method, "steps": list(steps), "k": len(marks), "marks": [mark.value for mark in marks]}
     return Scored(value / _HIGHEST, " / ".join(mark.reason for mark in marks if mark.reason), details)
 
 
-def _form(steps: Sequence[str]) -> Step:
+def _form(steps: Sequence[str]) -> Question:
     listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
-    return Step(name="mark", task=f"{_FORM_TASK}\n{listed}", key="score", schema=_FORM_SCHEMA, example=_FORM_EXAMPLE)
+    return Question(
+        name="mark", task=f"{_FORM_TASK}\n{listed}", key="score", schema=_FORM_SCHEMA, example=_FORM_EXAMPLE
+    )
 
 
 def _read_steps(found: dict[str, Any]) -> tuple[str, ...]:
     if not (steps := read_texts(found, "steps")):
-        raise UnreadableVerdict("there is no evaluation step")
+        raise UnreadableReply("there is no evaluation step")
     return tuple(steps)
 
 
-def _read_mark(found: dict[str, Any]) -> Mark:
+def _read_mark(found: dict[str, Any]) -> Grade:
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise UnreadableVerdict(f"the score is {shown(score)}, not a number")
+        raise UnreadableReply(f"the score is {shown(score)}, not a number")
     if not 0 <= score <= _HIGHEST:
-        raise UnreadableVerdict(f"the score is {shown(score)}, outside of 0 to {_HIGHEST}")
-    return Mark(score, read_reason(found))
+        raise UnreadableReply(f"the score is {shown(score)}, outside of 0 to {_HIGHEST}")
+    return Grade(score, read_reason(found))
 
 
 def _calls(calls: Sequence[Any]) -> str:

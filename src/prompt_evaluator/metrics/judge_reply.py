@@ -28,7 +28,7 @@ _WEB_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _TOO_DEEP = f"its JSON is nested more than {_DEEPEST} levels deep"
 
 
-class UnreadableVerdict(Exception):  # noqa: N818 - an outcome that the judge turns into a value, not a fault
+class UnreadableReply(Exception):  # noqa: N818 - an outcome that the judge turns into a value, not a fault
     """The reply is no verdict by this rubric."""
 
     def __init__(self, reason: str) -> None:
@@ -54,7 +54,7 @@ def read_verdict(text: str, rubric: Rubric) -> Verdict:
     Time grows with the length of the text, whatever it is.
 
     Raises:
-        UnreadableVerdict: There is none, or more than one, or it is not what the rubric asks for.
+        UnreadableReply: There is none, or more than one, or it is not what the rubric asks for.
     """
     return _plain_verdict(text, rubric) or _verdict_in(text, rubric)
 
@@ -86,7 +86,7 @@ def _verdict_in(text: str, rubric: Rubric) -> Verdict:
     found = object_in(text, "metrics")
     if problems := list(_problems(found, rubric)):
         more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
-        raise UnreadableVerdict("; ".join(problems[:_MOST_TOLD]) + more)
+        raise UnreadableReply("; ".join(problems[:_MOST_TOLD]) + more)
     metrics, flags = found["metrics"], found.get("flags", {})
     return Verdict(
         metrics={criterion.name: _mark(metrics[criterion.name]) for criterion in rubric.metrics},
@@ -99,12 +99,12 @@ def object_in(text: str, key: str) -> dict[str, Any]:
     """The one JSON object with that key in a reply, whatever prose, fences or other objects stand around it.
 
     Raises:
-        UnreadableVerdict: There is none, or more than one, or the JSON is not sound.
+        UnreadableReply: There is none, or more than one, or the JSON is not sound.
     """
     if not text.strip():
-        raise UnreadableVerdict("the reply is empty")
+        raise UnreadableReply("the reply is empty")
     if len(text) > _LONGEST:
-        raise UnreadableVerdict(f"the reply is longer than {_LONGEST:,} characters")
+        raise UnreadableReply(f"the reply is longer than {_LONGEST:,} characters")
     return _only_one(list(_values(text)), key, text)
 
 
@@ -121,9 +121,9 @@ def _values(text: str) -> Iterator[Any]:
         except json.JSONDecodeError as error:
             at, remarks = max(error.pos, opening.end()), remarks + 1
             if "{" in text[opening.start() : at] or remarks > _MOST_BRACKETS:
-                raise UnreadableVerdict(_in_plain_words(error)) from None
+                raise UnreadableReply(_in_plain_words(error)) from None
         except RecursionError:
-            raise UnreadableVerdict(_TOO_DEEP) from None
+            raise UnreadableReply(_TOO_DEEP) from None
         else:
             yield value
 
@@ -132,11 +132,11 @@ def _only_one(values: Sequence[Any], key: str, text: str) -> dict[str, Any]:
     objects = [value for value in values if isinstance(value, dict)]
     found = [value for value in objects if key in value]
     if len(found) > 1:
-        raise UnreadableVerdict(f'there are {len(found)} objects with "{key}" in the reply, not one')
+        raise UnreadableReply(f'there are {len(found)} objects with "{key}" in the reply, not one')
     if not found:
-        raise UnreadableVerdict(_what_instead(text, key, arrays=len(objects) < len(values), objects=bool(objects)))
+        raise UnreadableReply(_what_instead(text, key, arrays=len(objects) < len(values), objects=bool(objects)))
     if text.count("{") + text.count("[") > _DEEPEST and _is_deep(found[0]):
-        raise UnreadableVerdict(_TOO_DEEP)
+        raise UnreadableReply(_TOO_DEEP)
     return found[0]
 
 
@@ -233,19 +233,19 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         names = sorted(name for name, _ in pairs)
         repeated = next(name for name, following in pairwise(names) if name == following)
-        raise UnreadableVerdict(f"the key {shown(repeated)} stands twice in one object")
+        raise UnreadableReply(f"the key {shown(repeated)} stands twice in one object")
     return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise UnreadableVerdict(f"its JSON has {name}, which is not a JSON value")
+    raise UnreadableReply(f"its JSON has {name}, which is not a JSON value")
 
 
 def _integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:  # Python refuses to spend the time on thousands of digits
-        raise UnreadableVerdict(f"its JSON has a number of {len(digits):,} digits") from None
+        raise UnreadableReply(f"its JSON has a number of {len(digits):,} digits") from None
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_refuse_constant, parse_int=_integer)

@@ -10,13 +10,13 @@ import msgspec
 
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.metrics.judge_prompt import fences, nonce_for, object_schema, shown_again
-from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, object_in, shown, storable
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, object_in, shown, storable
 from prompt_evaluator.model import Answer, Failed, Message, Score, Skipped, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from prompt_evaluator.ports import Asking, Metric
+    from prompt_evaluator.ports import JudgeClient, Metric
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ _SAME_AS_IDK = "borderline"
 _MISSING = {"context": "the case has no context", "reference": "the case has no expected output"}
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question that is put to a judge in the same words for every case."""
 
     name: str
@@ -60,14 +60,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:_DIGEST_DIGITS]
 
 
-class Reply(NamedTuple, Generic[T]):
+class JudgeReply(NamedTuple, Generic[T]):
     """What was read in a judge's answer, and the answer."""
 
     value: T
     answer: Answer
 
 
-class Finding(NamedTuple):
+class Opinion(NamedTuple):
     """A judge's verdict about one text."""
 
     text: str
@@ -84,7 +84,7 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """What a case must have: `context`, `reference`."""
     reads_answer: ClassVar[bool] = True
     """Whether there is nothing to judge about an answer without text."""
-    asks: ClassVar[tuple[Step, ...]]
+    asks: ClassVar[tuple[Question, ...]]
 
     threshold: Share = 0.5
 
@@ -98,11 +98,11 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         prompts = {step.name: step.digest() for step in self.asks}
         return {"metric": self.name, **msgspec.structs.asdict(self), "prompts": prompts}
 
-    async def prepared(self, judge: Asking | None) -> Metric:  # noqa: ARG002 - the port's signature
+    async def prepared(self, judge: JudgeClient | None) -> Metric:  # noqa: ARG002 - the port's signature
         """Nothing to prepare."""
         return self
 
-    async def score(self, case: TestCase, answer: Answer, judge: Asking | None) -> Score:
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
         """Skip what the metric cannot speak about; question the judge about the rest.
 
         Raises:
@@ -114,7 +114,7 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             return Failed(f"{self.name} needs a judge, and none is given", kind="ConfigurationError")
         return await self.judged(case, answer, judge)
 
-    async def judged(self, case: TestCase, answer: Answer, judge: Asking) -> Score:
+    async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """The score of a case that has all that is needed."""
         raise NotImplementedError
 
@@ -144,13 +144,13 @@ def numbered(texts: Iterable[str]) -> str:
     return "\n".join([f"{n}. {_encode(text)}" for n, text in enumerate(texts, start=1)])
 
 
-def texts_step(name: str, task: str) -> Step:
+def texts_step(name: str, task: str) -> Question:
     """A step that wants a list of texts."""
     schema = object_schema({name: {"type": "array", "items": {"type": "string"}}})
-    return Step(name=name, task=task, key=name, schema=schema, example=f'{{"{name}": ["<text>", ...]}}')
+    return Question(name=name, task=task, key=name, schema=schema, example=f'{{"{name}": ["<text>", ...]}}')
 
 
-def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> Step:
+def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
     """A step that wants verdicts: about numbered texts (`about` is `number`), or about texts that the judge names."""
     one, blank = ({"type": "integer"}, "<n>") if about == "number" else ({"type": "string"}, f'"<the {about}>"')
     # A verdict that follows its reason is better than the other way round.
@@ -158,69 +158,69 @@ def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> 
     schema = object_schema({"verdicts": {"type": "array", "items": object_schema(item)}})
     said = " or ".join(verdicts)
     example = f'{{"verdicts": [{{"{about}": {blank}, "reason": "<why, in a sentence>", "verdict": "<{said}>"}}, ...]}}'
-    return Step(name=name, task=task, key="verdicts", schema=schema, example=example)
+    return Question(name=name, task=task, key="verdicts", schema=schema, example=example)
 
 
 async def ask(
-    judge: Asking, step: Step, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
-) -> Reply[T] | Failed:
-    """As `insist`, but with a value for what went wrong.
+    judge: JudgeClient, step: Question, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
+) -> JudgeReply[T] | Failed:
+    """As `ask_until_readable`, but with a value for what went wrong.
 
     Raises:
         CircuitOpenError: Calls have stopped, and the run with them.
     """
     try:
-        return await insist(judge, step, parts, read, **how)
+        return await ask_until_readable(judge, step, parts, read, **how)
     except CircuitOpenError:
         raise
     except ProviderError as error:
         return Failed(str(error), kind=type(error).__name__)
-    except UnreadableVerdict as error:
+    except UnreadableReply as error:
         return Failed(f"the judge gave no usable {step.name}: {error.reason}")
 
 
-async def insist(  # noqa: PLR0913 - the last two are what the port knows
-    judge: Asking,
-    step: Step,
+async def ask_until_readable(  # noqa: PLR0913 - the last two are what the port knows
+    judge: JudgeClient,
+    step: Question,
     parts: Mapping[str, str],
     read: Callable[[dict[str, Any]], T],
     *,
     closing: str = "",
     top_logprobs: int | None = None,
     sample: int = 0,
-) -> Reply[T]:
+) -> JudgeReply[T]:
     """Put a question, and once more when the reply cannot be used.
 
     Args:
         judge: Who is asked.
         step: The question.
         parts: The material, by name.
-        read: Takes what is wanted out of the object, or raises `UnreadableVerdict`.
+        read: Takes what is wanted out of the object, or raises `UnreadableReply`.
         closing: A sentence after the material.
         top_logprobs: As in the port.
         sample: As in the port.
 
     Raises:
         ProviderError: There is no reply.
-        UnreadableVerdict: The second reply cannot be used either.
+        UnreadableReply: The second reply cannot be used either.
     """
     messages: tuple[Message, ...] = (step.system(), _user_message(parts, closing))
     answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
     try:
         return _read(answer, step, read)
-    except UnreadableVerdict as error:
+    except UnreadableReply as error:
         messages = (*messages, shown_again(answer.text), _complaint(error.reason))
     answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
     return _read(answer, step, read)
 
 
-def _read(answer: Answer, step: Step, read: Callable[[dict[str, Any]], T]) -> Reply[T]:
+def _read(answer: Answer, step: Question, read: Callable[[dict[str, Any]], T]) -> JudgeReply[T]:
     try:
-        return Reply(read(object_in(answer.text, step.key)), answer)
-    except UnreadableVerdict as error:
+        return JudgeReply(read(object_in(answer.text, step.key)), answer)
+    except UnreadableReply as error:
         if (answer.finish_reason or "").lower() not in _CUT_OFF:
             raise
-        raise UnreadableVerdict(f"{error.reason} (the reply was cut off by max_tokens)") from None
+        raise UnreadableReply(f"{error.reason} (the reply was cut off by max_tokens)") from None
 
 
 def _user_message(parts: Mapping[str, str], closing: str) -> Message:
@@ -243,37 +243,37 @@ def read_texts(found: dict[str, Any], key: str) -> list[str]:
     texts = _list(found, key)
     for text in texts:
         if not isinstance(text, str):
-            raise UnreadableVerdict(f'"{key}" has {shown(text)}, not a text')
+            raise UnreadableReply(f'"{key}" has {shown(text)}, not a text')
     return [storable(text) for text in texts if text.strip()]
 
 
-def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence[str]) -> list[Finding]:
+def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence[str]) -> list[Opinion]:
     """One verdict for each of the numbered texts, in their order."""
     by_number: dict[int, dict[str, Any]] = {}
     for item in _items(found):
         number = item.get("number")
         if type(number) is not int or not 1 <= number <= len(texts):
-            raise UnreadableVerdict(f"the number of a verdict is {shown(number)}, outside of 1 to {len(texts)}")
+            raise UnreadableReply(f"the number of a verdict is {shown(number)}, outside of 1 to {len(texts)}")
         if number in by_number:
-            raise UnreadableVerdict(f"there are two verdicts with the number {number}")
+            raise UnreadableReply(f"there are two verdicts with the number {number}")
         by_number[number] = item
     if missing := [str(n) for n in range(1, len(texts) + 1) if n not in by_number]:
-        raise UnreadableVerdict(f"there is no verdict with the number {', '.join(missing[:10])}")
+        raise UnreadableReply(f"there is no verdict with the number {', '.join(missing[:10])}")
     return [_finding(by_number[n], text, allowed) for n, text in enumerate(texts, start=1)]
 
 
-def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[Finding]:
+def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[Opinion]:
     """Verdicts about texts that the judge names."""
     items = _items(found)
     for item in items:
         if not isinstance(text := item.get(key), str):
-            raise UnreadableVerdict(f'the "{key}" of a verdict is {shown(text)}, not a text')
+            raise UnreadableReply(f'the "{key}" of a verdict is {shown(text)}, not a text')
     return [_finding(item, storable(item[key]), allowed) for item in items]
 
 
 def _list(found: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(value := found[key], list):
-        raise UnreadableVerdict(f'"{key}" is {shown(value)}, not a list')
+        raise UnreadableReply(f'"{key}" is {shown(value)}, not a list')
     return value
 
 
@@ -281,22 +281,22 @@ def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
     items = _list(found, "verdicts")
     for item in items:
         if not isinstance(item, dict):
-            raise UnreadableVerdict(f"a verdict is {shown(item)}, not an object")
+            raise UnreadableReply(f"a verdict is {shown(item)}, not an object")
     return items
 
 
-def _finding(item: dict[str, Any], text: str, allowed: Sequence[str]) -> Finding:
+def _finding(item: dict[str, Any], text: str, allowed: Sequence[str]) -> Opinion:
     said = item.get("verdict")
     verdict = said.strip().lower() if isinstance(said, str) else ""
     verdict = "idk" if verdict == _SAME_AS_IDK else verdict
     if verdict not in allowed:
-        raise UnreadableVerdict(f"a verdict is {shown(said)}, not {' or '.join(allowed)}")
-    return Finding(text, verdict, read_reason(item))
+        raise UnreadableReply(f"a verdict is {shown(said)}, not {' or '.join(allowed)}")
+    return Opinion(text, verdict, read_reason(item))
 
 
 def read_reason(found: dict[str, Any]) -> str:
     """Why; a judge may leave it out."""
     reason = found.get("reason")
     if not isinstance(reason, str | None):
-        raise UnreadableVerdict(f'"reason" is {shown(reason)}, not a text')
+        raise UnreadableReply(f'"reason" is {shown(reason)}, not a text')
     return storable(reason or "")

@@ -12,7 +12,7 @@ from prompt_evaluator.model import Failed, Score, Scored, Skipped
 if TYPE_CHECKING:
     import regex
 
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 _AT_ONCE = 0.005
 _AT_MOST = 0.8
@@ -36,7 +36,7 @@ class Regex(Rule, frozen=True, kw_only=True):
         if self.pattern is not None:
             compiled(self.pattern, self.flags)
 
-    async def apply(self, trial: Trial, judge: Asking | None) -> Score:  # noqa: ARG002 - the base's signature
+    async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - the base's signature
         if self.pattern is None:
             return Skipped("the case names no pattern")
         pattern, text = compiled(self.pattern, self.flags), trial.answer.text

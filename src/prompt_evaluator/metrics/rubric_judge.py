@@ -8,7 +8,7 @@ import msgspec
 
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.metrics.judge_prompt import asked_again, system_message, user_message, verdict_schema
-from prompt_evaluator.metrics.judge_reply import UnreadableVerdict, read_verdict
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_verdict
 from prompt_evaluator.model import CallFailure, Judgement, Request
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RubricJudge:
             replies = (*replies, msgspec.structs.replace(reply, text=""))
             try:
                 return Judgement(verdict=read_verdict(raw, self._rubric), raw=raw, replies=replies)
-            except UnreadableVerdict as error:
+            except UnreadableReply as error:
                 reason = _reason(error, reply)
             asked = msgspec.structs.replace(request, messages=asked_again(request, raw, reason), attempt=1)
         return Judgement(raw=raw, invalid=reason, replies=replies)
@@ -72,7 +72,7 @@ def _failure(error: ProviderError) -> CallFailure:
     return CallFailure(kind=type(error).__name__, message=str(error), tries=error.tries)
 
 
-def _reason(error: UnreadableVerdict, reply: Answer) -> str:
+def _reason(error: UnreadableReply, reply: Answer) -> str:
     if (reply.finish_reason or "").lower() in _CUT_OFF:
         return f"{error.reason} (the reply was cut off by max_tokens)"
     return error.reason

@@ -13,7 +13,7 @@ from prompt_evaluator.model import Answer, Failed, Score, Scored, Skipped, TestC
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 _MOST_LISTED = 10
 _SHOWN = 60
@@ -46,10 +46,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Its name and all options, as they would stand in a file."""
         return {"metric": self.name, **msgspec.json.decode(msgspec.json.encode(self))}
 
-    async def prepared(self, judge: Asking | None) -> Rule:  # noqa: ARG002 - the port's signature
+    async def prepared(self, judge: JudgeClient | None) -> Rule:  # noqa: ARG002 - the port's signature
         return self
 
-    async def score(self, case: TestCase, answer: Answer, judge: Asking | None) -> Score:
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
         """Apply the rule with the options of the case; when it asks more than once, the worst result counts."""
         try:
             asked = for_case(self, case)
@@ -60,7 +60,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             return await asked[0].apply(trial, judge)
         return worst([await rule.apply(trial, judge) for rule in asked])
 
-    async def apply(self, trial: Trial, judge: Asking | None) -> Score:  # noqa: ARG002 - a few rules ask a judge
+    async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - a few rules ask a judge
         """The score with exactly these options."""
         return self.assess(trial)
 

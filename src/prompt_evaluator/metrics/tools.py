@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.model import ToolCall
-    from prompt_evaluator.ports import Asking
+    from prompt_evaluator.ports import JudgeClient
 
 Mode = Literal["exact", "ordered", "unordered", "any_order", "subset"]
 Pairs = dict[int, int]
@@ -24,7 +24,7 @@ _NO_EXTRAS = ("exact", "unordered", "any_order")
 _MOST_DIFFERENCES = 3
 
 
-class Verdict(NamedTuple):
+class RuleDecision(NamedTuple):
     """What rules say about the calls."""
 
     value: float
@@ -61,7 +61,7 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
     def needs_judge(self) -> bool:
         return self.use_judge
 
-    async def apply(self, trial: Trial, judge: Asking | None) -> Score:
+    async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:
         given = self.expected_tools
         expected = expected_tools_of(trial.case) if given is None else named(given)
         if expected is None:
@@ -84,7 +84,7 @@ def _noted(score: Score, **notes: str) -> Score:
     return Scored(score.value, score.reason, {**score.details, **notes}) if isinstance(score, Scored) else score
 
 
-async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Trial, judge: Asking) -> Score:
+async def _judged(verdict: RuleDecision, expected: Sequence[ExpectedTool], trial: Trial, judge: JudgeClient) -> Score:
     """The judge's score, within what the rules leave open."""
     from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - rules alone do without it
 
@@ -96,7 +96,7 @@ async def _judged(verdict: Verdict, expected: Sequence[ExpectedTool], trial: Tri
     return Scored(value, "; ".join(filter(None, (verdict.reason, score.reason))), details)
 
 
-def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mode) -> Verdict:
+def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mode) -> RuleDecision:
     """Compare what was called with what should have been.
 
     Raises:
@@ -104,7 +104,7 @@ def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mod
     """
     if not expected:
         reason = f"no call was expected; made: {listed(call.name for call in made)}" if made else ""
-        return Verdict(0.0 if made else 1.0, 0.0 if made else 1.0, [], reason)
+        return RuleDecision(0.0 if made else 1.0, 0.0 if made else 1.0, [], reason)
     wrong = [[_wrong(want, call) for call in made] for want in expected]
     fits = [[found == [] for found in row] for row in wrong]
     perhaps = [[found is not None and not any(each.decided for each in found) for found in row] for row in wrong]
@@ -112,7 +112,7 @@ def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mod
     total = max(len(expected), len(made)) if mode in _NO_EXTRAS else len(expected)
     rest = _Rest(expected, made, wrong, paired)
     undecided = [(expected[i], made[j]) for i, j in rest.misused.items() if perhaps[i][j]]
-    return Verdict(
+    return RuleDecision(
         len(paired) / total, len(_pair(perhaps, mode)) / total, undecided, rest.reason(extras=mode in _NO_EXTRAS)
     )
 

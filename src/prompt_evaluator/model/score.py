@@ -26,7 +26,7 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The metric broke. Never read as 0: a broken judge is not a bad answer."""
 
     reason: str
-    kind: str = "InvalidVerdict"
+    kind: str = "InvalidJudgement"
     """The error's class, or what was wrong with the judge's reply."""
 
 

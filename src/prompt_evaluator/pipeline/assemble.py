@@ -58,7 +58,7 @@ class SampleUnits:
         failures = [record.score.kind for record in self.scores.values() if isinstance(record.score, Failed)]
         if not failures:
             return "completed"
-        return "judge_invalid_response" if set(failures) == {"InvalidVerdict"} else "judge_error"
+        return "judge_invalid_response" if set(failures) == {"InvalidJudgement"} else "judge_error"
 
     def _judged_status(self, repeats: int) -> SampleStatus:
         if self.generation is None:
@@ -191,7 +191,9 @@ def _error(generation: Generation | None, judged: list[Judgement], verdict: Verd
         if judgement.failure is not None:
             return judgement.failure
         if judgement.invalid is not None:
-            return CallFailure(kind="InvalidVerdict", message=f"The judge's reply cannot be used: {judgement.invalid}")
+            return CallFailure(
+                kind="InvalidJudgement", message=f"The judge's reply cannot be used: {judgement.invalid}"
+            )
     return None
 
 

@@ -118,7 +118,7 @@ class Executor:
             place = _Place(case.id, self._scorer.unit_name(metric, case, answer, sample), "score", sample, number)
             record = self._found(place, finished, _score)
             if record is None:
-                await self._ledger.room()
+                await self._ledger.wait_for_capacity()
                 scored = await self._scorer.score(metric, case, answer, self._replies(place, finished))
                 record = msgspec.structs.replace(scored, ended_at=self._now())
                 self._record(place, record, ok=not isinstance(record.score, Failed))
@@ -150,7 +150,7 @@ class Executor:
         if self._generator is None:
             failure = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
             return Generation(failure=failure, started_at=started, ended_at=started)
-        await self._ledger.room()
+        await self._ledger.wait_for_capacity()
         try:
             answer = await self._generator.complete(request)
         except CircuitOpenError:
@@ -162,7 +162,7 @@ class Executor:
 
     async def _judged(self, request: Request) -> Judgement:
         assert self._judge is not None  # noqa: S101 - asked for only where there is one
-        await self._ledger.room()
+        await self._ledger.wait_for_capacity()
         judgement = await self._judge.judge(request)
         return msgspec.structs.replace(judgement, ended_at=self._now())
 

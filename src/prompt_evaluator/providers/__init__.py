@@ -1,1 +1,1 @@
-"""Every model behind one door."""
+"""Every model behind one policy."""

@@ -8,13 +8,13 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.model import Answer, ToolCall, Usage
-from prompt_evaluator.providers.http import Reply, decode, encode
+from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.limit_headers import learn_from
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
 
 _MAX_TOKENS = 4096
 """The API insists on a number; this one is sent when the request names none."""
@@ -45,9 +45,9 @@ class _Reply(msgspec.Struct):
 _REPLY = msgspec.json.Decoder(_Reply)
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> AnthropicProvider:
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> AnthropicProvider:
     """The factory that the registry names."""
-    return AnthropicProvider(name, settings, switchboard)
+    return AnthropicProvider(name, settings, calls)
 
 
 class AnthropicProvider(HttpProvider):
@@ -58,7 +58,7 @@ class AnthropicProvider(HttpProvider):
 
     async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         reply = await self._post(encode(_body(request), self._name), timeout)
-        learn_from(reply.headers, self._door)
+        learn_from(reply.headers, self._policy)
         return _answer(decode(reply, _REPLY, self._name), reply, request, self._name)
 
     def _key_headers(self, key: Secret) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
     return {"name": function["name"], "description": function.get("description", ""), "input_schema": schema}
 
 
-def _answer(found: _Reply, reply: Reply, request: Request, provider: str) -> Answer:
+def _answer(found: _Reply, reply: HttpReply, request: Request, provider: str) -> Answer:
     calls = tuple(
         ToolCall(name=block.name, arguments=block.input or {}, id=block.id)
         for block in found.content

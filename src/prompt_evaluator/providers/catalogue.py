@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
 
-    Factory = Callable[[str, ProviderSettings, Switchboard], Provider]
+    Factory = Callable[[str, ProviderSettings, CallContext], Provider]
 
 KINDS: Registry[Factory] = Registry(
     "kind of provider",

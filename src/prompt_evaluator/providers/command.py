@@ -29,8 +29,8 @@ from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.providers.door import Door
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.call_policy import CallPolicy
 
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
 """What starting the same program again would run into again."""
@@ -75,16 +75,16 @@ class CommandProvider:
 
     structured_output: ClassVar[bool] = False
 
-    def __init__(self, name: str, door: Door, *, max_reply_bytes: int) -> None:
+    def __init__(self, name: str, policy: CallPolicy, *, max_reply_bytes: int) -> None:
         self.name = name
-        self._door, self._max_bytes = door, max_reply_bytes
+        self._policy, self._max_bytes = policy, max_reply_bytes
 
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no program."""
         check(model)
 
     async def complete(self, request: Request) -> Answer:
-        return await self._door.call(self._send, request)
+        return await self._policy.call(self._send, request)
 
     async def close(self) -> None:
         """Nothing outlives a call."""
@@ -238,9 +238,9 @@ class _Child(asyncio.SubprocessProtocol):
             os.killpg(pid, signal.SIGKILL)
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> CommandProvider:
-    door = switchboard.door(name, settings)
-    return CommandProvider(name, door, max_reply_bytes=settings.limits.max_reply_bytes)
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> CommandProvider:
+    policy = calls.policy(name, settings)
+    return CommandProvider(name, policy, max_reply_bytes=settings.limits.max_reply_bytes)
 
 
 def check(model: str) -> None:

@@ -28,7 +28,7 @@ _NEXT_ADDRESS = 1.0
 """Seconds that each of a name's addresses has to answer, except the last one."""
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """Where a connection goes."""
 
     host: str
@@ -66,11 +66,11 @@ class Connections:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._idle: dict[Place, list[_Connection]] = {}
-        self._reached: dict[Place, tuple[_Address, float]] = {}
+        self._idle: dict[Endpoint, list[_Connection]] = {}
+        self._reached: dict[Endpoint, tuple[_Address, float]] = {}
         self._tls: ssl.SSLContext | None = None
 
-    async def send(self, place: Place, request: bytes, *, most: int, seconds: float) -> Response:
+    async def send(self, place: Endpoint, request: bytes, *, most: int, seconds: float) -> Response:
         """Send a request and read the reply, of at most so many bytes, within so many seconds.
 
         Raises:
@@ -101,7 +101,7 @@ class Connections:
         self._idle.clear()
         await asyncio.sleep(0)  # lets the loop close the sockets
 
-    def _kept(self, place: Place) -> _Connection | None:
+    def _kept(self, place: Endpoint) -> _Connection | None:
         idle = self._idle.get(place)
         while idle:
             connection = idle.pop()
@@ -110,7 +110,7 @@ class Connections:
             connection.abort()
         return None
 
-    async def _open(self, place: Place) -> _Connection:
+    async def _open(self, place: Endpoint) -> _Connection:
         tls = self._context() if place.tls else None
         address, until = self._reached.get(place, (None, 0.0))
         if address is not None and self._clock() < until:
@@ -132,7 +132,7 @@ class Connections:
         return self._tls
 
 
-async def _connect(place: Place, sock: socket.socket, tls: ssl.SSLContext | None) -> _Connection:
+async def _connect(place: Endpoint, sock: socket.socket, tls: ssl.SSLContext | None) -> _Connection:
     try:
         _, connection = await asyncio.get_running_loop().create_connection(
             _Connection, sock=sock, ssl=tls, server_hostname=place.host if tls else None
@@ -142,7 +142,7 @@ async def _connect(place: Place, sock: socket.socket, tls: ssl.SSLContext | None
     return connection
 
 
-async def _reach(place: Place) -> tuple[_Address, socket.socket]:
+async def _reach(place: Endpoint) -> tuple[_Address, socket.socket]:
     """The first address that answers. They take turns: asyncio's race of them loses sockets when it is cancelled."""
     *others, last = await _addresses(place)
     for address in others:
@@ -152,7 +152,7 @@ async def _reach(place: Place) -> tuple[_Address, socket.socket]:
     return last, await _dial(last)
 
 
-async def _addresses(place: Place) -> list[_Address]:
+async def _addresses(place: Endpoint) -> list[_Address]:
     """Where a host is. One of each family comes first: where IPv6 does not work, none of its addresses does."""
     with suppress(ValueError):
         family = socket.AF_INET6 if ip_address(place.host).version == 6 else socket.AF_INET  # noqa: PLR2004
@@ -225,12 +225,12 @@ class _Connection(asyncio.Protocol):
         if self._waiter is None:
             self.abort()  # nobody has asked for anything
             return
-        self._barren += len(data)
+        self._bytes_without_body += len(data)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             self._fail(NotHttpError(str(error)))
-        if self._barren > _LONGEST_HEAD:
+        if self._bytes_without_body > _LONGEST_HEAD:
             self._fail(NotHttpError(f"it goes on for more than {_LONGEST_HEAD:,} bytes without a part of the body"))
 
     def eof_received(self) -> None:
@@ -260,7 +260,7 @@ class _Connection(asyncio.Protocol):
             self._fail(TooLargeError(f"it announces {int(length):,} bytes"))
 
     def on_body(self, body: bytes) -> None:
-        self._barren = 0
+        self._bytes_without_body = 0
         if len(self._body) + len(body) > self._most:
             self._fail(TooLargeError("it does not end"))
         else:
@@ -280,7 +280,7 @@ class _Connection(asyncio.Protocol):
         self._most, self._in_body = most, False
         self._headers: dict[str, str] = {}
         self._body = bytearray()
-        self._barren = 0  # bytes since the last one of the body, or since the reply began
+        self._bytes_without_body = 0  # bytes since the last one of the body, or since the reply began
 
     def _done(self) -> None:
         if self._waiter is not None and not self._waiter.done():

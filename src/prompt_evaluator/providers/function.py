@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.providers.door import Door
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.call_policy import CallPolicy
 
 
 def _system_text(request: Request) -> str | None:
@@ -58,7 +58,7 @@ _PATIENCE = 1.0
 """Seconds for a coroutine to clean up after it was cancelled."""
 
 
-class Target(NamedTuple):
+class LoadedFunction(NamedTuple):
     """A function, and how it wants to be called."""
 
     function: Callable[..., Any]
@@ -85,16 +85,16 @@ class FunctionProvider:
 
     structured_output: ClassVar[bool] = False
 
-    def __init__(self, name: str, door: Door) -> None:
+    def __init__(self, name: str, policy: CallPolicy) -> None:
         self.name = name
-        self._door = door
+        self._policy = policy
 
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no function."""
         check(model)
 
     async def complete(self, request: Request) -> Answer:
-        return await self._door.call(self._send, request)
+        return await self._policy.call(self._send, request)
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -129,9 +129,9 @@ class FunctionProvider:
             raise BadReplyError(sentence, provider=self.name) from None
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> FunctionProvider:
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> FunctionProvider:
     once = msgspec.structs.replace(settings.limits, max_tries=1)
-    return FunctionProvider(name, switchboard.door(name, msgspec.structs.replace(settings, limits=once)))
+    return FunctionProvider(name, calls.policy(name, msgspec.structs.replace(settings, limits=once)))
 
 
 def check(model: str) -> None:
@@ -156,16 +156,16 @@ def adopt(function: Callable[..., Any]) -> str:
     return f"python:{model}"
 
 
-_ADOPTED: dict[str, Target] = {}
+_ADOPTED: dict[str, LoadedFunction] = {}
 
 
-def load(model: str) -> Target:
+def load(model: str) -> LoadedFunction:
     """The function of that name: one that was adopted, or one to be imported."""
     return _ADOPTED.get(model) or _load(model)
 
 
 @functools.cache
-def _load(model: str) -> Target:
+def _load(model: str) -> LoadedFunction:
     """Import `module:function`, once for each name. The working folder is searched first, as by `python -m`."""
     module_name, colon, path = model.partition(":")
     if not (colon and module_name and path):
@@ -207,11 +207,11 @@ def _no_function(module: ModuleType, path: str) -> NoReturn:
     raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
 
 
-def _target(model: str, function: Callable[..., Any]) -> Target:
+def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
     signature = _signature(function)
     if signature is None:
-        return Target(function, takes_request=False, extras=(), in_thread=not is_async)
+        return LoadedFunction(function, takes_request=False, extras=(), in_thread=not is_async)
     parameters = list(signature.parameters.values())
     named = {each.name for each in parameters[1:] if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
     extras = tuple(name for name in _EXTRAS if name in named)
@@ -221,7 +221,7 @@ def _target(model: str, function: Callable[..., Any]) -> Target:
         sentence = f"`python:{model}` cannot be called with a question: {error}. Besides it, a function may name"
         raise ConfigurationError(f"{sentence} {', '.join(_EXTRAS)}.") from None
     takes_request = _is_request(parameters[0].annotation)
-    return Target(function, takes_request=takes_request, extras=extras, in_thread=not is_async)
+    return LoadedFunction(function, takes_request=takes_request, extras=extras, in_thread=not is_async)
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -237,7 +237,7 @@ def _is_request(annotation: object) -> bool:
     return annotation is Request or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Request")
 
 
-async def _result(target: Target, request: Request) -> Any:
+async def _result(target: LoadedFunction, request: Request) -> Any:
     question = request if target.takes_request else last_user_text(request)
     call = functools.partial(target.function, question, **{name: _EXTRAS[name](request) for name in target.extras})
     try:

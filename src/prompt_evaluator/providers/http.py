@@ -27,8 +27,8 @@ from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.connections import (
     BrokenOffError,
     Connections,
+    Endpoint,
     NotHttpError,
-    Place,
     TlsFailedError,
     TooLargeError,
 )
@@ -58,7 +58,7 @@ _ENCODER = msgspec.json.Encoder()
 T = TypeVar("T")
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """A reply with status 200, read to its end."""
 
     body: bytes
@@ -71,7 +71,7 @@ class Call(NamedTuple):
     """Where a provider's requests go. Made once, used for every request."""
 
     provider: str
-    place: Place
+    place: Endpoint
     head: bytes
     max_reply_bytes: int
 
@@ -82,7 +82,7 @@ class Call(NamedTuple):
             head = address.head({**_BASE_HEADERS, **headers})
         except ValueError as error:  # a header with a line break, a host name with an empty part
             raise HopelessError(f"the request cannot be sent: {_brief(error)}.", provider=provider) from None
-        return cls(provider, Place(address.host, address.port, address.tls), head, limits.max_reply_bytes)
+        return cls(provider, Endpoint(address.host, address.port, address.tls), head, limits.max_reply_bytes)
 
     def __repr__(self) -> str:
         return f"Call({self.provider})"  # the head holds the key
@@ -94,7 +94,7 @@ class Http:
     def __init__(self) -> None:
         self._connections = Connections()
 
-    async def post(self, call: Call, body: bytes, timeout: float) -> Reply:  # noqa: ASYNC109 - the connections' own timer
+    async def post(self, call: Call, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109 - the connections' own timer
         """One try. Raises a `ProviderError` for everything that is not a complete reply with status 200."""
         began = time.monotonic()
         request = b"%b%d\r\n\r\n%b" % (call.head, len(body), body)
@@ -119,7 +119,7 @@ class Http:
             raise BadReplyError("the reply is empty.", provider=call.provider, status=200)
         if (said := response.headers.get("content-type", _JSON)) != _JSON:
             _check_type(call, said, data)
-        return Reply(data, response.headers, (time.monotonic() - began) * 1000)
+        return HttpReply(data, response.headers, (time.monotonic() - began) * 1000)
 
     async def close(self) -> None:
         await self._connections.close()
@@ -133,7 +133,7 @@ def encode(body: dict[str, Any], provider: str) -> bytes:
         raise RequestRefusedError(f"the request cannot be written as JSON: {error}.", provider=provider) from None
 
 
-def decode(reply: Reply, shape: msgspec.json.Decoder[T], provider: str) -> T:
+def decode(reply: HttpReply, shape: msgspec.json.Decoder[T], provider: str) -> T:
     """A reply's JSON in the expected shape."""
     try:
         return shape.decode(reply.body)

@@ -9,8 +9,8 @@ from prompt_evaluator.providers.keys import Key, endpoint
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.http import Reply
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.http import HttpReply
 
 
 class HttpProvider:
@@ -21,13 +21,13 @@ class HttpProvider:
     """Where requests go, below the base address."""
     fixed_headers: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, name: str, settings: ProviderSettings, switchboard: Switchboard) -> None:
+    def __init__(self, name: str, settings: ProviderSettings, calls: CallContext) -> None:
         self._name, self._settings = name, settings
         self._key = Key(name, settings)
         self._base = endpoint(name, settings)
-        self._http = switchboard.http
+        self._http = calls.http
         key = self._key.resolve() if self._key.present else None
-        self._door = switchboard.door(name, settings, key, self._base.origin)
+        self._policy = calls.policy(name, settings, key, self._base.origin)
         self._call: tuple[Secret | None, Call] | None = None
 
     @property
@@ -37,15 +37,15 @@ class HttpProvider:
     async def complete(self, request: Request) -> Answer:
         if self._call is None:
             self._key.resolve()  # a missing key is said before anything waits for its turn
-        return await self._door.call(self._send, request)
+        return await self._policy.call(self._send, request)
 
     async def close(self) -> None:
-        """Connections belong to the switchboard."""
+        """Connections belong to the call context."""
 
     async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         raise NotImplementedError
 
-    async def _post(self, body: bytes, timeout: float) -> Reply:  # noqa: ASYNC109
+    async def _post(self, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109
         return await self._http.post(self._where(), body, timeout)
 
     def _key_headers(self, key: Secret) -> dict[str, str]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.model import Answer, ProviderSettings, Request
-    from prompt_evaluator.providers.door import Door
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.call_policy import CallPolicy
 
 _MISSING = "Install prompt-evaluator[litellm] to use litellm/… models."
 _ERRORS: dict[str, type[ProviderError]] = {
@@ -83,17 +83,17 @@ class LiteLLMProvider:
     structured_output: ClassVar[bool] = False
     """Some of the services behind it promise that and some do not."""
 
-    def __init__(self, name: str, door: Door, settings: ProviderSettings, *, module: Any = None) -> None:
+    def __init__(self, name: str, policy: CallPolicy, settings: ProviderSettings, *, module: Any = None) -> None:
         """Take LiteLLM as `module`, or leave it to the first call to import it, which takes seconds."""
         self.name = name
-        self._door, self._settings = door, settings
+        self._policy, self._settings = policy, settings
         self._key = Key(name, settings)
         self._module: Any = module if module is None else _quiet(module)
         self._importing = asyncio.Lock()
 
     async def complete(self, request: Request) -> Answer:
         self._key.resolve()  # a missing key is said before anything waits for its turn
-        return await self._door.call(self._send, request)
+        return await self._policy.call(self._send, request)
 
     async def close(self) -> None:
         """Ask LiteLLM to close its connections, where its version can."""
@@ -175,7 +175,7 @@ class LiteLLMProvider:
         )
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> LiteLLMProvider:
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> LiteLLMProvider:
     """Does not import LiteLLM yet.
 
     Raises:
@@ -184,8 +184,8 @@ def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> Li
     if importlib.util.find_spec("litellm") is None:
         raise ConfigurationError(_MISSING)
     key = Key(name, settings)
-    door = switchboard.door(name, settings, key.resolve() if key.present else None, _base_url(settings) or "")
-    return LiteLLMProvider(name, door, settings)
+    policy = calls.policy(name, settings, key.resolve() if key.present else None, _base_url(settings) or "")
+    return LiteLLMProvider(name, policy, settings)
 
 
 def _import() -> Any:

@@ -33,8 +33,8 @@ from prompt_evaluator.providers.mock_tools import tool_calls
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.door import Door
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.call_policy import CallPolicy
 
 _CHARACTERS_PER_TOKEN = 4
 _HOUR = 3_600
@@ -82,8 +82,8 @@ FAULTS = {
 }
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> MockProvider:
-    return MockProvider(name, options_from(settings), switchboard.door(name, settings))
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> MockProvider:
+    return MockProvider(name, options_from(settings), calls.policy(name, settings))
 
 
 def options_from(settings: ProviderSettings) -> MockOptions:
@@ -114,8 +114,8 @@ class MockProvider:
 
     structured_output: ClassVar[bool] = True
 
-    def __init__(self, name: str, options: MockOptions, door: Door) -> None:
-        self._name, self._options, self._door = name, options, door
+    def __init__(self, name: str, options: MockOptions, policy: CallPolicy) -> None:
+        self._name, self._options, self._policy = name, options, policy
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class MockProvider:
 
     async def complete(self, request: Request) -> Answer:
         numbers = count()
-        return await self._door.call(lambda asked, limit: self._send(asked, limit, next(numbers)), request)
+        return await self._policy.call(lambda asked, limit: self._send(asked, limit, next(numbers)), request)
 
     async def close(self) -> None:
         """There is nothing to let go of."""

@@ -9,14 +9,14 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
-from prompt_evaluator.providers.http import Reply, decode, encode
+from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.limit_headers import learn_from
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
 
 
 class _Function(msgspec.Struct):
@@ -87,9 +87,9 @@ _NOT_TAKEN = re.compile(
 )
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> OpenAIProvider:
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> OpenAIProvider:
     """The factory that the registry names."""
-    return OpenAIProvider(name, settings, switchboard)
+    return OpenAIProvider(name, settings, calls)
 
 
 class OpenAIProvider(HttpProvider):
@@ -98,8 +98,8 @@ class OpenAIProvider(HttpProvider):
     structured_output = True
     path = "/chat/completions"
 
-    def __init__(self, name: str, settings: ProviderSettings, switchboard: Switchboard) -> None:
-        super().__init__(name, settings, switchboard)
+    def __init__(self, name: str, settings: ProviderSettings, calls: CallContext) -> None:
+        super().__init__(name, settings, calls)
         self._refused: dict[str, tuple[str, ...]] = {}
         """By model, what the service has said it does not take."""
 
@@ -116,7 +116,7 @@ class OpenAIProvider(HttpProvider):
             self._refused[request.model] = tuple(dict.fromkeys((*known, more)))
             what = f"{request.model} does not take {more!r}; it is asked again without."
             raise FieldRefusedError(what, provider=self._name, status=error.status) from None
-        learn_from(reply.headers, self._door)
+        learn_from(reply.headers, self._policy)
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 
 
@@ -163,7 +163,7 @@ def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
-def _answer(completion: _Completion, reply: Reply, request: Request, provider: str) -> Answer:
+def _answer(completion: _Completion, reply: HttpReply, request: Request, provider: str) -> Answer:
     if not completion.choices:
         said = f"; it says {completion.error!r:.300}" if completion.error else ""
         raise BadReplyError(f"the reply has no choices{said}.", provider=provider, status=200)

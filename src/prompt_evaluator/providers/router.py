@@ -12,7 +12,7 @@ from prompt_evaluator.providers.http_provider import HttpProvider
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.switchboard import Switchboard
+    from prompt_evaluator.providers.call_context import CallContext
 
 
 class _Reply(msgspec.Struct):
@@ -22,9 +22,9 @@ class _Reply(msgspec.Struct):
 _REPLY = msgspec.json.Decoder(_Reply)
 
 
-def build(name: str, settings: ProviderSettings, switchboard: Switchboard) -> RouterProvider:
+def build(name: str, settings: ProviderSettings, calls: CallContext) -> RouterProvider:
     """The factory that the registry names."""
-    return RouterProvider(name, settings, switchboard)
+    return RouterProvider(name, settings, calls)
 
 
 class RouterProvider(HttpProvider):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _QUICK = 0.005
 """Seconds that a file may keep the event loop waiting. A thread for it would cost the loop more: each of the few
 system calls of a file hands the interpreter's lock over and back."""
-_PENANCE = 100
+_SLOW_FACTOR = 100
 """How many times as long as a slow file took the next ones go to the thread: disks cost the loop 1 % of its time."""
 _MOST_WAITING = 256
 
@@ -42,7 +42,7 @@ class CaseSaver:
         self._write(result)
         took = perf_counter() - start
         if took > _QUICK:
-            self._slow_until = start + _PENANCE * took
+            self._slow_until = start + _SLOW_FACTOR * took
 
     def close(self) -> None:
         if self._thread is not None:

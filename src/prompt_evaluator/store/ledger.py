@@ -145,9 +145,11 @@ class Store:
             if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
                 raise self._unknown(connection, run_id)
 
-    def writer(self, run_id: str, *, crowd: int = 16, on_commit: Callable[[float], None] | None = None) -> LedgerWriter:
+    def writer(
+        self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
+    ) -> LedgerWriter:
         """Start committing units of a run that is in the store. Close it before the store."""
-        return LedgerWriter(self._writing, self._database.where, run_id, crowd=crowd, on_commit=on_commit)
+        return LedgerWriter(self._writing, self._database.where, run_id, flush_at=flush_at, on_commit=on_commit)
 
     @contextmanager
     def own(self, run_id: str) -> Iterator[None]:

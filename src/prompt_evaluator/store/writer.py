@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Unit
 
-ROOM = 512
+CAPACITY = 512
 """How many units may wait for their commit before those who bring more have to wait."""
 
 _GATHER = 0.02
@@ -46,7 +46,7 @@ class LedgerWriter:
         where: str,
         run_id: str,
         *,
-        crowd: int,
+        flush_at: int,
         on_commit: Callable[[float], None] | None = None,
     ) -> None:
         """Start the thread.
@@ -55,11 +55,11 @@ class LedgerWriter:
             engine: Whose transactions are for writing.
             where: The store, for people.
             run_id: The run that all units belong to.
-            crowd: So many units wait for no more company.
+            flush_at: So many units wait for no more company.
             on_commit: Is told, in the writer's thread, how many seconds each unit took from `put` to its commit.
         """
         self._engine, self._where, self._run_id = engine, where, run_id
-        self._crowd, self._on_commit = min(crowd, ROOM // 2), on_commit
+        self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._put = self._committed = 0
@@ -81,7 +81,7 @@ class LedgerWriter:
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data)
         self._put += 1
         self._queue.put(_Item(perf_counter(), row))
-        if self._queue.qsize() == self._crowd:
+        if self._queue.qsize() == self._flush_at:
             self._bell.put(None)
 
     @property
@@ -89,10 +89,10 @@ class LedgerWriter:
         """Units that were put and are not committed yet."""
         return self._put - self._committed
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait while too many units are pending."""
-        while self.pending >= ROOM:
-            await self._progress(lambda: self.pending < ROOM)
+        while self.pending >= CAPACITY:
+            await self._progress(lambda: self.pending < CAPACITY)
         self._check()
 
     async def flush(self) -> None:
@@ -164,7 +164,7 @@ class LedgerWriter:
     def _gather(self) -> None:
         until = perf_counter() + _GATHER
         # The bell may have rung for units of an earlier commit.
-        while not self._closing and self._queue.qsize() < self._crowd and (left := until - perf_counter()) > 0:
+        while not self._closing and self._queue.qsize() < self._flush_at and (left := until - perf_counter()) > 0:
             with suppress(Empty):
                 self._bell.get(timeout=left)
 

@@ -19,24 +19,24 @@ from prompt_evaluator.model import Check, TestCase
 from prompt_evaluator.syntax.jsontext import parse_json_line
 
 if TYPE_CHECKING:
-    from prompt_evaluator.datasets.spots import Report, Spot
+    from prompt_evaluator.datasets.positions import Position, Report
 
 _DIFFICULTIES = ("easy", "medium", "hard")
 _OPTIONAL_TEXTS = ("description", "task", "expected_constraints")
 _OWN = {"id", "input", "expected_output", "expected_tools", "expected_tool_sequence", *_OPTIONAL_TEXTS}
 
 
-def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
+def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
     checked = [
-        check_id(record, spot, report),
-        *(check_text(name, record, spot, report) for name in ("name", "input", "expected_output")),
-        *(check_optional_text(name, record, spot, report) for name in _OPTIONAL_TEXTS),
-        check_texts("context", record, spot, report),
-        _check_difficulty(record, spot, report),
-        _check_tools(record, spot, report),
+        check_id(record, where, report),
+        *(check_text(name, record, where, report) for name in ("name", "input", "expected_output")),
+        *(check_optional_text(name, record, where, report) for name in _OPTIONAL_TEXTS),
+        check_texts("context", record, where, report),
+        _check_difficulty(record, where, report),
+        _check_tools(record, where, report),
     ]
-    calls = _calls("expected_tools", record, spot, report, names_allowed=False)
-    sequence = _calls("expected_tool_sequence", record, spot, report, names_allowed=True)
+    calls = _calls("expected_tools", record, where, report, names_allowed=False)
+    sequence = _calls("expected_tool_sequence", record, where, report, names_allowed=True)
     if calls is None or sequence is None or not all(checked):
         return None
     wanted = requested(record.get("checks"))
@@ -62,21 +62,21 @@ def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tu
     return tuple(checks)
 
 
-def _check_difficulty(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def _check_difficulty(record: dict[str, Any], where: Position, report: Report) -> bool:
     value = record.get("difficulty")
     if value is None or value in _DIFFICULTIES:
         return True
     why = f"it is {described(value)}, which is not one of {', '.join(_DIFFICULTIES)}"
-    report(spot.invalid("difficulty", why, "Use one of them, or leave it out for medium."))
+    report(where.invalid("difficulty", why, "Use one of them, or leave it out for medium."))
     return False
 
 
-def _check_tools(record: dict[str, Any], spot: Spot, report: Report) -> bool:
+def _check_tools(record: dict[str, Any], where: Position, report: Report) -> bool:
     value = record.get("tools")
     if value is None or (isinstance(value, list) and all(_is_function(tool) for tool in value)):
         return True
     why = "it is not a list of function schemas with names"
-    report(spot.invalid("tools", why, "Write a list of mappings with `name`, `description` and `parameters`."))
+    report(where.invalid("tools", why, "Write a list of mappings with `name`, `description` and `parameters`."))
     return False
 
 
@@ -86,26 +86,26 @@ def _is_function(tool: object) -> bool:
 
 
 def _calls(
-    field: str, record: dict[str, Any], spot: Spot, report: Report, *, names_allowed: bool
+    field: str, record: dict[str, Any], where: Position, report: Report, *, names_allowed: bool
 ) -> list[dict[str, Any]] | None:
     """The expected calls with their arguments as mappings; None after reporting a problem."""
     value = record.get(field)
     if value is None:
         return []
     if not isinstance(value, list):
-        report(spot.invalid(field, f"it is {described(value)}, not a list", "Write a list of {name, args}."))
+        report(where.invalid(field, f"it is {described(value)}, not a list", "Write a list of {name, args}."))
         return None
     calls = []
     for position, item in enumerate(value):
         call = {"name": item} if names_allowed and isinstance(item, str) else item
         if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"]:
             why = f"item {position} has no tool name"
-            report(spot.invalid(field, why, "Write each call as a mapping with `name` and `args`."))
+            report(where.invalid(field, why, "Write each call as a mapping with `name` and `args`."))
             return None
-        args = _arguments(call.get("args"), spot)
+        args = _arguments(call.get("args"), where)
         if args is _UNREADABLE:
             why = f"`args` of item {position} is {described(call['args'])}"
-            report(spot.invalid(field, why, "Write `args` as a mapping, or as the JSON text of an object."))
+            report(where.invalid(field, why, "Write `args` as a mapping, or as the JSON text of an object."))
             return None
         calls.append({"name": call["name"]} if args is None else {"name": call["name"], "args": args})
     return calls
@@ -114,10 +114,10 @@ def _calls(
 _UNREADABLE: Any = object()
 
 
-def _arguments(value: object, spot: Spot) -> Any:
+def _arguments(value: object, where: Position) -> Any:
     if isinstance(value, str):
         try:
-            return parse_json_line(value.encode(), path=spot.path, number=1)
+            return parse_json_line(value.encode(), path=where.path, number=1)
         except InputError:
             return _UNREADABLE
     return value if value is None or isinstance(value, dict) else _UNREADABLE

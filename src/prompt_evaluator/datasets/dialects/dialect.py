@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.datasets.spots import Report, Spot
+    from prompt_evaluator.datasets.positions import Position, Report
     from prompt_evaluator.model import TestCase
 
 
@@ -19,5 +19,5 @@ class Dialect(NamedTuple):
     """Given the parsed file and its extension: is it written this way?"""
     items: Callable[[Any], list[Any]]
     """The cases, as written, of a file that was claimed."""
-    case: Callable[[dict[str, Any], Spot, Report], TestCase | None]
+    case: Callable[[dict[str, Any], Position, Report], TestCase | None]
     """One case; None after reporting what is wrong with it."""

@@ -9,7 +9,7 @@ from prompt_evaluator.datasets.fields import check_id, check_optional_text, chec
 from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
-    from prompt_evaluator.datasets.spots import Report, Spot
+    from prompt_evaluator.datasets.positions import Position, Report
     from prompt_evaluator.model import Check
 
 _OPTIONAL = ("description", "task", "expected_constraints", "reference")
@@ -57,13 +57,13 @@ def _taken_checks(record: dict[str, Any]) -> tuple[Check, ...]:
     return checks
 
 
-def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
+def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
     if case := quick_case(dict(record)):  # a copy: aliases let two cases share one mapping
         return case
-    check_id(record, spot, report)
-    check_text("input", record, spot, report)
+    check_id(record, where, report)
+    check_text("input", record, where, report)
     for name in _OPTIONAL:
-        check_optional_text(name, record, spot, report)
+        check_optional_text(name, record, where, report)
     return None
 
 

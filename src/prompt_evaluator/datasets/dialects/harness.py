@@ -10,21 +10,21 @@ from prompt_evaluator.model import Check, TestCase
 from prompt_evaluator.syntax.source import stem
 
 if TYPE_CHECKING:
-    from prompt_evaluator.datasets.spots import Report, Spot
+    from prompt_evaluator.datasets.positions import Position, Report
 
 _METRICS = {"mustInclude": "includes", "hallucinationTriggers": "excludes"}
 _OWN = {"id", "prompt", *_METRICS}
 
 
-def _case(record: dict[str, Any], spot: Spot, report: Report) -> TestCase | None:
-    file_name = stem(spot.path)
-    default = {"id": f"{file_name}-{(spot.index or 0) + 1}", "category": file_name}
+def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
+    file_name = stem(where.path)
+    default = {"id": f"{file_name}-{(where.index or 0) + 1}", "category": file_name}
     named = record | {name: value for name, value in default.items() if record.get(name) is None}
     checked = [
-        check_id(named, spot, report),
-        check_text("prompt", named, spot, report),
-        check_optional_text("category", named, spot, report),
-        *(check_texts(field, named, spot, report) for field in _METRICS),
+        check_id(named, where, report),
+        check_text("prompt", named, where, report),
+        check_optional_text("category", named, where, report),
+        *(check_texts(field, named, where, report) for field in _METRICS),
     ]
     if not all(checked):
         return None

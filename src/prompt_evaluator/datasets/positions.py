@@ -22,7 +22,7 @@ def stop_at_the_first(problem: InputError) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Position:
     """One case's place in its file."""
 
     path: Path
@@ -48,10 +48,10 @@ class Spot:
         return self.problem(what, advice=advice, field=field)
 
 
-def duplicate(case_id: str, spot: Spot, first: Spot) -> InputError:
+def duplicate(case_id: str, where: Position, first: Position) -> InputError:
     place = first.label if first.line is None or first.index is None else f"{first.label}, line {first.line}"
-    return spot.problem(
-        f"Duplicate test case ID '{case_id}' found at {spot.label}",
+    return where.problem(
+        f"Duplicate test case ID '{case_id}' found at {where.label}",
         note=f"first at {place}",
         advice="Give each case its own id.",
         field="id",

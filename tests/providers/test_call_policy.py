@@ -19,20 +19,20 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, Price, ProviderSettings, Request, Usage
+from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.meter import CallEvent, Meter
-from prompt_evaluator.providers.switchboard import Switchboard
 
 if TYPE_CHECKING:
-    from prompt_evaluator.providers.door import Door
+    from prompt_evaluator.providers.call_policy import CallPolicy
 
 REQUEST = Request(model="m", messages=(Message("user", "hello"),))
 ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
 QUICK = Limits(first_backoff=0.01)
 
 
-def door(limits: Limits = QUICK, switchboard: Switchboard | None = None) -> Door:
+def policy(limits: Limits = QUICK, calls: CallContext | None = None) -> CallPolicy:
     settings = ProviderSettings(kind="test", limits=limits, prices={"m": Price(input=2.0, output=10.0)})
-    return (switchboard or Switchboard()).door("svc", settings)
+    return (calls or CallContext()).policy("svc", settings)
 
 
 class Service:
@@ -57,7 +57,7 @@ def down() -> UnavailableError:
 async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
     service = Service(down(), down())
 
-    answer = await door().call(service.send, REQUEST)
+    answer = await policy().call(service.send, REQUEST)
 
     assert answer.tries == 3
     assert answer.text == "hi"
@@ -67,7 +67,7 @@ async def test_tries_are_finite_and_the_error_says_how_many() -> None:
     service = Service(*(down() for _ in range(10)))
 
     with pytest.raises(UnavailableError, match="Given up after 4 tries") as caught:
-        await door(Limits(max_tries=4, first_backoff=0.001)).call(service.send, REQUEST)
+        await policy(Limits(max_tries=4, first_backoff=0.001)).call(service.send, REQUEST)
 
     assert caught.value.tries == len(service.tries) == 4
 
@@ -76,7 +76,7 @@ async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
     service = Service(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
 
     with pytest.raises(BadReplyError):
-        await door().call(service.send, REQUEST)
+        await policy().call(service.send, REQUEST)
 
     assert len(service.tries) == 3
 
@@ -85,7 +85,7 @@ async def test_a_refused_request_is_not_tried_again() -> None:
     service = Service(RequestRefusedError("no.", provider="svc", status=400))
 
     with pytest.raises(RequestRefusedError):
-        await door().call(service.send, REQUEST)
+        await policy().call(service.send, REQUEST)
 
     assert len(service.tries) == 1
 
@@ -93,7 +93,7 @@ async def test_a_refused_request_is_not_tried_again() -> None:
 async def test_no_try_comes_before_its_retry_after() -> None:
     service = Service(RateLimitedError("slow down.", provider="svc", retry_after=0.15))
 
-    await door().call(service.send, REQUEST)
+    await policy().call(service.send, REQUEST)
 
     assert service.tries[1] - service.tries[0] >= 0.15
 
@@ -104,7 +104,7 @@ async def test_the_deadline_ends_a_call_that_would_wait_longer() -> None:
 
     start = time.monotonic()
     with pytest.raises(DeadlineError, match="the last: down"):
-        await door(limits).call(service.send, REQUEST)
+        await policy(limits).call(service.send, REQUEST)
 
     assert time.monotonic() - start < 1
 
@@ -119,7 +119,7 @@ async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
             raise down()
         return ANSWER
 
-    await door(Limits(try_timeout=10, deadline=5, first_backoff=0.01)).call(send, REQUEST)
+    await policy(Limits(try_timeout=10, deadline=5, first_backoff=0.01)).call(send, REQUEST)
 
     assert given[0] == 5
     assert given[2] < 4.9
@@ -127,8 +127,8 @@ async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
 
 async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
     service = Service(RateLimitedError("slow down.", provider="svc", retry_after=60))
-    switchboard = Switchboard()
-    call = asyncio.create_task(door(switchboard=switchboard).call(service.send, REQUEST))
+    calls = CallContext()
+    call = asyncio.create_task(policy(calls=calls).call(service.send, REQUEST))
     await asyncio.sleep(0.02)
 
     start = time.monotonic()
@@ -137,12 +137,12 @@ async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
         await call
 
     assert time.monotonic() - start < 0.5
-    assert switchboard.meter.in_flight == 0
+    assert calls.meter.in_flight == 0
 
 
 async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> None:
     service = Service(AuthenticationError("the key was not accepted (401).", provider="svc", status=401))
-    shared = door()
+    shared = policy()
     with pytest.raises(AuthenticationError):
         await shared.call(service.send, REQUEST)
 
@@ -153,7 +153,7 @@ async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> Non
 
 
 async def test_one_refusal_among_answers_stops_nothing() -> None:
-    shared = door()
+    shared = policy()
     await shared.call(Service().send, REQUEST)
     with pytest.raises(AuthenticationError):
         await shared.call(Service(AuthenticationError("not this.", provider="svc")).send, REQUEST)
@@ -162,7 +162,7 @@ async def test_one_refusal_among_answers_stops_nothing() -> None:
 
 
 async def test_twenty_failures_in_a_row_stop_the_run() -> None:
-    shared = door()
+    shared = policy()
     for _ in range(20):
         with pytest.raises(RequestRefusedError):
             await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
@@ -172,7 +172,7 @@ async def test_twenty_failures_in_a_row_stop_the_run() -> None:
 
 
 async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
-    shared = door(Limits(max_concurrency=1))
+    shared = policy(Limits(max_concurrency=1))
     service = Service(AuthenticationError("wrong key.", provider="svc"))
 
     results = await asyncio.gather(*(shared.call(service.send, REQUEST) for _ in range(10)), return_exceptions=True)
@@ -182,13 +182,13 @@ async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
 
 
 async def test_cost_comes_from_the_configured_price() -> None:
-    answer = await door().call(Service().send, REQUEST)
+    answer = await policy().call(Service().send, REQUEST)
 
     assert answer.cost == pytest.approx((1_000 * 2.0 + 500 * 10.0) / 1e6)
 
 
 async def test_cost_is_unknown_when_the_price_is() -> None:
-    unpriced = Switchboard().door("svc", ProviderSettings(kind="test"))
+    unpriced = CallContext().policy("svc", ProviderSettings(kind="test"))
 
     answer = await unpriced.call(Service().send, REQUEST)
 
@@ -197,7 +197,7 @@ async def test_cost_is_unknown_when_the_price_is() -> None:
 
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
-    shared = door(switchboard=Switchboard(meter=meter))
+    shared = policy(calls=CallContext(meter=meter))
     await shared.call(Service(down()).send, REQUEST)
     with pytest.raises(RequestRefusedError):
         await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
@@ -211,7 +211,7 @@ async def test_the_meter_counts_what_happens() -> None:
 
 async def test_a_listener_hears_every_event_in_order() -> None:
     events: list[CallEvent] = []
-    shared = door(switchboard=Switchboard(meter=Meter(events.append)))
+    shared = policy(calls=CallContext(meter=Meter(events.append)))
 
     await shared.call(Service(down()).send, REQUEST)
 
@@ -221,7 +221,7 @@ async def test_a_listener_hears_every_event_in_order() -> None:
 
 async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
     meter = Meter()
-    shared = door(Limits(requests_per_minute=600), Switchboard(meter=meter))
+    shared = policy(Limits(requests_per_minute=600), CallContext(meter=meter))
 
     await asyncio.gather(*(shared.call(Service().send, REQUEST) for _ in range(13)))
 
@@ -230,10 +230,10 @@ async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
 
 
 async def test_providers_with_one_key_at_one_endpoint_share_a_budget() -> None:
-    switchboard = Switchboard(max_concurrency=1)
+    calls = CallContext(max_concurrency=1)
     settings = ProviderSettings(kind="test")
-    generator = switchboard.door("a", settings, endpoint="https://one.example")
-    judge = switchboard.door("b", settings, endpoint="https://one.example")
+    generator = calls.policy("a", settings, endpoint="https://one.example")
+    judge = calls.policy("b", settings, endpoint="https://one.example")
     most = running = 0
 
     async def send(_request: Request, _timeout: float) -> Answer:

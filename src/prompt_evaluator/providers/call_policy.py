@@ -39,10 +39,10 @@ _UNKNOWN_ANSWER_TOKENS = 256
 _CHARACTERS_PER_TOKEN = 4
 
 
-class Door:
+class CallPolicy:
     """Calls of one provider. Providers that share a key and an endpoint share a governor and a breaker."""
 
-    def __init__(  # noqa: PLR0913 - its parts, put together by the switchboard alone
+    def __init__(  # noqa: PLR0913 - its parts, put together by `CallContext` alone
         self,
         provider: str,
         limits: Limits,

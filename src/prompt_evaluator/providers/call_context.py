@@ -1,4 +1,4 @@
-"""One for each process: the doors, who shares a budget with whom, and the connections."""
+"""What the calls of one process share: limits, breakers, budget, accounting and connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.providers.breaker import Breaker
 from prompt_evaluator.providers.budget import Budget
-from prompt_evaluator.providers.door import Door
+from prompt_evaluator.providers.call_policy import CallPolicy
 from prompt_evaluator.providers.governor import Governor
 from prompt_evaluator.providers.meter import Meter
 from prompt_evaluator.providers.prices import Prices
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _TICK = 0.05
 
 
-class Switchboard:
-    """Makes doors. Everything that talks to a model in one run goes through one switchboard."""
+class CallContext:
+    """Makes call policies. Everything that talks to a model in one run goes through one context."""
 
     def __init__(
         self,
@@ -52,8 +52,10 @@ class Switchboard:
             self._http = Http()
         return self._http
 
-    def door(self, name: str, settings: ProviderSettings, key: Secret | None = None, endpoint: str = "") -> Door:
-        """The door of a provider. The same key at the same endpoint gets the same budget, whatever the name."""
+    def policy(
+        self, name: str, settings: ProviderSettings, key: Secret | None = None, endpoint: str = ""
+    ) -> CallPolicy:
+        """The policy of a provider. The same key at the same endpoint gets the same budget, whatever the name."""
         limits = settings.limits
         identity = (endpoint or name, key)
         if identity not in self._shared:
@@ -61,7 +63,7 @@ class Switchboard:
             self._shared[identity] = (governor, Breaker(name))
             self.meter.gauges.append(governor)
         governor, breaker = self._shared[identity]
-        return Door(
+        return CallPolicy(
             name,
             limits,
             governor=governor,

@@ -9,51 +9,51 @@ from typing import Any
 import msgspec
 
 from prompt_evaluator.datasets.dialects import GUIDE
-from prompt_evaluator.datasets.spots import Spot, duplicate, stop_at_the_first
+from prompt_evaluator.datasets.positions import Position, duplicate, stop_at_the_first
 from prompt_evaluator.model import TestCase
 
 _WHERE = Path("the given cases")
 
 
-def given_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
+def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
     """Cases as they are, or made from the fields that they would have in a file.
 
     Raises:
         InputError: One is neither, a field is missing or wrong, an id is there twice, or a value cannot be kept.
     """
-    first: dict[str, Spot] = {}
+    first: dict[str, Position] = {}
     cases = []
     for index, item in enumerate(given):
-        spot = Spot(_WHERE, None, index)
-        case = _case(item, spot)
-        if (earlier := first.setdefault(case.id, spot)) is not spot:
-            raise duplicate(case.id, spot, earlier)
+        where = Position(_WHERE, None, index)
+        case = _case(item, where)
+        if (earlier := first.setdefault(case.id, where)) is not where:
+            raise duplicate(case.id, where, earlier)
         cases.append(case)
     return tuple(cases)
 
 
-def _case(given: object, spot: Spot) -> TestCase:
+def _case(given: object, where: Position) -> TestCase:
     if isinstance(given, TestCase):
         # Structs check nothing when they are made.
-        GUIDE.case({name: getattr(given, name) for name in _CHECKED}, spot, stop_at_the_first)
+        GUIDE.case({name: getattr(given, name) for name in _CHECKED}, where, stop_at_the_first)
         case: TestCase | None = given
     elif isinstance(given, Mapping):
-        case = GUIDE.case(dict(given), spot, stop_at_the_first)
+        case = GUIDE.case(dict(given), where, stop_at_the_first)
     else:
-        what = f"Case {spot.index} is a {type(given).__name__}, neither a TestCase nor a mapping"
-        raise spot.problem(what, advice="Give mappings with `id` and `input`.")
+        what = f"Case {where.index} is a {type(given).__name__}, neither a TestCase nor a mapping"
+        raise where.problem(what, advice="Give mappings with `id` and `input`.")
     assert case is not None  # noqa: S101 - otherwise the dialect has raised
-    return _kept(case, spot)
+    return _kept(case, where)
 
 
 _CHECKED = [name for name in TestCase.__struct_fields__ if name not in ("metadata", "checks")]
 
 
-def _kept(case: TestCase, spot: Spot) -> TestCase:
+def _kept(case: TestCase, where: Position) -> TestCase:
     """Refuse now what the store could not hold later."""
     try:
         kept: Any = msgspec.json.encode(case)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         what = f"The case {case.id!r} has a value that cannot be kept: {error}"
-        raise spot.problem(what, advice="Use texts, numbers, lists and mappings.") from None
+        raise where.problem(what, advice="Use texts, numbers, lists and mappings.") from None
     return msgspec.json.decode(kept, type=TestCase)
