@@ -16,7 +16,7 @@ import yaml
 import prompt_evaluator
 from prompt_evaluator import TestCase, evaluate, evaluate_async, load_dataset
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
-from prompt_evaluator.model import Check
+from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,7 +161,7 @@ async def test_cases_may_be_objects_or_come_one_by_one() -> None:
     "case",
     [
         {"id": "a", "input": "x", "checks": [{"metric": "includes", "phrases": ["three"]}]},
-        TestCase(id="a", input="x", checks=(Check(metric="includes", options={"phrases": ["three"]}),)),
+        TestCase(id="a", input="x", checks=(MetricUse(metric="includes", options={"phrases": ["three"]}),)),
     ],
     ids=["mapping", "object"],
 )

@@ -9,7 +9,7 @@ import pytest
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import InputError
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 
 if TYPE_CHECKING:
     from tests.datasets.conftest import Write
@@ -117,7 +117,7 @@ def test_expected_tools_become_a_request_for_tool_correctness(write: Write) -> N
     case = only_case(write, task("expected_tools:", "  - {name: search, args: {q: x}}", "  - {name: stop}"))
 
     calls = [{"name": "search", "args": {"q": "x"}}, {"name": "stop"}]
-    assert case.checks == (Check(metric="tool_correctness", options={"expected_tools": calls}),)
+    assert case.checks == (MetricUse(metric="tool_correctness", options={"expected_tools": calls}),)
     assert "expected_tools" not in case.metadata
 
 
@@ -153,14 +153,14 @@ def test_an_empty_list_of_tools_asks_for_nothing(write: Write) -> None:
 def test_an_empty_list_beside_offered_tools_asks_that_none_is_called(write: Write) -> None:
     case = only_case(write, task("expected_tools: []", "tools: [{name: search}]"))
 
-    assert case.checks == (Check(metric="tool_correctness", options={"expected_tools": []}),)
+    assert case.checks == (MetricUse(metric="tool_correctness", options={"expected_tools": []}),)
 
 
 def test_a_sequence_of_tools_is_a_request_in_order(write: Write) -> None:
     case = only_case(write, task("expected_tool_sequence: [open, {name: read, args: {n: 1}}]"))
 
     calls = [{"name": "open"}, {"name": "read", "args": {"n": 1}}]
-    assert case.checks == (Check(metric="tool_correctness", options={"expected_tools": calls, "mode": "ordered"}),)
+    assert case.checks == (MetricUse(metric="tool_correctness", options={"expected_tools": calls, "mode": "ordered"}),)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.plans import EvaluateOptions, prepare
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 
 if TYPE_CHECKING:
     from tests.datasets.conftest import Write
 
-JSON = Check(metric="is_json")
-SHORT = Check(metric="length", options={"max_words": 3})
+JSON = MetricUse(metric="is_json")
+SHORT = MetricUse(metric="length", options={"max_words": 3})
 CHECKS = [{"metric": "is_json"}, {"metric": "length", "max_words": 3}]
 GUIDE_CASE: dict[str, Any] = {"id": "a", "input": "x"}
 TASK: dict[str, Any] = {"id": "a", "name": "A", "input": "x", "expected_output": "y"}
@@ -60,7 +60,11 @@ def test_a_file_asks_for_metrics_for_all_its_cases_after_their_own(write: Write)
 def test_what_a_benchmark_expects_of_tools_comes_first(write: Write) -> None:
     (case,) = read(write, "b.yaml", {"tasks": [{**TASK, "expected_tools": [{"name": "f"}], "checks": CHECKS}]})
 
-    assert case.checks == (Check(metric="tool_correctness", options={"expected_tools": [{"name": "f"}]}), JSON, SHORT)
+    assert case.checks == (
+        MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "f"}]}),
+        JSON,
+        SHORT,
+    )
 
 
 WRONG: list[Any] = [

@@ -9,7 +9,7 @@ import pytest
 
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import InputError
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 
 if TYPE_CHECKING:
     from tests.datasets.conftest import Write
@@ -34,8 +34,8 @@ def test_a_task_is_a_prompt_with_signals_and_triggers(write: Write) -> None:
             input="Fix the loop.",
             metadata={"category": "debugging"},
             checks=(
-                Check(metric="includes", options={"phrases": ["range(1, 11)"]}),
-                Check(metric="excludes", options={"phrases": ["range_inclusive"]}),
+                MetricUse(metric="includes", options={"phrases": ["range(1, 11)"]}),
+                MetricUse(metric="excludes", options={"phrases": ["range_inclusive"]}),
             ),
         )
     ]

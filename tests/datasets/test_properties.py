@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import InputError
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 
 same_each_time = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
@@ -151,9 +151,9 @@ def benchmark_cases(draw: st.DrawFn) -> TestCase:
     expected, ordered = draw(calls), draw(calls)
     checks = []
     if expected:
-        checks.append(Check(metric="tool_correctness", options={"expected_tools": expected}))
+        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": expected}))
     if ordered:
-        checks.append(Check(metric="tool_correctness", options={"expected_tools": ordered, "mode": "ordered"}))
+        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": ordered, "mode": "ordered"}))
     return TestCase(
         id=draw(ids),
         input=draw(non_empty),
@@ -200,7 +200,7 @@ def harness_cases(draw: st.DrawFn) -> TestCase:
         input=draw(non_empty),
         metadata={"category": draw(texts)},
         checks=tuple(
-            Check(metric=metric, options={"phrases": wanted}) for metric, wanted in requests.items() if wanted
+            MetricUse(metric=metric, options={"phrases": wanted}) for metric, wanted in requests.items() if wanted
         ),
     )
 

@@ -8,7 +8,7 @@ from scoring import answer, case, score, value
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.metrics.catalogue import METRICS, build_metric
 from prompt_evaluator.metrics.options import ExpectedTool, checks_of, context_of, expected_tools_of
-from prompt_evaluator.model import Check, Failed, Scored, Skipped
+from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped
 
 RULES = [
     name for name in METRICS.names() if METRICS.get(name).__module__.split(".")[-1] not in {"geval", "decomposition"}
@@ -16,7 +16,7 @@ RULES = [
 
 
 async def test_a_metric_of_the_run_takes_the_options_of_the_case() -> None:
-    on = case(None, Check(metric="includes", options={"phrases": ["tea"]}))
+    on = case(None, MetricUse(metric="includes", options={"phrases": ["tea"]}))
 
     assert await value("includes", "tea", on=on) == 1
     assert await value("includes", "Tea", on=on, case_sensitive=True) == 0
@@ -24,8 +24,8 @@ async def test_a_metric_of_the_run_takes_the_options_of_the_case() -> None:
 
 
 async def test_an_alias_brings_what_it_means() -> None:
-    strict = case(None, Check(metric="contains", options={"text": "tea"}))
-    kind = case(None, Check(metric="icontains", options={"text": "tea"}))
+    strict = case(None, MetricUse(metric="contains", options={"text": "tea"}))
+    kind = case(None, MetricUse(metric="icontains", options={"text": "tea"}))
 
     assert await value("includes", "TEA", on=strict) == 0
     assert await value("includes", "TEA", on=kind, case_sensitive=True) == 1
@@ -35,7 +35,9 @@ async def test_an_alias_brings_what_it_means() -> None:
 
 async def test_checks_of_its_own_name_come_before_those_of_an_alias() -> None:
     on = case(
-        None, Check(metric="includes", options={"phrases": ["a"]}), Check(metric="contains", options={"text": "b"})
+        None,
+        MetricUse(metric="includes", options={"phrases": ["a"]}),
+        MetricUse(metric="contains", options={"text": "b"}),
     )
 
     assert await value("includes", "a", on=on) == 1
@@ -45,9 +47,9 @@ async def test_checks_of_its_own_name_come_before_those_of_an_alias() -> None:
 async def test_the_worst_of_several_checks_counts() -> None:
     on = case(
         None,
-        Check(metric="regex", options={"pattern": "tea"}),
-        Check(metric="regex", options={"pattern": "coffee"}),
-        Check(metric="length", options={"max_words": 1}),
+        MetricUse(metric="regex", options={"pattern": "tea"}),
+        MetricUse(metric="regex", options={"pattern": "coffee"}),
+        MetricUse(metric="length", options={"max_words": 1}),
     )
 
     found = await score("regex", "tea", on=on)
@@ -57,7 +59,7 @@ async def test_the_worst_of_several_checks_counts() -> None:
 
 
 async def test_a_failure_counts_before_any_score() -> None:
-    good, bad = (Check(metric="regex", options={"pattern": pattern}) for pattern in ("a", "("))
+    good, bad = (MetricUse(metric="regex", options={"pattern": pattern}) for pattern in ("a", "("))
 
     assert isinstance(await score("regex", "a", on=case(None, good, bad)), Failed)
 
@@ -67,7 +69,7 @@ async def test_a_failure_counts_before_any_score() -> None:
     [({"phrase": ["x"]}, "has no option 'phrase'. Did you mean 'phrases'?"), ({"phrases": 3}, "'phrases'")],
 )
 async def test_a_wrong_option_of_a_case_is_a_failure_that_names_it(options: dict[str, Any], part: str) -> None:
-    found = await score("includes", "x", on=case(None, Check(metric="includes", options=options)))
+    found = await score("includes", "x", on=case(None, MetricUse(metric="includes", options=options)))
 
     assert isinstance(found, Failed)
     assert part in found.reason
@@ -150,12 +152,12 @@ def test_a_definition_is_made_of_what_json_can_hold() -> None:
 
 
 def test_checks_may_be_written_as_a_field_of_any_case() -> None:
-    on = case(None, Check(metric="a"), checks=["is_json", {"metric": "regex", "pattern": "x"}, 3, {"no": "metric"}])
+    on = case(None, MetricUse(metric="a"), checks=["is_json", {"metric": "regex", "pattern": "x"}, 3, {"no": "metric"}])
 
     assert checks_of(on) == (
-        Check(metric="a"),
-        Check(metric="is_json"),
-        Check(metric="regex", options={"pattern": "x"}),
+        MetricUse(metric="a"),
+        MetricUse(metric="is_json"),
+        MetricUse(metric="regex", options={"pattern": "x"}),
     )
     assert checks_of(case(checks="later")) == ()
 
@@ -169,8 +171,8 @@ def test_context_is_read_where_it_has_the_right_shape(context: Any, expected: tu
 
 
 def test_expected_tools_are_read_from_a_check_or_a_field() -> None:
-    check = Check(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
-    nothing = Check(metric="tool_correctness", options={"expected_tools": []})
+    check = MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
+    nothing = MetricUse(metric="tool_correctness", options={"expected_tools": []})
 
     assert expected_tools_of(case(None, check, expected_tools=["b"])) == (ExpectedTool("a", {"x": 1}),)
     assert expected_tools_of(case(expected_tools=["b", {"name": "c"}])) == (ExpectedTool("b"), ExpectedTool("c"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from scoring import case, score, value
 
-from prompt_evaluator.model import Check, Failed, Scored, Skipped
+from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped
 
 PHRASES: list[tuple[str, str, dict[str, Any], float]] = [
     ("includes", "Green Tea, hot.", {"phrases": ["green tea", "HOT"]}, 1.0),
@@ -106,8 +106,8 @@ async def test_a_case_without_what_is_needed_is_skipped(name: str, reason: str) 
     assert await score(name, "x") == Skipped(reason)
 
 
-INCLUDES = Check(metric="includes", options={"phrases": ["Tea", "hot"]})
-EXCLUDES = Check(metric="excludes", options={"phrases": ["brand"]})
+INCLUDES = MetricUse(metric="includes", options={"phrases": ["Tea", "hot"]})
+EXCLUDES = MetricUse(metric="excludes", options={"phrases": ["brand"]})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ async def test_signals_are_all_includes_and_no_excludes(text: str, expected: flo
 
 
 async def test_signals_do_with_one_of_the_two_and_see_aliases() -> None:
-    alias = Check(metric="not_contains", options={"text": "brand"})
+    alias = MetricUse(metric="not_contains", options={"text": "brand"})
 
     assert await value("signals", "hot TEA", on=case(None, INCLUDES)) == 1
     assert await value("signals", "a brand", on=case(None, alias)) == 0
@@ -135,7 +135,7 @@ async def test_signals_do_with_one_of_the_two_and_see_aliases() -> None:
 
 
 async def test_signals_that_the_case_spells_wrong_are_a_failure() -> None:
-    found = await score("signals", "x", on=case(None, Check(metric="includes", options={"phrase": ["x"]})))
+    found = await score("signals", "x", on=case(None, MetricUse(metric="includes", options={"phrase": ["x"]})))
 
     assert isinstance(found, Failed)
     assert "Did you mean 'phrases'?" in found.reason

@@ -12,7 +12,7 @@ from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.matching import check_matchers, matches
 from prompt_evaluator.metrics.options import ExpectedTool
 from prompt_evaluator.metrics.tools import Mode, decide
-from prompt_evaluator.model import Check, Failed, Scored, Skipped, ToolCall
+from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped, ToolCall
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
@@ -240,8 +240,8 @@ def test_order_does_not_matter_where_it_should_not(left: list[Any], right: list[
 
 
 async def test_the_metric_reads_what_the_case_expects() -> None:
-    check = Check(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
-    sequence = Check(metric="tool_correctness", options={"expected_tools": ["a", "b"], "mode": "ordered"})
+    check = MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
+    sequence = MetricUse(metric="tool_correctness", options={"expected_tools": ["a", "b"], "mode": "ordered"})
     metric = build_metric("tool_correctness")
     good, other = answer("", call("a", {"x": 1}), call("b")), answer("", call("b"), call("a", {"x": 1}))
 

@@ -22,7 +22,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
     UnavailableError,
 )
-from prompt_evaluator.model import Answer, Check, Limits, Message, ProviderSettings, Request, TestCase
+from prompt_evaluator.model import Answer, Limits, Message, MetricUse, ProviderSettings, Request, TestCase
 from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
 
@@ -146,8 +146,8 @@ async def test_samples_hardly_differ_at_temperature_0() -> None:
 
 async def test_most_answers_meet_the_required_and_forbidden_phrases_and_some_do_not() -> None:
     checks = (
-        Check(metric="includes", options={"phrases": ["Bucket", "collisions"]}),
-        Check(metric="excludes", options={"phrases": ["a value", "binary tree"]}),
+        MetricUse(metric="includes", options={"phrases": ["Bucket", "collisions"]}),
+        MetricUse(metric="excludes", options={"phrases": ["a value", "binary tree"]}),
     )
     case = TestCase(id="a", input=CASE.input, reference=REFERENCE, checks=checks)
 
@@ -166,7 +166,7 @@ async def test_most_answers_meet_the_required_and_forbidden_phrases_and_some_do_
 
 
 async def test_another_attempt_is_more_often_good() -> None:
-    check = Check(metric="includes", options={"phrases": ["rollback"]})
+    check = MetricUse(metric="includes", options={"phrases": ["rollback"]})
     case = TestCase(id="a", input="How do I deploy?", checks=(check,))
 
     first, second = [
@@ -189,7 +189,7 @@ async def test_code_in_a_reference_is_kept_as_it_is() -> None:
 
 @pytest.mark.parametrize("reference", ["42", '{"a": [1, 2]}', "x = 1"], ids=str)
 async def test_a_reference_is_repeated_word_for_word_where_the_wording_counts(reference: str) -> None:
-    case = TestCase(id="a", input="?", reference=reference, checks=(Check(metric="exact_match"),))
+    case = TestCase(id="a", input="?", reference=reference, checks=(MetricUse(metric="exact_match"),))
 
     assert set(await texts(mock(quality=1), 10, case=case)) == {reference}
 
@@ -209,8 +209,8 @@ async def test_without_a_reference_the_answer_comes_from_the_context() -> None:
         TestCase(id="a", input=""),
         TestCase(id="a", input="{} {0} %s\ud800 \x00", reference=""),
         TestCase(id="a", input="?", reference="```", metadata={"context": [], "expected_tools": "none"}),
-        TestCase(id="a", input="?", metadata={"context": [1, ""]}, checks=(Check(metric="includes"),)),
-        TestCase(id="a", input="?", checks=(Check(metric="excludes", options={"phrases": [3, ""]}),)),
+        TestCase(id="a", input="?", metadata={"context": [1, ""]}, checks=(MetricUse(metric="includes"),)),
+        TestCase(id="a", input="?", checks=(MetricUse(metric="excludes", options={"phrases": [3, ""]}),)),
     ],
     ids=["empty", "odd characters", "open fence", "odd context", "odd phrases"],
 )
@@ -237,7 +237,7 @@ async def test_few_tokens_cut_the_answer_short() -> None:
 
 
 def tool_case(*calls: dict[str, Any], **options: Any) -> TestCase:
-    check = Check(metric="tool_correctness", options={"expected_tools": list(calls), **options})
+    check = MetricUse(metric="tool_correctness", options={"expected_tools": list(calls), **options})
     return TestCase(id="t", input="What is the weather in Lisbon for 3 days?", reference="Sunny.", checks=(check,))
 
 
@@ -274,8 +274,12 @@ async def test_no_tool_is_called_that_was_not_offered() -> None:
 async def test_a_wanted_order_is_kept_and_takes_its_arguments_from_the_other_wish() -> None:
     tools = tuple({"name": name} for name in "abc")
     checks = (
-        Check(metric="tool_correctness", options={"expected_tools": [{"name": "b", "args": {"x": 1}}, {"name": "c"}]}),
-        Check(metric="tool_correctness", options={"expected_tools": [{"name": "a"}, {"name": "b"}], "mode": "ordered"}),
+        MetricUse(
+            metric="tool_correctness", options={"expected_tools": [{"name": "b", "args": {"x": 1}}, {"name": "c"}]}
+        ),
+        MetricUse(
+            metric="tool_correctness", options={"expected_tools": [{"name": "a"}, {"name": "b"}], "mode": "ordered"}
+        ),
     )
     case = TestCase(id="t", input="Go.", checks=checks)
 

@@ -8,7 +8,7 @@ import pytest
 from stores import ON_SERVER, everything, sql
 
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
-from prompt_evaluator.model import Check, Criterion, JudgeConfig, PromptRef, Rubric, Secret, TestCase
+from prompt_evaluator.model import Criterion, JudgeConfig, MetricUse, PromptRef, Rubric, Secret, TestCase
 from prompt_evaluator.store import Store, StoredCase
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_a_run_comes_back_as_it_was_given(store: Store, record: MakeRecord) -> N
 def test_cases_come_back_in_file_order_from_any_position(store: Store, record: MakeRecord) -> None:
     given = [
         TestCase(id="ü/../x", input="a\x00b", metadata={"big": 2**70, "deep": [{"a": None}]}),
-        TestCase(id="", input="", checks=(Check(metric="includes", options={"phrases": ["x"]}),)),
+        TestCase(id="", input="", checks=(MetricUse(metric="includes", options={"phrases": ["x"]}),)),
         TestCase(id="Z" * 300, input="ends"),
     ]
     store.create_run(record(), iter(given))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from prompt_evaluator.metrics.catalogue import build_metric
-from prompt_evaluator.model import Answer, Check, Score, Scored, TestCase, ToolCall
+from prompt_evaluator.model import Answer, MetricUse, Score, Scored, TestCase, ToolCall
 
 
-def case(reference: str | None = None, *checks: Check, **metadata: Any) -> TestCase:
+def case(reference: str | None = None, *checks: MetricUse, **metadata: Any) -> TestCase:
     return TestCase(id="a", input="What?", reference=reference, checks=checks, metadata=metadata)
 
 

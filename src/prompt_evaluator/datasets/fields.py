@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.positions import Position
-from prompt_evaluator.model import Check
+from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,14 +73,14 @@ def check_texts(name: str, record: dict[str, Any], where: Position, report: Repo
     return True
 
 
-def requested(value: Any) -> tuple[Check, ...] | None:
+def requested(value: Any) -> tuple[MetricUse, ...] | None:
     """`checks:` as requests for metrics: a list of mappings with `metric` and its options. None of anything else."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     if not all(isinstance(item.get("metric"), str) and item["metric"] for item in value):
         return None
     return tuple(
-        Check(metric=item["metric"], options={name: given for name, given in item.items() if name != "metric"})
+        MetricUse(metric=item["metric"], options={name: given for name, given in item.items() if name != "metric"})
         for item in value
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import Check
+from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ class ExpectedTool(msgspec.Struct, frozen=True):
     """Values, or matchers such as `{"$contains": "x"}`; None when any arguments will do."""
 
 
-def checks_of(case: TestCase) -> tuple[Check, ...]:
+def checks_of(case: TestCase) -> tuple[MetricUse, ...]:
     """What the case asks for: by its dialect, or in a field `checks` that is a list of names or of options.
 
     `checks: [is_json, {metric: regex, pattern: "^Dear"}]`; anything else in such a field is the author's own affair.
@@ -101,12 +101,14 @@ def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:
     return _calls(case.metadata.get("expected_tools")) or None
 
 
-def _written(listed: list[Any]) -> Iterator[Check]:
+def _written(listed: list[Any]) -> Iterator[MetricUse]:
     for item in listed:
         if isinstance(item, str):
-            yield Check(metric=item)
+            yield MetricUse(metric=item)
         elif isinstance(item, dict) and isinstance(name := item.get("metric"), str):
-            yield Check(metric=name, options={option: value for option, value in item.items() if option != "metric"})
+            yield MetricUse(
+                metric=name, options={option: value for option, value in item.items() if option != "metric"}
+            )
 
 
 def _calls(value: Any) -> tuple[ExpectedTool, ...] | None:

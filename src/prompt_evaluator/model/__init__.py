@@ -1,8 +1,9 @@
 """The nouns of the product: immutable values, no input or output."""
 
-from prompt_evaluator.model.call import Answer, Message, Request, TokenChoice, ToolCall, Usage
-from prompt_evaluator.model.case import Check, TestCase
+from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
+from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.dataset import Dataset
+from prompt_evaluator.model.message import Message, Role, ToolCall
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import (
     CallFailure,
@@ -33,7 +34,6 @@ __all__ = [
     "Answer",
     "CallFailure",
     "CaseStatus",
-    "Check",
     "Criterion",
     "Dataset",
     "DatasetRef",
@@ -45,6 +45,7 @@ __all__ = [
     "Limits",
     "Mark",
     "Message",
+    "MetricUse",
     "ModelConfig",
     "Preparation",
     "Price",
@@ -52,6 +53,7 @@ __all__ = [
     "ProviderSettings",
     "Redactor",
     "Request",
+    "Role",
     "Rubric",
     "RunPlan",
     "RunRecord",

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from prompt_evaluator.model.case import TestCase
-
-
-class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
+from prompt_evaluator.model.message import Message, ToolCall
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,15 +33,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     case: TestCase | None = None
     """What the question is about. It names nothing, and no service is sent it: only the offline provider looks at it,
     and functions and programs under test may be told of it."""
-
-
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A function the model wants called."""
-
-    name: str
-    arguments: dict[str, Any] | str
-    """Parsed, or the raw text where it is not a JSON object."""
-    id: str | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from prompt_evaluator.model.call import ToolCall
+from prompt_evaluator.model.message import ToolCall
 from prompt_evaluator.model.run import CallFailure, CaseStatus, Mark, RunStatus, SampleStatus
 
 

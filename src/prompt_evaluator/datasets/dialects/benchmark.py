@@ -15,7 +15,7 @@ from prompt_evaluator.datasets.fields import (
     requested,
 )
 from prompt_evaluator.errors import InputError
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 from prompt_evaluator.syntax.jsontext import parse_json_line
 
 if TYPE_CHECKING:
@@ -46,19 +46,21 @@ def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase |
         id=record["id"],
         input=record["input"],
         reference=record["expected_output"],
-        **{name: record.get(name) for name in _OPTIONAL_TEXTS},
+        description=record.get("description"),
+        task=record.get("task"),
+        expected_constraints=record.get("expected_constraints"),
         metadata=merge_metadata({**extra, "difficulty": record.get("difficulty") or "medium"}),
         checks=_checks(record, calls, sequence) + (wanted or ()),
     )
 
 
-def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tuple[Check, ...]:
+def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tuple[MetricUse, ...]:
     checks = []
     # An empty list is the schema's placeholder, unless tools are offered: then no call is what is expected.
     if calls or (record.get("tools") and record.get("expected_tools") == []):
-        checks.append(Check(metric="tool_correctness", options={"expected_tools": calls}))
+        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": calls}))
     if sequence:
-        checks.append(Check(metric="tool_correctness", options={"expected_tools": sequence, "mode": "ordered"}))
+        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": sequence, "mode": "ordered"}))
     return tuple(checks)
 
 

@@ -10,7 +10,7 @@ from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.positions import Position, Report
-    from prompt_evaluator.model import Check
+    from prompt_evaluator.model import MetricUse
 
 _OPTIONAL = ("description", "task", "expected_constraints", "reference")
 _FIELDS = ("id", "input", *_OPTIONAL)
@@ -48,7 +48,7 @@ def quick_case(record: dict[str, Any]) -> TestCase | None:
     return None
 
 
-def _taken_checks(record: dict[str, Any]) -> tuple[Check, ...]:
+def _taken_checks(record: dict[str, Any]) -> tuple[MetricUse, ...]:
     """A field called `checks` that asks for metrics does so; otherwise it is a field like any other."""
     checks = requested(record["checks"])
     if checks is None:

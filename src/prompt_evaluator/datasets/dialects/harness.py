@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
 from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, check_texts, merge_metadata
-from prompt_evaluator.model import Check, TestCase
+from prompt_evaluator.model import MetricUse, TestCase
 from prompt_evaluator.syntax.source import stem
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase |
         input=named["prompt"],
         metadata=merge_metadata({name: value for name, value in named.items() if name not in _OWN}),
         checks=tuple(
-            Check(metric=metric, options={"phrases": named[field]})
+            MetricUse(metric=metric, options={"phrases": named[field]})
             for field, metric in _METRICS.items()
             if named.get(field)
         ),
