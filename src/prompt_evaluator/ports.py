@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from typing import Any
 
-    from prompt_evaluator.model import Answer, Judgement, Message, Request, Score, TestCase, Unit
+    from prompt_evaluator.model import Answer, Message, Request, Score, Scores, TestCase, Unit
 
 
 class Provider(Protocol):
@@ -31,16 +31,6 @@ class Provider(Protocol):
         """Let go of connections and processes. No call may be under way or follow."""
 
 
-class Judge(Protocol):
-    """Says how good an answer is."""
-
-    def request(self, case: TestCase, answer: Answer, repeat: int) -> Request:
-        """What the judge is asked: the same for the same answer, rubric and repeat, because it names the judgement."""
-
-    async def judge(self, request: Request) -> Judgement:
-        """A verdict, or a value that says why there is none. Raise only what ends the whole run."""
-
-
 class JudgeClient(Protocol):
     """A judge that metrics may question: which model it is and how it is asked is decided elsewhere."""
 
@@ -56,25 +46,32 @@ class JudgeClient(Protocol):
 
 
 class Metric(Protocol):
-    """Turns a case and an answer into a score with a reason."""
+    """Turns a case and an answer into a score with a reason; a rubric into several scores."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its own name; a use of it may have another."""
 
     @property
     def needs_judge(self) -> bool: ...
 
     @property
     def threshold(self) -> float:
-        """The score from which on an answer passes."""
+        """An answer passes at or above this score."""
 
     def definition(self) -> dict[str, Any]:
-        """Everything about the metric that decides a score: with the answer and the judge, it names the unit."""
+        """Everything about the metric that decides a score: with the answer and the judge, it names the unit.
+
+        The threshold is no part of it: it says what a score means, not what it is.
+        """
+
+    def missing(self, case: TestCase) -> str | None:
+        """What the case lacks, in words, so that any answer to it would be skipped; None when it can be scored."""
 
     async def prepared(self, judge: JudgeClient | None) -> Metric:
-        """The metric made ready for a run, such as with evaluation steps that the judge writes once; often itself."""
+        """The metric made ready, such as with evaluation steps that the judge writes once; often itself."""
 
-    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score | Scores:
         """Never raises for what the case, the answer or the judge is like: that is `Skipped` or `Failed`."""
 
 

@@ -114,7 +114,7 @@ def _about_spread(plan: RunPlan, result: RunResult) -> list[str]:
 def _about_high_spread(plan: RunPlan) -> str:
     if plan.num_samples < ENOUGH_FOR_SPREAD:
         return f", on few samples: take {ENOUGH_FOR_SPREAD} to see whether it is real."
-    temperature = plan.generator.temperature
+    temperature = plan.target.temperature
     warm = temperature is not None and temperature > _COOLER
     cooler = f"lower the temperature (it is {temperature:g}; try {_COOLER:g}), or " if warm else ""
     return f" between samples: {cooler}make the prompt clearer with examples or constraints."

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.metrics.catalogue import build_metric
-from prompt_evaluator.metrics.judge_prompt import system_message, user_message
-from prompt_evaluator.metrics.judging import JudgedMetric
-from prompt_evaluator.model import Answer, Limits, TestCase
+from prompt_evaluator.model import Limits
+from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, Rubric, RunPlan
+    from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, RunPlan, TestCase
+    from prompt_evaluator.pipeline.uses import Uses
+    from prompt_evaluator.ports import Metric
 
 _CHARACTERS_PER_TOKEN = 4
 _EITHER_WAY = 0.25
@@ -49,8 +49,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     judge_repeats: int
     answers: int
     """Calls of the generator."""
-    judgings: int
-    """Calls of the judge."""
+    judgements: int
+    """Calls of judges."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -67,7 +67,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calls(self) -> int:
-        return self.answers + self.judgings
+        return self.answers + self.judgements
 
 
 class _Side(NamedTuple):
@@ -79,34 +79,51 @@ class _Side(NamedTuple):
     output: Range
 
 
+class _Tally:
+    """What a judge is asked, counted over all cases."""
+
+    def __init__(self) -> None:
+        self.calls = self.characters = 0
+
+    def add(self, calls: int, characters: int) -> None:
+        self.calls += calls
+        self.characters += calls * characters
+
+
 def estimate(
-    plan: RunPlan, cases: Iterable[TestCase], prices: Mapping[str, Price], limits: Mapping[str, Limits]
+    plan: RunPlan, cases: Iterable[TestCase], uses: Uses, prices: Mapping[str, Price], limits: Mapping[str, Limits]
 ) -> Estimate:
     """Work out what a plan takes. Nothing is called, and cases are looked at one at a time.
 
     Args:
         plan: What is to be done.
         cases: The cases that the plan is about.
+        uses: Which metrics apply to each.
         prices: By the models' full names; a model that is missing has no known price.
         limits: By the models' full names; a model that is missing has no configured limits.
     """
-    count = characters = judged_characters = 0
+    requests = RequestBuilder(plan.target, plan.target.model)
+    count = characters = 0
+    judges: dict[str, tuple[JudgeConfig, _Tally]] = {}
     for case in cases:
         count += 1
-        characters += len(case.input)
-        judged_characters += sum(map(len, (case.input, *_shown_to_a_judge(case))))
-    sides = _sides(plan, count, characters, judged_characters)
+        characters += sum(len(message.content) for message in requests.request(case, 0).messages)
+        for applied in uses.of(case):
+            if applied.judge is not None and applied.metric.missing(case) is None:
+                _, tally = judges.setdefault(applied.judge.model, (applied.judge, _Tally()))
+                tally.add(_questions(applied.metric) * applied.repeats, _shown(case) + _around(applied.metric))
+    sides = _sides(plan, count, characters, judges)
     calls = sum(side.calls for side in sides)
     unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
     time = _time(sides, limits)
     return Estimate(
-        model=plan.generator.model,
-        judge=plan.judge.model if plan.judge else None,
+        model=plan.target.model,
+        judge=" and ".join(judges) or None,
         cases=count,
         samples=plan.num_samples,
         judge_repeats=plan.judge.repeats if plan.judge else 0,
         answers=sides[0].calls,
-        judgings=calls - sides[0].calls,
+        judgements=calls - sides[0].calls,
         input_tokens=_sum(side.input for side in sides),
         output_tokens=_sum(side.output for side in sides),
         cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
@@ -118,37 +135,33 @@ def estimate(
     )
 
 
-def _sides(plan: RunPlan, cases: int, characters: int, judged_characters: int) -> list[_Side]:
-    samples = cases * plan.num_samples
-    prompt = len(plan.prompt.text) if plan.prompt else 0
-    template = len(plan.template or "")
-    asked = (characters + (prompt + template) * cases) * plan.num_samples
-    answer = _answer(plan.generator)
-    sides = [_Side(plan.generator, samples, _tokens(asked), answer * samples)]
-    if plan.judge is not None:
-        asked_by_metrics = _calls_of_metrics(plan)
-        calls = samples * (plan.judgings + asked_by_metrics)
-        around = _METRIC_PROMPT * asked_by_metrics
-        around += _judge_overhead(plan.rubric, plan.judge) * plan.judgings if plan.rubric else 0
-        shown = _tokens(judged_characters * plan.num_samples * (plan.judgings + asked_by_metrics) + around * samples)
-        sides.append(_Side(plan.judge, calls, shown + answer * calls, _answer(plan.judge) * calls))
+def _sides(
+    plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tuple[JudgeConfig, _Tally]]
+) -> list[_Side]:
+    samples, answer = cases * plan.num_samples, _answer(plan.target)
+    sides = [_Side(plan.target, samples, _tokens(characters * plan.num_samples), answer * samples)]
+    for config, tally in judges.values():
+        calls = tally.calls * plan.num_samples
+        shown = _tokens(tally.characters * plan.num_samples) + answer * calls
+        sides.append(_Side(config, calls, shown, _answer(config) * calls))
     return sides
 
 
-def _calls_of_metrics(plan: RunPlan) -> int:
-    """How often the metrics question the judge about one sample. What is asked once for a whole run does not matter."""
-    judged = [metric for metric in map(build_metric, plan.metrics) if metric.needs_judge]
-    return sum(metric.questions if isinstance(metric, JudgedMetric) else 1 for metric in judged)
+def _questions(metric: Metric) -> int:
+    """How often it questions the judge about one answer. What is asked once for a whole run does not matter."""
+    return int(getattr(metric, "questions", 1))
 
 
-def _shown_to_a_judge(case: TestCase) -> tuple[str, ...]:
-    return tuple(text for text in (case.task, case.expected_constraints, case.reference) if text)
+def _around(metric: Metric) -> int:
+    """Characters of a question beside the case and the answer."""
+    return int(getattr(metric, "characters", _METRIC_PROMPT))
 
 
-def _judge_overhead(rubric: Rubric, judge: JudgeConfig) -> int:
-    """Characters of everything in a judge's request but the case and the answer."""
-    material = user_message(TestCase(id="", input=""), Answer(text="", latency_ms=0, model="")).content
-    return len(material) + len(system_message(rubric, judge.system_prompt).content)
+def _shown(case: TestCase) -> int:
+    """Characters of a case that a judge is shown."""
+    turns = [message.content for message in case.messages] or [case.input]
+    known = (case.task, case.expected_constraints, *case.all_references, *case.passages)
+    return sum(len(text) for text in (*turns, *known) if text)
 
 
 def _tokens(characters: int) -> Range:

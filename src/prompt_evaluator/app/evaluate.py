@@ -115,8 +115,8 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     try:
         parent = store.run(run_id).plan
         async with session.models() as models:
-            generator = models.name(parent.generator.model)
-            judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.generator.model))
+            generator = models.name(parent.target.model)
+            judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
             if not allow_mock_judge:
                 check_mock_judge(generator, judge, models.settings)
             plan = msgspec.structs.replace(
@@ -128,7 +128,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                     model=str(judge),
                     identity=identity(judge, models.settings),
                     temperature=judge_temperature,
-                    seed=parent.generator.seed,
+                    seed=parent.target.seed,
                     system_prompt=parent.judge.system_prompt if parent.judge else None,
                     repeats=judge_repeats,
                 ),
@@ -162,7 +162,7 @@ def _source(plan: RunPlan) -> str | None:
 
 def _asked(plan: RunPlan) -> list[ModelConfig]:
     """The models that a run calls: one that judges another's answers has no use for the generator."""
-    return [model for model in (None if _source(plan) else plan.generator, plan.judge) if model]
+    return [model for model in (None if _source(plan) else plan.target, plan.judge) if model]
 
 
 def _check_models(plan: RunPlan, models: Models, session: Session) -> None:
@@ -184,7 +184,7 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
     pairs: dict[str, tuple[str, str | None, str]] = {}
     if (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
-    if (prompt := plan.prompt) is not None and prompt.path is not None:
+    if (prompt := plan.target.prompt) is not None and prompt.path is not None:
         path = prompt.path
         pairs["The system prompt"] = (prompt.hash, _hash_of(lambda: read_prompt(Path(path), None).hash), path)
     if (rubric := plan.rubric) is not None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.app.scorers import replies_of_preparation
-from prompt_evaluator.pipeline.assemble import case_result, group
+from prompt_evaluator.app.run_parts import preparations
+from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.samples import group
 from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 
@@ -33,7 +35,7 @@ class Outcome:
 
     record: RunRecord
     result: RunResult | None
-    """None of a run that had ended before: its artifact has it."""
+    """None for a run that had ended before: its artifact has it."""
     stopped_by: PromptEvaluatorError | None = None
     """What ended it early, if something went wrong."""
 
@@ -61,7 +63,7 @@ def export(
         reason = (stop_reason or "interrupted") if status == "aborted" else None
         record = msgspec.structs.replace(record, status=status, ended_at=ended, stop_reason=reason)
         result = totals.result(status)
-        writer.finish(result, record)
+        writer.finish(result, record, preparations(store, record.plan.run_id))
     finally:
         writer.discard()
     update_index(record, result)
@@ -78,8 +80,8 @@ def summarise(store: Store, record: RunRecord) -> Outcome:
 
 def _totals(store: Store, plan: RunPlan) -> Totals:
     totals = Totals(plan)
-    if plan.metrics:
-        totals.add_replies(replies_of_preparation(store, plan.run_id))
+    for made in preparations(store, plan.run_id):
+        totals.add_replies(made.replies)
     return totals
 
 
@@ -97,10 +99,12 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
 def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
     """The results of every case, in file order, a batch at a time."""
     plan = record.plan
+    requests = RequestBuilder(plan.target, plan.target.model)
     for batch in _batches(store, plan.run_id):
         units = store.units(plan.run_id, [stored.case.id for stored in batch])
         for stored in batch:
-            yield case_result(stored.case, group(units.get(stored.case.id, []), plan.num_samples), plan)
+            samples = group(units.get(stored.case.id, []), plan.num_samples)
+            yield case_result(stored.case, samples, plan, requests.shown(stored.case))
 
 
 def stored_cases(store: Store, run_id: str) -> Iterator[StoredCase]:

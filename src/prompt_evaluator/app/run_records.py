@@ -118,8 +118,8 @@ def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
 
 def _metrics(store: Store, record: RunRecord) -> list[str]:
     """Beside the rubric: the run's, then those that single cases ask for."""
-    own = [str(spec["metric"]) for spec in record.plan.metrics]
-    asked = (check.metric for stored in stored_cases(store, record.plan.run_id) for check in stored.case.checks)
+    own = [use.key for use in record.plan.metrics]
+    asked = (use.key for stored in stored_cases(store, record.plan.run_id) for use in stored.case.checks)
     return list(dict.fromkeys((*own, *asked)))
 
 
@@ -177,7 +177,7 @@ def _line(record: RunRecord, store: Store) -> RunLine:
         status="interrupted" if _interrupted(record, store) else record.status,
         started_at=record.started_at,
         dataset=plan.dataset.path,
-        generator=plan.generator.model,
+        generator=plan.target.model,
         judge=plan.judge.model if plan.judge else None,
         cases=plan.dataset.selected,
         samples=plan.num_samples,

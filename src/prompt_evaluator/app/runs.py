@@ -7,10 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from prompt_evaluator.app.outcomes import BATCH, case_ids, export, now
-from prompt_evaluator.app.scorers import make_scorer
+from prompt_evaluator.app.run_parts import make_preparer, make_scorer, make_uses
 from prompt_evaluator.engines.local import Feed, LocalEngine
 from prompt_evaluator.errors import (
     BudgetSpentError,
@@ -20,12 +18,11 @@ from prompt_evaluator.errors import (
     ProviderError,
     StoreError,
 )
-from prompt_evaluator.metrics.rubric_judge import RubricJudge
-from prompt_evaluator.model import Generation
-from prompt_evaluator.pipeline.assemble import SampleUnits, case_result, group
+from prompt_evaluator.pipeline.assemble import case_result
 from prompt_evaluator.pipeline.execute import Executor, Finished
-from prompt_evaluator.pipeline.messages import Asker
-from prompt_evaluator.pipeline.naming import expected_names
+from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.samples import SampleUnits
+from prompt_evaluator.pipeline.uses import expected_keys
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 from prompt_evaluator.store.case_saver import CaseSaver
 
@@ -36,11 +33,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model import RunRecord, SampleStatus, TestCase, Unit
     from prompt_evaluator.model.result import CaseResult
-    from prompt_evaluator.pipeline.scoring import Scorer
-    from prompt_evaluator.store import LedgerWriter, Store, StoredCase
+    from prompt_evaluator.ports import Ledger
+    from prompt_evaluator.store import Store, StoredCase
 
 _BRIEFLY = 5.0
-_generation = msgspec.json.Decoder(Generation).decode
 
 
 class Watcher(Protocol):
@@ -71,14 +67,24 @@ class Unwatched:
     def ended(self) -> None: ...
 
 
+class _NoLedger:
+    """For asking what units are called: nothing is done, so there is nothing to keep."""
+
+    def put(self, unit: Unit) -> None: ...
+
+    async def wait_for_capacity(self) -> None: ...
+
+
 @dataclass(slots=True)
 class _Work:
     """One case under way."""
 
     case: TestCase
     finished: Finished
-    samples: list[SampleUnits | None]
+    samples: list[SampleUnits]
     left: int
+    expected: list[str]
+    """The metrics by which every answer is judged."""
 
 
 class Run:
@@ -96,6 +102,7 @@ class Run:
         self._store, self._record, self._models, self._on_commit = store, record, models, on_commit
         self._watcher: Watcher = watcher or Unwatched()
         self._plan = record.plan
+        self._requests = RequestBuilder(self._plan.target, models.name(self._plan.target.model).model)
         self._folder = RunFolder(record)
         self._engine = LocalEngine(self._workers())
         self._stop_reason: str | None = None
@@ -114,11 +121,12 @@ class Run:
         """
         stored = self._store.cases(self._plan.run_id, limit=BATCH)
         units = self._store.units(self._plan.run_id, [item.case.id for item in stored])
-        asker, judge = self._asker(), self._judge()
+        executor = self._executor(_NoLedger(), retry_errors=False, generate=False)
         for item in stored:
-            samples = group(units[item.case.id], self._plan.num_samples)
-            expected = expected_names(self._plan, item.case, samples, asker, judge)
-            found = {unit.name for unit in units[item.case.id] if unit.kind in ("generation", "judgement")}
+            answers = executor.answer_names(item.case)
+            known = [(answers[unit.name], unit) for unit in units[item.case.id] if unit.name in answers]
+            expected = {*answers, *executor.judgement_names(item.case, known)}
+            found = {unit.name for unit in units[item.case.id] if unit.kind in ("generation", "judgement") and unit.ok}
             if found - expected:
                 raise ConfigurationError(
                     f"Run {self._plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
@@ -156,8 +164,8 @@ class Run:
                     self._plan.run_id, flush_at=max(1, self._models.max_concurrency // 2), on_commit=self._on_commit
                 )
                 closing.push_async_callback(asyncio.to_thread, writer.close)
-                scorer = await make_scorer(self._plan, self._models, self._store, writer)
-                executor = self._executor(writer, scorer, retry_errors=retry_errors, generate=source is None)
+                executor = self._executor(writer, retry_errors=retry_errors, generate=source is None)
+                await executor.prepare()
                 feed = Feed(lambda: self._next_batch(executor, source))
                 await self._engine.run(feed, lambda item: self._one(executor, saver, *item))
         except (StoreError, ProviderError, BudgetSpentError) as error:
@@ -176,9 +184,9 @@ class Run:
             return
         work.samples[sample] = units
         work.left -= 1
-        self._watcher.sample_done(units.status(self._plan.judgings))
+        self._watcher.sample_done(units.status(work.expected))
         if not work.left:
-            result = case_result(work.case, [units or SampleUnits() for units in work.samples], self._plan)
+            result = case_result(work.case, work.samples, self._plan, self._requests.shown(work.case))
             await saver.save(result)
             self._watcher.case_done(result)
 
@@ -189,7 +197,8 @@ class Run:
         samples = self._plan.num_samples
         batch = []
         for item, finished in zip(stored, found, strict=True):
-            work = _Work(item.case, finished, [None] * samples, samples)
+            empty = [SampleUnits() for _ in range(samples)]
+            work = _Work(item.case, finished, empty, samples, expected_keys(self._plan, item.case))
             batch += [(work, sample) for sample in range(samples)]
         return batch
 
@@ -210,55 +219,35 @@ class Run:
         return stored, [Finished(_by_name(own.get(case_id, [])), linked.get(case_id, {})) for case_id in ids]
 
     def _reusable(self, executor: Executor, cases: list[TestCase]) -> dict[str, dict[bytes, Unit]]:
-        """Finished units of earlier runs that ask the same: answers first, then verdicts on those answers."""
-        samples = range(self._plan.num_samples)
-        names = {case.id: [executor.generation_name(case, sample) for sample in samples] for case in cases}
-        answers = self._store.finished([name for each in names.values() for name in each])
-        verdict_names = {
-            case.id: [
-                name
-                for sample, answer in enumerate(names[case.id])
-                if answer in answers
-                for name in executor.verdict_names(case, sample, _generation(answers[answer].data))
-            ]
-            for case in cases
-        }
-        verdicts = self._store.finished([name for each in verdict_names.values() for name in each])
-        found = answers | verdicts
-        return {
-            case.id: {name: found[name] for name in (*names[case.id], *verdict_names[case.id]) if name in found}
-            for case in cases
-        }
+        """Finished units of earlier runs that ask the same: answers first, then judgements of those answers."""
+        answers = {case.id: executor.answer_names(case) for case in cases}
+        found = self._store.finished([name for each in answers.values() for name in each])
+        names: dict[str, list[bytes]] = {}
+        for case in cases:
+            known = [(place, found[name]) for name, place in answers[case.id].items() if name in found]
+            names[case.id] = [*answers[case.id], *executor.judgement_names(case, known)]
+        found |= self._store.finished([name for each in names.values() for name in each if name not in found])
+        return {case.id: {name: found[name] for name in names[case.id] if name in found} for case in cases}
 
-    def _executor(self, writer: LedgerWriter, scorer: Scorer, *, retry_errors: bool, generate: bool) -> Executor:
-        generator = self._models.name(self._plan.generator.model)
+    def _executor(self, ledger: Ledger, *, retry_errors: bool, generate: bool) -> Executor:
+        generator = self._models.name(self._plan.target.model)
         return Executor(
             self._plan,
-            asker=self._asker(),
+            requests=self._requests,
             generator=self._models.provider(generator.provider) if generate else None,
-            judge=self._judge(),
-            scorer=scorer,
-            ledger=writer,
+            uses=make_uses(self._plan),
+            scorer=make_scorer(self._models),
+            preparer=make_preparer(self._plan, self._models, self._store, ledger),
+            ledger=ledger,
             now=now,
             retry_errors=retry_errors,
         )
 
-    def _asker(self) -> Asker:
-        plan, model = self._plan, self._models.name(self._plan.generator.model).model
-        return Asker(plan.generator, model, plan.prompt.text if plan.prompt else None, plan.template)
-
-    def _judge(self) -> RubricJudge | None:
-        plan = self._plan
-        if plan.judge is None or plan.rubric is None:
-            return None
-        name = self._models.name(plan.judge.model)
-        return RubricJudge(plan.rubric, self._models.provider(name.provider), plan.judge, name.model)
-
     def _workers(self) -> int:
         """As many as calls may be in flight, twice that where generator and judge do not share a budget."""
-        cap = self._models.max_concurrency
-        judge = self._plan.judge
-        return cap * 2 if judge and judge.identity != self._plan.generator.identity else cap
+        cap, plan = self._models.max_concurrency, self._plan
+        judges = [*([plan.judge] if plan.judge else ()), *plan.judges.values()]
+        return cap * 2 if any(judge.identity != plan.target.identity for judge in judges) else cap
 
     def _conclude(self, stopped_by: PromptEvaluatorError | None) -> Outcome:
         outcome = export(self._store, self._record, stop_reason=self._stop_reason, stopped_by=stopped_by)

@@ -50,9 +50,9 @@ def estimate_text(estimate: Estimate, width: int) -> str:
 
 
 def _calls(estimate: Estimate) -> str:
-    if not estimate.judgings:
+    if not estimate.judgements:
         return f"{estimate.calls:,}"
-    return f"{estimate.calls:,}: {many(estimate.answers, 'answer')} and {many(estimate.judgings, 'judging')}"
+    return f"{estimate.calls:,}: {many(estimate.answers, 'answer')} and {many(estimate.judgements, 'judgement')}"
 
 
 def _cost(estimate: Estimate) -> str:

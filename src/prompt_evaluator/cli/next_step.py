@@ -43,7 +43,7 @@ def _after(plan: RunPlan, stats: list[OverallMetric], width: int) -> list[str]:
         return _again(plan, width, samples=max(ENOUGH_FOR_SPREAD, plan.num_samples * 2))
     if plan.num_samples < DEFAULT_SAMPLES:
         return _again(plan, width, samples=DEFAULT_SAMPLES)
-    if unsure and (plan.generator.temperature or 0) > float(_COOLER):
+    if unsure and (plan.target.temperature or 0) > float(_COOLER):
         return _again(plan, width, temperature=_COOLER)
     return _for_another_view(plan, width)
 
@@ -71,22 +71,22 @@ def _again(plan: RunPlan, width: int, *, samples: int | None = None, temperature
 def _command(plan: RunPlan, changed: set[str]) -> list[str] | None:
     """What starts this run again; None where a part of it came from a file whose name was not kept."""
     judge = plan.judge
-    if plan.template or plan.parent_run_id or plan.metrics or (judge and judge.system_prompt):
+    if plan.target.template or plan.parent_run_id or plan.metrics or (judge and judge.system_prompt):
         return None
-    if plan.prompt is None or plan.prompt.path is None or plan.dataset.path is None:
+    if plan.target.prompt is None or plan.target.prompt.path is None or plan.dataset.path is None:
         return None
     settings = {
         "-d": shown_path(Path(plan.dataset.path)),
-        "-s": shown_path(Path(plan.prompt.path)),
-        "--generator-model": plan.generator.model if plan.generator.model != "mock/default" else None,
-        "--judge-model": judge.model if judge and judge.model != plan.generator.model else None,
+        "-s": shown_path(Path(plan.target.prompt.path)),
+        "--generator-model": plan.target.model if plan.target.model != "mock/default" else None,
+        "--judge-model": judge.model if judge and judge.model != plan.target.model else None,
         "--rubric": (plan.rubric.path or plan.rubric.name) if plan.rubric else None,
         "--num-samples": str(plan.num_samples) if plan.num_samples != DEFAULT_SAMPLES else None,
-        "--temperature": _plain(plan.generator.temperature),
+        "--temperature": _plain(plan.target.temperature),
         "--judge-temperature": _plain(judge.temperature) if judge else None,
         "--judge-repeats": str(judge.repeats) if judge else None,
-        "--max-tokens": _plain(plan.generator.max_tokens),
-        "--seed": _plain(plan.generator.seed),
+        "--max-tokens": _plain(plan.target.max_tokens),
+        "--seed": _plain(plan.target.seed),
         "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
         "--max-cases": _plain(plan.filters.get("max_cases")),
         "-o": shown_path(Path(plan.output_dir)) if Path(plan.output_dir) != Path.cwd() / "runs" else None,

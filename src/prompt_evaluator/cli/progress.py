@@ -217,7 +217,7 @@ def started_line(plan: RunPlan) -> str:
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
     judge = f", judged by {plan.judge.model}" if plan.judge else ""
     synthetic = " (SYNTHETIC)" if plan.synthetic else ""
-    return clean(f"Run {plan.run_id}: {size} of {plan.generator.model}{judge}{synthetic}")
+    return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{judge}{synthetic}")
 
 
 def plain_line(view: View) -> str:

@@ -92,7 +92,7 @@ class _Page:
         judge = f", judged by {plan.judge.model}" if plan.judge else ""
         rubric = f" with the rubric {plan.rubric.name}" if plan.rubric and plan.judge else ""
         size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
-        sentence = clean(f"Run {plan.run_id} {status}: {size} of {plan.generator.model}{judge}{rubric}.")
+        sentence = clean(f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}.")
         lines = wrap(sentence, self._text_width)
         colour = {"completed": "green", "partial": "yellow"}.get(status, "red")
         lines = [line.replace(f" {status}:", f" {click.style(status, fg=colour, bold=True)}:", 1) for line in lines]

@@ -11,6 +11,7 @@ from prompt_evaluator.metrics.options import with_options
 from prompt_evaluator.registry import Registry
 
 if TYPE_CHECKING:
+    from prompt_evaluator.model import MetricUse
     from prompt_evaluator.ports import Metric
 
 METRICS: Registry[type] = Registry(
@@ -21,11 +22,14 @@ METRICS: Registry[type] = Registry(
         "contextual_precision": "prompt_evaluator.metrics.decomposition:ContextualPrecision",
         "contextual_recall": "prompt_evaluator.metrics.decomposition:ContextualRecall",
         "contextual_relevancy": "prompt_evaluator.metrics.decomposition:ContextualRelevancy",
+        "contains_json": "prompt_evaluator.metrics.structure:ContainsJson",
         "correctness": "prompt_evaluator.metrics.geval:Correctness",
         "cost": "prompt_evaluator.metrics.numbers:Cost",
+        "criteria": "prompt_evaluator.metrics.geval:Criteria",
         "exact_match": "prompt_evaluator.metrics.text:ExactMatch",
         "excludes": "prompt_evaluator.metrics.text:Excludes",
         "faithfulness": "prompt_evaluator.metrics.decomposition:Faithfulness",
+        "finish_reason": "prompt_evaluator.metrics.text:FinishReason",
         "icontains": "prompt_evaluator.metrics.text:IContains",
         "includes": "prompt_evaluator.metrics.text:Includes",
         "is_json": "prompt_evaluator.metrics.structure:IsJson",
@@ -33,6 +37,7 @@ METRICS: Registry[type] = Registry(
         "json_schema": "prompt_evaluator.metrics.structure:JsonSchema",
         "latency": "prompt_evaluator.metrics.numbers:Latency",
         "length": "prompt_evaluator.metrics.numbers:Length",
+        "levenshtein": "prompt_evaluator.metrics.likeness:Levenshtein",
         "not_contains": "prompt_evaluator.metrics.text:NotContains",
         "numeric": "prompt_evaluator.metrics.numbers:Numeric",
         "regex": "prompt_evaluator.metrics.pattern:Regex",
@@ -44,33 +49,49 @@ METRICS: Registry[type] = Registry(
     },
     entry_points="prompt_evaluator.metrics",
 )
-"""Beside these there is `python:module:function`."""
+"""Beside these there are `python:module:function` and `command:program`."""
 
-_FUNCTION = "python:"
+_FUNCTION, _COMMAND = "python:", "command:"
 
 
-def build_metric(spec: str | dict[str, Any]) -> Metric:
-    """A metric from its name, or from `{"metric": name, …options}`.
+def build_metric(use: MetricUse) -> Metric:
+    """A metric as it is asked for.
 
     Raises:
         ConfigurationError: There is no such metric, or an option is unknown or wrong; the nearest name is suggested.
     """
-    options = {"metric": spec} if isinstance(spec, str) else dict(spec)
-    name = options.pop("metric", None)
-    if not isinstance(name, str) or not name:
-        raise ConfigurationError('A metric is a name or a mapping such as {"metric": "includes", "phrases": ["x"]}.')
+    metric = _built(use)
+    if use.judge is not None and not metric.needs_judge:
+        raise ConfigurationError(f"The metric {use.metric!r} asks no judge. Leave `judge` out.")
+    if use.negated and not hasattr(metric, "threshold"):
+        raise ConfigurationError(f"The metric {use.metric!r} cannot be negated: it has no threshold.")
+    return metric
+
+
+def _built(use: MetricUse) -> Metric:
+    name, options = use.metric, use.options
     if name.startswith(_FUNCTION):
         from prompt_evaluator.metrics.function import FunctionMetric  # noqa: PLC0415 - only for those who use it
 
         return with_options(FunctionMetric, name, {**options, "function": name.removeprefix(_FUNCTION)})
+    if name.startswith(_COMMAND):
+        from prompt_evaluator.metrics.command import CommandMetric  # noqa: PLC0415 - only for those who use it
+
+        return with_options(CommandMetric, name, {**options, "command": name.removeprefix(_COMMAND)})
     kind: Any = METRICS.get(name)
-    metric: Any
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        metric = with_options(kind, name, options)
-    else:  # a plug-in's own kind of class, or a function that makes one
-        try:
-            metric = kind(**options)
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"The metric {name!r} cannot be used: {error}.") from None
-    checked: Metric = metric
-    return checked
+        if use.judge is not None and "use_judge" in kind.__struct_fields__:
+            options = {**options, "use_judge": True}
+        metric: Any = with_options(kind, name, options)
+        checked: Metric = metric
+        return checked
+    return _plugin(kind, name, options)
+
+
+def _plugin(kind: Any, name: str, options: dict[str, Any]) -> Metric:
+    """A plug-in's own kind of class, or a function that makes one."""
+    try:
+        metric: Metric = kind(**options)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"The metric {name!r} cannot be used: {error}.") from None
+    return metric

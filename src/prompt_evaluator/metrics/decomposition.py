@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
-from prompt_evaluator.metrics import decomposition_steps as steps
+from prompt_evaluator.metrics import decomposition_questions as questions
+from prompt_evaluator.metrics.judge_prompt import asked_text, reference_parts
 from prompt_evaluator.metrics.judge_reply import UnreadableReply
 from prompt_evaluator.metrics.judging import (
     JudgedMetric,
@@ -15,7 +16,6 @@ from prompt_evaluator.metrics.judging import (
     ask,
     numbered,
     parts_of,
-    passages,
     read_named,
     read_numbered,
     read_texts,
@@ -36,7 +36,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 
     name: ClassVar[str] = "faithfulness"
     needs: ClassVar[tuple[str, ...]] = ("context",)
-    asks: ClassVar[tuple[Question, ...]] = (steps.CLAIMS, steps.TRUTHS, steps.FAITHFULNESS)
+    asks: ClassVar[tuple[Question, ...]] = (questions.CLAIMS, questions.TRUTHS, questions.FAITHFULNESS)
 
     truths_limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """How many facts to take from each passage, the most important ones; all by default."""
@@ -45,18 +45,18 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """Claims of the answer, facts of the context, and a verdict on each claim."""
-        claims = await _texts(judge, steps.CLAIMS, {"output": answer.text})
+        claims = await _texts(judge, questions.CLAIMS, {"output": answer.text})
         if isinstance(claims, Failed):
             return claims
         if not claims:
             return Scored(1.0, "the answer makes no claims", {"verdicts": []})
         limit = self.truths_limit
         few = f"Take no more than the {limit} most important facts from each passage." if limit else ""
-        truths = await _texts(judge, steps.TRUTHS, parts_of(passages(case)), few)
+        truths = await _texts(judge, questions.TRUTHS, parts_of(case.passages), few)
         if isinstance(truths, Failed):
             return truths
         parts = {"truths": numbered(truths), "claims": numbered(claims)}
-        found = await _verdicts(judge, steps.FAITHFULNESS, parts, claims)
+        found = await _verdicts(judge, questions.FAITHFULNESS, parts, claims)
         if isinstance(found, Failed):
             return found
         good = {"yes"} if self.strict_idk else {"yes", "idk"}
@@ -72,17 +72,17 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     """The share of the answer's statements that have to do with the question."""
 
     name: ClassVar[str] = "answer_relevancy"
-    asks: ClassVar[tuple[Question, ...]] = (steps.STATEMENTS, steps.ANSWER_RELEVANCY)
+    asks: ClassVar[tuple[Question, ...]] = (questions.STATEMENTS, questions.ANSWER_RELEVANCY)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """Statements of the answer, and a verdict on each."""
-        statements = await _texts(judge, steps.STATEMENTS, {"output": answer.text})
+        statements = await _texts(judge, questions.STATEMENTS, {"output": answer.text})
         if isinstance(statements, Failed):
             return statements
         if not statements:
             return Scored(1.0, "the answer makes no statements", {"verdicts": []})
-        parts = {"input": case.input, "statements": numbered(statements)}
-        found = await _verdicts(judge, steps.ANSWER_RELEVANCY, parts, statements)
+        parts = {"input": asked_text(case), "statements": numbered(statements)}
+        found = await _verdicts(judge, questions.ANSWER_RELEVANCY, parts, statements)
         if isinstance(found, Failed):
             return found
         reason = (
@@ -97,13 +97,13 @@ class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_precision"
     needs: ClassVar[tuple[str, ...]] = ("context", "reference")
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_PRECISION,)
+    asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_PRECISION,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each passage."""
-        texts = passages(case)
-        parts = {"input": case.input, "reference": case.reference or "", **parts_of(texts)}
-        found = await _verdicts(judge, steps.CONTEXTUAL_PRECISION, parts, texts)
+        texts = case.passages
+        parts = {"input": asked_text(case), **reference_parts(case), **parts_of(texts)}
+        found = await _verdicts(judge, questions.CONTEXTUAL_PRECISION, parts, texts)
         if isinstance(found, Failed):
             return found
         useful = [rank for rank, each in enumerate(found, start=1) if each.verdict == "yes"]
@@ -120,12 +120,12 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_recall"
     needs: ClassVar[tuple[str, ...]] = ("context", "reference")
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_RECALL,)
+    asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RECALL,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each sentence of the expected output."""
-        parts = {"reference": case.reference or "", **parts_of(passages(case))}
-        reply = await ask(judge, steps.CONTEXTUAL_RECALL, parts, _sentences)
+        parts = {**reference_parts(case), **parts_of(case.passages)}
+        reply = await ask(judge, questions.CONTEXTUAL_RECALL, parts, _sentences)
         if isinstance(reply, Failed):
             return reply
         found = reply.value
@@ -140,12 +140,12 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
     name: ClassVar[str] = "contextual_relevancy"
     needs: ClassVar[tuple[str, ...]] = ("context",)
     reads_answer: ClassVar[bool] = False
-    asks: ClassVar[tuple[Question, ...]] = (steps.CONTEXTUAL_RELEVANCY,)
+    asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RELEVANCY,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
         """A verdict on each statement of the context."""
-        parts = {"input": case.input, **parts_of(passages(case))}
-        reply = await ask(judge, steps.CONTEXTUAL_RELEVANCY, parts, _statements)
+        parts = {"input": asked_text(case), **parts_of(case.passages)}
+        reply = await ask(judge, questions.CONTEXTUAL_RELEVANCY, parts, _statements)
         if isinstance(reply, Failed):
             return reply
         found = reply.value
@@ -157,30 +157,32 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
         return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
 
 
-async def _texts(judge: JudgeClient, step: Question, parts: dict[str, str], closing: str = "") -> list[str] | Failed:
-    reply = await ask(judge, step, parts, lambda found: read_texts(found, step.key), closing=closing)
+async def _texts(
+    judge: JudgeClient, question: Question, parts: dict[str, str], closing: str = ""
+) -> list[str] | Failed:
+    reply = await ask(judge, question, parts, lambda found: read_texts(found, question.key), closing=closing)
     return reply if isinstance(reply, Failed) else reply.value
 
 
 async def _verdicts(
-    judge: JudgeClient, step: Question, parts: dict[str, str], texts: Sequence[str]
+    judge: JudgeClient, question: Question, parts: dict[str, str], texts: Sequence[str]
 ) -> list[Opinion] | Failed:
     """On each of the texts, which the parts show in the same order."""
-    allowed = steps.YES_NO_IDK if step is not steps.CONTEXTUAL_PRECISION else steps.YES_NO
+    allowed = questions.YES_NO_IDK if question is not questions.CONTEXTUAL_PRECISION else questions.YES_NO
     closing = f"Give {len(texts)} verdicts, numbered from 1." if texts[1:] else "Give 1 verdict, with the number 1."
-    reply = await ask(judge, step, parts, lambda found: read_numbered(found, texts, allowed), closing=closing)
+    reply = await ask(judge, question, parts, lambda found: read_numbered(found, texts, allowed), closing=closing)
     return reply if isinstance(reply, Failed) else reply.value
 
 
 def _sentences(found: dict[str, Any]) -> list[Opinion]:
-    sentences = read_named(found, "sentence", steps.YES_NO)
+    sentences = read_named(found, "sentence", questions.YES_NO)
     if not sentences:
         raise UnreadableReply("there is no verdict, although the expected output has a text")
     return sentences
 
 
 def _statements(found: dict[str, Any]) -> list[Opinion]:
-    return read_named(found, "statement", steps.YES_NO)
+    return read_named(found, "statement", questions.YES_NO)
 
 
 def _share(found: Sequence[Opinion], good: set[str]) -> float:

@@ -40,7 +40,7 @@ class Loaded(NamedTuple):
     in_thread: bool
     takes_answer: bool
     source: str | None
-    """A hash of its text, so that a score is not taken over from another version of it."""
+    """A hash of its text, so that a score of another version of it is not reused."""
 
 
 class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,6 +58,7 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     timeout: float = 60.0
     """Seconds."""
     threshold: float = 1.0
+    """An answer passes at or above this score."""
 
     def __post_init__(self) -> None:
         try:
@@ -74,7 +75,10 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         return False
 
     def definition(self) -> dict[str, Any]:
-        return {"metric": self.name, "threshold": self.threshold, "source": load(self.function).source}
+        return {"metric": self.name, "source": load(self.function).source}
+
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - only the function knows
+        return None
 
     async def prepared(self, judge: JudgeClient | None) -> FunctionMetric:  # noqa: ARG002 - the port's signature
         return self

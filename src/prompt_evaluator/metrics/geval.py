@@ -18,10 +18,10 @@ from prompt_evaluator.metrics.judging import (
     JudgedMetric,
     Question,
     ask,
-    ask_until_readable,
+    put_question,
     read_reason,
     read_texts,
-    texts_step,
+    texts_question,
 )
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prompt_evaluator.model import TokenChoice, ToolCall
-    from prompt_evaluator.ports import JudgeClient
+    from prompt_evaluator.ports import JudgeClient, Metric
 
 CORRECTNESS = """\
 Whether the output agrees with the reference in its facts: what the reference says should be there and be right, and \
@@ -39,14 +39,13 @@ _TOP_LOGPROBS = 20
 _LEAST_LOGPROB = math.log(0.01)
 """Less likely tokens are noise."""
 
-_STEPS = texts_step(
-    "steps",
-    """\
+_STEPS_TASK = """\
 You prepare an evaluation. The part `criteria` says what is to be judged about an output that a model gave to an \
-input, where a reference shows a good answer. Write three or four evaluation steps that a careful judge can follow for \
+input%s. Write three or four evaluation steps that a careful judge can follow for \
 any such output, in the order in which they are to be taken. Each step is one or two sentences that say what to look \
-at, what to compare it with, and how much it weighs. The steps must follow from the criteria alone.""",
-)
+at, what to compare it with, and how much it weighs. The steps must follow from the criteria alone."""
+_STEPS = texts_question("steps", _STEPS_TASK % ", where a reference shows a good answer")
+_STEPS_WITHOUT_REFERENCE = texts_question("steps", _STEPS_TASK % "")
 _FORM_TASK = """\
 You are a careful and impartial judge. Follow the evaluation steps below for the material that you are shown, and give \
 a mark: a whole number from 0 (the steps find nothing right) to 10 (they find nothing wrong). First write down in a \
@@ -73,15 +72,14 @@ class Grade(NamedTuple):
     reason: str
 
 
-class Correctness(JudgedMetric, frozen=True, kw_only=True):
-    """How well the answer agrees with the expected output in its facts (G-Eval)."""
+class GEval(JudgedMetric, frozen=True, kw_only=True):
+    """What metrics by evaluation steps have in common."""
 
-    name: ClassVar[str] = "correctness"
-    needs: ClassVar[tuple[str, ...]] = ("reference",)
     reads_answer: ClassVar[bool] = False
+    steps_question: ClassVar[Question]
 
     criteria: Annotated[str, msgspec.Meta(pattern=r"\S")] | None = None
-    """What the judge is to make evaluation steps from; factual agreement by default."""
+    """What the judge is to make evaluation steps from."""
     steps: tuple[Annotated[str, msgspec.Meta(pattern=r"\S")], ...] = ()
     """Evaluation steps, if the judge is not to write them."""
     samples: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
@@ -93,21 +91,26 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
 
     def definition(self) -> dict[str, Any]:
         """The options with what stands for them by default, the steps, and digests of what the judge is told."""
-        criteria = self.criteria if self.steps else self._criteria()
-        prompts = {step.name: step.digest() for step in (_STEPS, _form(()))}
-        options = msgspec.structs.asdict(self)
-        return {"metric": self.name, **options, "criteria": criteria, "prompts": prompts}
+        criteria = self.criteria if self.steps else self.wanted()
+        return {**super().definition(), "criteria": criteria}
 
-    async def prepared(self, judge: JudgeClient | None) -> Correctness:
-        """The metric with its evaluation steps, which the judge writes once for a run.
+    def _prompts(self) -> dict[str, str]:
+        return {question.name: question.digest() for question in (self.steps_question, _form(()))}
+
+    def wanted(self) -> str:
+        """The criteria in words."""
+        return self.criteria or ""
+
+    async def prepared(self, judge: JudgeClient | None) -> Metric:
+        """The metric with its evaluation steps, which the judge writes once.
 
         Raises:
-            ProviderError: The judge gave no steps. There is nothing to begin a run with.
+            ProviderError: The judge gave no steps. There is nothing to judge by.
         """
-        if self.steps or judge is None:
+        if self.steps or judge is None or not self.wanted():
             return self
         try:
-            steps = await ask_until_readable(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
+            steps = await put_question(judge, self.steps_question, {"criteria": self.wanted()}, _read_steps)
         except UnreadableReply as error:
             raise BadReplyError(
                 f"No evaluation steps for {self.name}: {error.reason}. Try again, or give the steps.", provider="judge"
@@ -118,14 +121,33 @@ class Correctness(JudgedMetric, frozen=True, kw_only=True):
         """A mark by the steps; a metric that was not prepared has them written first."""
         steps = self.steps
         if not steps:
-            written = await ask(judge, _STEPS, {"criteria": self._criteria()}, _read_steps)
+            written = await ask(judge, self.steps_question, {"criteria": self.wanted()}, _read_steps)
             if isinstance(written, Failed):
                 return written
             steps = written.value
         return await judge_by_steps(judge, steps, material(case, answer), samples=self.samples)
 
-    def _criteria(self) -> str:
+
+class Correctness(GEval, frozen=True, kw_only=True):
+    """How well the answer agrees with the expected output in its facts (G-Eval)."""
+
+    name: ClassVar[str] = "correctness"
+    needs: ClassVar[tuple[str, ...]] = ("reference",)
+    steps_question: ClassVar[Question] = _STEPS
+
+    def wanted(self) -> str:
         return self.criteria or CORRECTNESS
+
+
+class Criteria(GEval, frozen=True, kw_only=True):
+    """How well the answer meets `criteria` of your own words, with or without a reference (G-Eval)."""
+
+    name: ClassVar[str] = "criteria"
+    needs: ClassVar[tuple[str, ...]] = ("criteria or steps",)
+    steps_question: ClassVar[Question] = _STEPS_WITHOUT_REFERENCE
+
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - criteria are an option
+        return None if self.criteria or self.steps else "the case names no criteria"
 
 
 async def judge_tools(
@@ -157,10 +179,10 @@ async def judge_by_steps(
     judge: JudgeClient, steps: Sequence[str], parts: Mapping[str, str], *, samples: int = 1
 ) -> Score:
     """A score from 0 to 1, weighted by the judge's log-probabilities, or the mean of several marks without them."""
-    step = _form(steps)
+    form = _form(steps)
     marks: list[Grade] = []
     for sample in range(samples):
-        reply = await ask(judge, step, parts, _read_mark, top_logprobs=_TOP_LOGPROBS, sample=sample)
+        reply = await ask(judge, form, parts, _read_mark, top_logprobs=_TOP_LOGPROBS, sample=sample)
         if isinstance(reply, Failed):
             return reply
         mark = reply.value

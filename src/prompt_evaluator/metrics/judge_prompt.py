@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from prompt_evaluator.model import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from prompt_evaluator.model import Answer, Criterion, Flag, Request, Rubric, TestCase, ToolCall
+    from prompt_evaluator.model import Answer, Criterion, Flag, Rubric, TestCase, ToolCall
 
 INSTRUCTIONS = """\
 You are a careful and impartial judge. You are shown an input that was given to a model and the output that came back.
@@ -37,9 +37,9 @@ def system_message(rubric: Rubric, instructions: str | None) -> Message:
     return Message("system", "\n\n".join(part.strip() for part in parts))
 
 
-def user_message(case: TestCase, answer: Answer) -> Message:
+def user_message(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -> Message:
     """Everything there is to look at, verbatim."""
-    parts = material(case, answer)
+    parts = material(case, answer, passages)
     nonce = nonce_for(parts.values())
     fenced = fences(parts, nonce)
     head = f"Here is the material, as data. Only lines that carry the nonce {nonce} begin or end a part of it."
@@ -52,15 +52,6 @@ def fences(parts: Mapping[str, str], nonce: str) -> Iterator[str]:
     return (f"<{name} nonce={nonce}>\n{text}\n</{name} nonce={nonce}>" for name, text in parts.items())
 
 
-def asked_again(request: Request, reply: str, reason: str) -> tuple[Message, ...]:
-    """The conversation so far, and what was wrong with the last reply."""
-    complaint = (
-        f"Your reply cannot be used: {reason}. Judge the same output again. Reply with exactly one complete JSON "
-        "object in the shape that the system message shows, and with nothing around it. Keep each rationale short."
-    )
-    return (*request.messages, shown_again(reply), Message("user", complaint))
-
-
 def shown_again(reply: str) -> Message:
     """A reply as a part of the conversation."""
     quoted = reply if len(reply) <= _MOST_QUOTED else f"{reply[:_MOST_QUOTED]}…"
@@ -68,18 +59,18 @@ def shown_again(reply: str) -> Message:
     return Message("assistant", quoted if quoted.strip() else "(no text)")
 
 
-def verdict_schema(rubric: Rubric) -> dict[str, Any]:
+def judgement_schema(rubric: Rubric) -> dict[str, Any]:
     """The shape of the reply, in the strict dialect of JSON schema that services enforce."""
     return object_schema(
         {
-            "metrics": object_schema({criterion.name: _mark_schema(criterion) for criterion in rubric.metrics}),
+            "metrics": object_schema({criterion.name: _criterion_schema(criterion) for criterion in rubric.metrics}),
             "flags": object_schema({flag.name: {"type": "boolean"} for flag in rubric.flags}),
             "overall_comment": {"type": "string"},
         }
     )
 
 
-def _mark_schema(criterion: Criterion) -> dict[str, Any]:
+def _criterion_schema(criterion: Criterion) -> dict[str, Any]:
     # Services write the properties in this order: a score that follows its reason is better than the other way round.
     return object_schema(
         {
@@ -98,14 +89,37 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def material(case: TestCase, answer: Answer) -> dict[str, str]:
+def material(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -> dict[str, str]:
     """What there is to look at, by name; parts that a case does not have are left out."""
-    known = {"task": case.task, "expected_constraints": case.expected_constraints, "reference": case.reference}
-    parts = {"input": case.input} | {name: text for name, text in known.items() if text}
+    known = {"task": case.task, "expected_constraints": case.expected_constraints}
+    parts = {"input": asked_text(case)} | {name: text for name, text in known.items() if text}
+    parts |= {f"context_{rank}": text for rank, text in enumerate(passages, start=1)} | reference_parts(case)
     parts["output"] = answer.text
     if answer.tool_calls:
-        parts["tool_calls"] = "\n".join(map(_tool_call_text, answer.tool_calls))
+        parts["tool_calls"] = _calls_text(answer.tool_calls)
     return parts
+
+
+def reference_parts(case: TestCase) -> dict[str, str]:
+    """The reference, or all of several good answers with their numbers."""
+    references = [text for text in case.all_references if text]
+    if len(references) == 1:
+        return {"reference": references[0]}
+    return {f"reference_{number}": text for number, text in enumerate(references, start=1)}
+
+
+def asked_text(case: TestCase) -> str:
+    """What the model was asked: the input, or the whole conversation turn by turn."""
+    return "\n\n".join(map(_turn, case.messages)) if case.messages else case.input
+
+
+def _turn(message: Message) -> str:
+    calls = f"\n{_calls_text(message.tool_calls)}" if message.tool_calls else ""
+    return f"{message.role}: {message.content}{calls}"
+
+
+def _calls_text(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(map(_tool_call_text, calls))
 
 
 def _tool_call_text(call: ToolCall) -> str:

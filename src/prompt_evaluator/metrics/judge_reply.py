@@ -1,4 +1,4 @@
-"""Is there a verdict in a judge's reply, and only one? Kind to what stands around it, strict about all the rest."""
+"""Is there a judgement in a judge's reply, and only one? Kind to what stands around it, strict about all the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from prompt_evaluator.model import Mark, Verdict
+from prompt_evaluator.model import Scored, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _TOO_DEEP = f"its JSON is nested more than {_DEEPEST} levels deep"
 
 
 class UnreadableReply(Exception):  # noqa: N818 - an outcome that the judge turns into a value, not a fault
-    """The reply is no verdict by this rubric."""
+    """The reply is not what was asked for."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -37,10 +37,15 @@ class UnreadableReply(Exception):  # noqa: N818 - an outcome that the judge turn
         super().__init__(reason)
 
 
+class _Mark(msgspec.Struct):
+    score: float
+    rationale: str
+
+
 class _Reply(msgspec.Struct):
     """The reply that was asked for, to the letter."""
 
-    metrics: dict[str, Mark]
+    metrics: dict[str, _Mark]
     flags: dict[str, bool]
     overall_comment: str
 
@@ -48,18 +53,18 @@ class _Reply(msgspec.Struct):
 _reply = msgspec.json.Decoder(_Reply).decode
 
 
-def read_verdict(text: str, rubric: Rubric) -> Verdict:
-    """The one verdict in a reply; metrics and flags that the rubric does not know are left out.
+def read_scores(text: str, rubric: Rubric) -> Scores:
+    """The one judgement in a reply; metrics and flags that the rubric does not know are left out.
 
     Time grows with the length of the text, whatever it is.
 
     Raises:
         UnreadableReply: There is none, or more than one, or it is not what the rubric asks for.
     """
-    return _plain_verdict(text, rubric) or _verdict_in(text, rubric)
+    return _plain_scores(text, rubric) or _scores_in(text, rubric)
 
 
-def _plain_verdict(text: str, rubric: Rubric) -> Verdict | None:
+def _plain_scores(text: str, rubric: Rubric) -> Scores | None:
     """What nearly all judges send, in a fifth of the time; None when anything about it calls for a closer look.
 
     The decoder takes the last of two equal keys in silence. But when nothing is missing, the number of texts tells
@@ -73,25 +78,26 @@ def _plain_verdict(text: str, rubric: Rubric) -> Verdict | None:
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     try:
-        metrics = {criterion.name: found.metrics[criterion.name] for criterion in rubric.metrics}
+        marks = {criterion.name: found.metrics[criterion.name] for criterion in rubric.metrics}
         flags = {flag.name: found.flags[flag.name] for flag in rubric.flags}
     except KeyError:
         return None
-    if not all(c.min_score <= metrics[c.name].score <= c.max_score for c in rubric.metrics):
+    if not all(c.min_score <= marks[c.name].score <= c.max_score for c in rubric.metrics):
         return None
-    return Verdict(metrics=metrics, flags=flags, overall_comment=found.overall_comment)
+    scores = {name: Scored(mark.score, mark.rationale) for name, mark in marks.items()}
+    return Scores(scores=scores, flags=flags, comment=found.overall_comment)
 
 
-def _verdict_in(text: str, rubric: Rubric) -> Verdict:
+def _scores_in(text: str, rubric: Rubric) -> Scores:
     found = object_in(text, "metrics")
     if problems := list(_problems(found, rubric)):
         more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
         raise UnreadableReply("; ".join(problems[:_MOST_TOLD]) + more)
     metrics, flags = found["metrics"], found.get("flags", {})
-    return Verdict(
-        metrics={criterion.name: _mark(metrics[criterion.name]) for criterion in rubric.metrics},
+    return Scores(
+        scores={criterion.name: _scored(metrics[criterion.name]) for criterion in rubric.metrics},
         flags={flag.name: flags[flag.name] for flag in rubric.flags},
-        overall_comment=storable(found.get("overall_comment", "")),
+        comment=storable(found.get("overall_comment", "")),
     )
 
 
@@ -111,7 +117,7 @@ def object_in(text: str, key: str) -> dict[str, Any]:
 def _values(text: str) -> Iterator[Any]:
     """The outermost JSON objects and arrays of a text.
 
-    Objects that begin and then break end the search: what follows may be a part of them, and no verdict of its own.
+    Objects that begin and then break end the search: what follows may be a part of them, and no judgement of its own.
     Brackets without an object, such as `[1, see below]`, are a remark.
     """
     at = remarks = 0
@@ -201,8 +207,8 @@ def _wrong_with_flag(flags: dict[str, Any], flag: Flag) -> Iterator[str]:
         yield f"the flag {flag.name!r} is {shown(value)}, not true or false"
 
 
-def _mark(mark: dict[str, Any]) -> Mark:
-    return Mark(float(mark["score"]), storable(mark.get("rationale", "")))
+def _scored(mark: dict[str, Any]) -> Scored:
+    return Scored(float(mark["score"]), storable(mark.get("rationale", "")))
 
 
 def storable(text: str) -> str:

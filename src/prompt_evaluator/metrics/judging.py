@@ -82,11 +82,14 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     needs_judge: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ()
     """What a case must have: `context`, `reference`."""
+    metadata_keys: ClassVar[tuple[str, ...]] = ("context",)
+    """What of a case's metadata decides the score: a change of anything else costs no new judgement."""
     reads_answer: ClassVar[bool] = True
     """Whether there is nothing to judge about an answer without text."""
     asks: ClassVar[tuple[Question, ...]]
 
     threshold: Share = 0.5
+    """An answer passes at or above this score."""
 
     @property
     def questions(self) -> int:
@@ -95,12 +98,20 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def definition(self) -> dict[str, Any]:
         """The options, and digests of what the judge is told."""
-        prompts = {step.name: step.digest() for step in self.asks}
-        return {"metric": self.name, **msgspec.structs.asdict(self), "prompts": prompts}
+        options = msgspec.structs.asdict(self)
+        del options["threshold"]
+        return {"metric": self.name, **options, "prompts": self._prompts()}
+
+    def _prompts(self) -> dict[str, str]:
+        return {question.name: question.digest() for question in self.asks}
 
     async def prepared(self, judge: JudgeClient | None) -> Metric:  # noqa: ARG002 - the port's signature
         """Nothing to prepare."""
         return self
+
+    def missing(self, case: TestCase) -> str | None:
+        has = {"context": case.passages, "reference": any(text.strip() for text in case.all_references)}
+        return next((_MISSING[need] for need in self.needs if not has[need]), None)
 
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
         """Skip what the metric cannot speak about; question the judge about the rest.
@@ -108,7 +119,10 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Raises:
             CircuitOpenError: Calls have stopped, and the run with them. Every other failed call is a value.
         """
-        if missing := self._missing(case, answer):
+        missing = self.missing(case)
+        if missing is None and self.reads_answer and not answer.text.strip():
+            missing = "the answer has no text"
+        if missing is not None:
             return Skipped(missing)
         if judge is None:
             return Failed(f"{self.name} needs a judge, and none is given", kind="ConfigurationError")
@@ -117,21 +131,6 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
         """The score of a case that has all that is needed."""
         raise NotImplementedError
-
-    def _missing(self, case: TestCase, answer: Answer) -> str | None:
-        has = {"context": passages(case), "reference": (case.reference or "").strip()}
-        if missing := next((need for need in self.needs if not has[need]), None):
-            return _MISSING[missing]
-        return "the answer has no text" if self.reads_answer and not answer.text.strip() else None
-
-
-def passages(case: TestCase) -> list[str]:
-    """What a retrieval step found for the case, best first; none where `context` has another shape."""
-    found = case.metadata.get("context")
-    texts = [found] if isinstance(found, str) else found if isinstance(found, list | tuple) else ()
-    if not all(isinstance(text, str) for text in texts) or not any(text.strip() for text in texts):
-        return []
-    return list(texts)
 
 
 def parts_of(texts: Sequence[str]) -> dict[str, str]:
@@ -144,14 +143,14 @@ def numbered(texts: Iterable[str]) -> str:
     return "\n".join([f"{n}. {_encode(text)}" for n, text in enumerate(texts, start=1)])
 
 
-def texts_step(name: str, task: str) -> Question:
-    """A step that wants a list of texts."""
+def texts_question(name: str, task: str) -> Question:
+    """A question whose reply is a list of texts."""
     schema = object_schema({name: {"type": "array", "items": {"type": "string"}}})
     return Question(name=name, task=task, key=name, schema=schema, example=f'{{"{name}": ["<text>", ...]}}')
 
 
-def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
-    """A step that wants verdicts: about numbered texts (`about` is `number`), or about texts that the judge names."""
+def verdicts_question(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
+    """A question whose reply is a list of opinions about numbered texts (`about` is `number`) or texts that it names."""
     one, blank = ({"type": "integer"}, "<n>") if about == "number" else ({"type": "string"}, f'"<the {about}>"')
     # A verdict that follows its reason is better than the other way round.
     item = {about: one, "reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(verdicts)}}
@@ -162,61 +161,72 @@ def verdicts_step(name: str, task: str, about: str, verdicts: Sequence[str]) -> 
 
 
 async def ask(
-    judge: JudgeClient, step: Question, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
+    judge: JudgeClient, question: Question, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
 ) -> JudgeReply[T] | Failed:
-    """As `ask_until_readable`, but with a value for what went wrong.
+    """As `put_question`, but with a value for what went wrong.
 
     Raises:
         CircuitOpenError: Calls have stopped, and the run with them.
     """
     try:
-        return await ask_until_readable(judge, step, parts, read, **how)
+        return await put_question(judge, question, parts, read, **how)
     except CircuitOpenError:
         raise
     except ProviderError as error:
         return Failed(str(error), kind=type(error).__name__)
     except UnreadableReply as error:
-        return Failed(f"the judge gave no usable {step.name}: {error.reason}")
+        return Failed(f"the judge gave no usable {question.name}: {error.reason}")
 
 
-async def ask_until_readable(  # noqa: PLR0913 - the last two are what the port knows
+async def put_question(
     judge: JudgeClient,
-    step: Question,
+    question: Question,
     parts: Mapping[str, str],
     read: Callable[[dict[str, Any]], T],
     *,
     closing: str = "",
-    top_logprobs: int | None = None,
-    sample: int = 0,
+    **how: Any,
 ) -> JudgeReply[T]:
     """Put a question, and once more when the reply cannot be used.
 
     Args:
         judge: Who is asked.
-        step: The question.
+        question: What is asked in the same words for every case.
         parts: The material, by name.
         read: Takes what is wanted out of the object, or raises `UnreadableReply`.
         closing: A sentence after the material.
-        top_logprobs: As in the port.
-        sample: As in the port.
+        how: `top_logprobs` and `sample`, as in the port.
 
     Raises:
         ProviderError: There is no reply.
         UnreadableReply: The second reply cannot be used either.
     """
-    messages: tuple[Message, ...] = (step.system(), _user_message(parts, closing))
-    answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
+    messages = (question.system(), _user_message(parts, closing))
+    return await ask_until_readable(
+        judge, messages, question.schema, lambda text: read(object_in(text, question.key)), **how
+    )
+
+
+async def ask_until_readable(
+    judge: JudgeClient, messages: tuple[Message, ...], schema: dict[str, Any], read: Callable[[str], T], **how: Any
+) -> JudgeReply[T]:
+    """Ask, and ask once more, saying what was wrong, when the reply cannot be read.
+
+    Raises:
+        ProviderError: There is no reply.
+        UnreadableReply: The second reply cannot be used either.
+    """
+    answer = await judge.ask(messages, schema=schema, **how)
     try:
-        return _read(answer, step, read)
+        return _read(answer, read)
     except UnreadableReply as error:
         messages = (*messages, shown_again(answer.text), _complaint(error.reason))
-    answer = await judge.ask(messages, schema=step.schema, top_logprobs=top_logprobs, sample=sample)
-    return _read(answer, step, read)
+    return _read(await judge.ask(messages, schema=schema, **how), read)
 
 
-def _read(answer: Answer, step: Question, read: Callable[[dict[str, Any]], T]) -> JudgeReply[T]:
+def _read(answer: Answer, read: Callable[[str], T]) -> JudgeReply[T]:
     try:
-        return JudgeReply(read(object_in(answer.text, step.key)), answer)
+        return JudgeReply(read(answer.text), answer)
     except UnreadableReply as error:
         if (answer.finish_reason or "").lower() not in _CUT_OFF:
             raise

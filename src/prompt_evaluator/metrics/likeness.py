@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from prompt_evaluator.metrics.rule import Rule, Trial
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
+import msgspec
+
+from prompt_evaluator.metrics.rule import Compared
+from prompt_evaluator.model import Failed, Score, Scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,11 +21,10 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-class Similarity(Rule, frozen=True, kw_only=True):
+class Similarity(Compared, frozen=True, kw_only=True):
     """How alike answer and reference are, letter by letter, from 0 to 1."""
 
     name: ClassVar[str] = "similarity"
-    needs: ClassVar[tuple[str, ...]] = ("reference",)
 
     expected: str | None = None
     """In place of the reference."""
@@ -32,42 +33,72 @@ class Similarity(Rule, frozen=True, kw_only=True):
     ignore_case: bool = False
     threshold: float = 0.8
 
-    def assess(self, trial: Trial) -> Score:
-        expected = trial.case.reference if self.expected is None else self.expected
-        if expected is None:
-            return Skipped("the case has no reference")
-        wanted, got = expected.strip(), trial.answer.text.strip()
+    def compare(self, wanted: str, got: str) -> Score:
+        wanted, got = wanted.strip(), got.strip()
         if self.ignore_case:
             wanted, got = wanted.casefold(), got.casefold()
         # The library says 0 of two empty texts by token_set, and rounds 1 down where texts are long.
         if wanted == got:
             return Scored(1.0)
-        if len(wanted) * len(got) > _MOST_PAIRS:
-            sizes = f"{len(got):,} and {len(wanted):,} characters"
-            return Failed(f"{sizes} are too many to compare; token_f1 has no such limit", kind="TooLong")
+        if too_long := _too_long(wanted, got):
+            return too_long
         return Scored(_scorer(self.scorer)(wanted, got), f"{self.scorer} of {len(got):,} characters")
 
 
-class TokenF1(Rule, frozen=True, kw_only=True):
+class Levenshtein(Compared, frozen=True, kw_only=True):
+    """How few letters have to change to turn the answer into the reference: 1 - distance / longer length.
+
+    With `max_distance` it is 1 or 0: whether that many insertions, deletions and replacements are enough.
+    """
+
+    name: ClassVar[str] = "levenshtein"
+
+    expected: str | None = None
+    """In place of the reference."""
+    max_distance: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    ignore_case: bool = False
+    threshold: float = 0.8
+
+    def compare(self, wanted: str, got: str) -> Score:
+        from rapidfuzz.distance import Levenshtein as Distance  # noqa: PLC0415 - 17 ms, for those who use it
+
+        wanted, got = wanted.strip(), got.strip()
+        if self.ignore_case:
+            wanted, got = wanted.casefold(), got.casefold()
+        if too_long := _too_long(wanted, got):
+            return too_long
+        distance, longest = Distance.distance(wanted, got), max(len(wanted), len(got))
+        details = {"distance": distance}
+        if self.max_distance is None:
+            return Scored(1 - distance / longest if longest else 1.0, f"a distance of {distance:,}", details)
+        if distance <= self.max_distance:
+            return Scored(1.0, "", details)
+        return Scored(0.0, f"a distance of {distance:,}, at most {self.max_distance:,} wanted", details)
+
+
+class TokenF1(Compared, frozen=True, kw_only=True):
     """F1 of the words that answer and reference share, as SQuAD counts: no case, articles or punctuation."""
 
     name: ClassVar[str] = "token_f1"
-    needs: ClassVar[tuple[str, ...]] = ("reference",)
 
     expected: str | None = None
     """In place of the reference."""
     threshold: float = 0.5
 
-    def assess(self, trial: Trial) -> Score:
-        expected = trial.case.reference if self.expected is None else self.expected
-        if expected is None:
-            return Skipped("the case has no reference")
-        wanted, got = _tokens(expected), _tokens(trial.answer.text)
-        common = (Counter(wanted) & Counter(got)).total()
-        if not wanted or not got:
-            return Scored(float(wanted == got), "" if wanted == got else "one of the two has no words")
-        reason = f"{common} words in common, of {len(got)} in the answer and {len(wanted)} in the reference"
-        return Scored(2 * common / (len(wanted) + len(got)), reason)
+    def compare(self, wanted: str, got: str) -> Score:
+        expected, answered = _tokens(wanted), _tokens(got)
+        common = (Counter(expected) & Counter(answered)).total()
+        if not expected or not answered:
+            return Scored(float(expected == answered), "" if expected == answered else "one of the two has no words")
+        reason = f"{common} words in common, of {len(answered)} in the answer and {len(expected)} in the reference"
+        return Scored(2 * common / (len(expected) + len(answered)), reason)
+
+
+def _too_long(wanted: str, got: str) -> Failed | None:
+    if len(wanted) * len(got) <= _MOST_PAIRS:
+        return None
+    sizes = f"{len(got):,} and {len(wanted):,} characters"
+    return Failed(f"{sizes} are too many to compare; token_f1 has no such limit", kind="TooLong")
 
 
 def _scorer(name: str) -> Callable[[str, str], float]:

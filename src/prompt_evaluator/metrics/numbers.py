@@ -7,8 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from prompt_evaluator.metrics.matching import near
-from prompt_evaluator.metrics.rule import Rule, Trial
-from prompt_evaluator.model import Score, Scored, Skipped
+from prompt_evaluator.metrics.rule import Rule, Trial, best, yes_or_no
+from prompt_evaluator.model import Score, Scored, Skipped, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,21 +57,27 @@ class Numeric(Rule, frozen=True, kw_only=True):
         if not (self.abs_tolerance >= 0 and self.rel_tolerance >= 0):
             raise ValueError("A tolerance is not below 0")
 
+    def missing(self, case: TestCase) -> str | None:
+        if self._wanted(case):
+            return None
+        return "the reference has no number" if case.all_references else "the case has no reference"
+
     def assess(self, trial: Trial) -> Score:
-        wanted = Figure(self.expected, percent=False, text=f"{self.expected:g}") if self.expected is not None else None
-        if wanted is None:
-            if trial.case.reference is None:
-                return Skipped("the case has no reference")
-            wanted = self._figure(trial.case.reference)
-        if wanted is None:
-            return Skipped("the reference has no number")
         got = self._figure(trial.answer.text)
+        return best([self._compared(wanted, got) for wanted in self._wanted(trial.case)])
+
+    def _wanted(self, case: TestCase) -> list[Figure]:
+        if self.expected is not None:
+            return [Figure(self.expected, percent=False, text=f"{self.expected:g}")]
+        return [figure for reference in case.all_references if (figure := self._figure(reference))]
+
+    def _compared(self, wanted: Figure, got: Figure | None) -> Score:
         if got is None:
             return Scored(0.0, f"there is no number in the answer, expected {wanted.text}")
         details = {"expected": wanted.number, "found": got.number}
-        return Scored(
-            *((1.0, "") if self._same(got, wanted) else (0.0, f"expected {wanted.text}, got {got.text}")), details
-        )
+        if self._same(got, wanted):
+            return Scored(1.0, "", details)
+        return Scored(0.0, f"expected {wanted.text}, got {got.text}", details)
 
     def _figure(self, text: str) -> Figure | None:
         numbers = (_COMMA if self.decimal_comma else _POINT).finditer(text)
@@ -108,14 +114,16 @@ class Length(Rule, frozen=True, kw_only=True):
     min_characters: int | None = None
     max_characters: int | None = None
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limits are options
+        limits = (self.min_words, self.max_words, self.min_characters, self.max_characters)
+        return "the case names no limit of the length" if limits == (None,) * 4 else None
+
     def assess(self, trial: Trial) -> Score:
         text = trial.answer.text.strip()
         limits = (
             ("words", self.min_words, self.max_words),
             ("characters", self.min_characters, self.max_characters),
         )
-        if all(low is None and high is None for _, low, high in limits):
-            return Skipped("the case names no limit of the length")
         counts = {"words": len(text.split()), "characters": len(text)}
         wrong = [
             f"{counts[unit]:,} {unit}, {'at least' if short else 'at most'} {limit:,} wanted"
@@ -134,13 +142,12 @@ class Latency(Rule, frozen=True, kw_only=True):
 
     max_ms: float | None = None
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
+        return "the case names no max_ms" if self.max_ms is None else None
+
     def assess(self, trial: Trial) -> Score:
-        if self.max_ms is None:
-            return Skipped("the case names no max_ms")
-        took = trial.answer.latency_ms
-        if took <= self.max_ms:
-            return Scored(1.0)
-        return Scored(0.0, f"it took {took:,.0f} ms, at most {self.max_ms:,.0f} wanted")
+        took, most = trial.answer.latency_ms, self.max_ms or 0.0
+        return yes_or_no(holds=took <= most, otherwise=f"it took {took:,.0f} ms, at most {most:,.0f} wanted")
 
 
 class Cost(Rule, frozen=True, kw_only=True):
@@ -151,11 +158,11 @@ class Cost(Rule, frozen=True, kw_only=True):
 
     max_usd: float | None = None
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
+        return "the case names no max_usd" if self.max_usd is None else None
+
     def assess(self, trial: Trial) -> Score:
-        if self.max_usd is None:
-            return Skipped("the case names no max_usd")
         if (cost := trial.answer.cost) is None:
             return Skipped("the cost of the answer is not known")
-        if cost <= self.max_usd:
-            return Scored(1.0)
-        return Scored(0.0, f"it cost ${cost:.6f}, at most ${self.max_usd:.6f} wanted")
+        most = self.max_usd or 0.0
+        return yes_or_no(holds=cost <= most, otherwise=f"it cost ${cost:.6f}, at most ${most:.6f} wanted")

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prompt_evaluator.metrics.rule import Rule
     from prompt_evaluator.model import TestCase
-
-    R = TypeVar("R", bound=Rule)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -27,35 +21,6 @@ class ExpectedTool(msgspec.Struct, frozen=True):
     name: str
     args: dict[str, Any] | None = None
     """Values, or matchers such as `{"$contains": "x"}`; None when any arguments will do."""
-
-
-def checks_of(case: TestCase) -> tuple[MetricUse, ...]:
-    """What the case asks for: by its dialect, or in a field `checks` that is a list of names or of options.
-
-    `checks: [is_json, {metric: regex, pattern: "^Dear"}]`; anything else in such a field is the author's own affair.
-    """
-    listed = case.metadata.get("checks")
-    return (*case.checks, *_written(listed)) if isinstance(listed, list) else case.checks
-
-
-def for_case(metric: R, case: TestCase) -> list[R]:
-    """The metric with the options of each check of its name over its own; with those of its aliases if there is none.
-
-    Raises:
-        ConfigurationError: A check has an option that the metric does not have, or a wrong value.
-    """
-    checks = checks_of(case)
-    if not checks:
-        return [metric]
-    asked = [check for check in checks if check.metric == metric.name]
-    asked = asked or [check for check in checks if check.metric in metric.implied]
-    if not asked:
-        return [metric]
-    own = msgspec.to_builtins(metric)
-    means = {**metric.implied, metric.name: {}}
-    return [
-        with_options(type(metric), check.metric, {**own, **means[check.metric], **check.options}) for check in asked
-    ]
 
 
 def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
@@ -80,35 +45,15 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
         raise ConfigurationError(f"{option} {name!r} cannot be used: {sentence}.") from None
 
 
-def context_of(case: TestCase) -> tuple[str, ...]:
-    """The passages of the case, best first: its field `context`, a text or a list of texts; none otherwise."""
-    context = case.metadata.get("context")
-    if isinstance(context, str):
-        return (context,) if context.strip() else ()
-    if isinstance(context, list) and all(isinstance(passage, str) for passage in context):
-        return tuple(context)
-    return ()
-
-
 def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:
-    """The calls that the case expects, by its first check that says so or its field `expected_tools`.
+    """The calls that the case expects, by the first use that says so or its field `expected_tools`.
 
     None when it says nothing, which is not the same as expecting no call.
     """
-    for check in checks_of(case):
-        if check.metric == "tool_correctness" and "expected_tools" in check.options:
-            return _calls(check.options["expected_tools"])
+    for use in case.checks:
+        if use.metric == "tool_correctness" and "expected_tools" in use.options:
+            return _calls(use.options["expected_tools"])
     return _calls(case.metadata.get("expected_tools")) or None
-
-
-def _written(listed: list[Any]) -> Iterator[MetricUse]:
-    for item in listed:
-        if isinstance(item, str):
-            yield MetricUse(metric=item)
-        elif isinstance(item, dict) and isinstance(name := item.get("metric"), str):
-            yield MetricUse(
-                metric=name, options={option: value for option, value in item.items() if option != "metric"}
-            )
 
 
 def _calls(value: Any) -> tuple[ExpectedTool, ...] | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from prompt_evaluator.metrics.rule import Rule, Trial, short
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
+from prompt_evaluator.model import Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
     import regex
@@ -36,10 +36,12 @@ class Regex(Rule, frozen=True, kw_only=True):
         if self.pattern is not None:
             compiled(self.pattern, self.flags)
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the pattern is an option
+        return "the case names no pattern" if self.pattern is None else None
+
     async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - the base's signature
-        if self.pattern is None:
-            return Skipped("the case names no pattern")
-        pattern, text = compiled(self.pattern, self.flags), trial.answer.text
+        wanted = self.pattern or ""
+        pattern, text = compiled(wanted, self.flags), trial.answer.text
         try:
             found = find(pattern, text, full=self.full, seconds=_AT_ONCE)
         except TimeoutError:
@@ -48,9 +50,9 @@ class Regex(Rule, frozen=True, kw_only=True):
                 async with asyncio.timeout(_BY_THE_CLOCK):
                     found = await asyncio.to_thread(find, pattern, text, full=self.full, seconds=_AT_MOST)
             except TimeoutError:
-                return Failed(f"timed out: {short(self.pattern)!r} takes too long on this answer", kind="TimedOut")
+                return Failed(f"timed out: {short(wanted)!r} takes too long on this answer", kind="TimedOut")
         if found is None:
-            return Scored(0.0, f"no match for {short(self.pattern)!r}")
+            return Scored(0.0, f"no match for {short(wanted)!r}")
         return Scored(1.0, f"found {short(found[0])!r}" if found[0] else "")
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.syntax.document import Document
 
 _FORMATS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
-_SHAPE = (
-    "A rubric has `metrics:`, a list of {name, description, min_score, max_score, guidelines}, and may have `flags:`."
-)
+_SHAPE = "A rubric has `metrics:`, a list of {name, description, min_score, max_score, guidelines, pass_at}, and may have `flags:`."
 
 
 def preset_names() -> list[str]:
@@ -75,6 +73,9 @@ def _rubric(data: bytes, path: Path, name: str) -> Rubric:
         if not (math.isfinite(criterion.min_score) and criterion.min_score < criterion.max_score):
             what = f"min_score of {criterion.name!r} is not below its max_score"
             raise _problem(what, "Correct the scale.", item, document, path)
+        if not criterion.min_score <= criterion.scale.pass_at <= criterion.max_score:
+            what = f"pass_at of {criterion.name!r} is not on its scale"
+            raise _problem(what, "Give a score from min_score to max_score.", item, document, path)
     _check_names([*metrics, *flags], path)
     return Rubric(name=name, metrics=metrics, flags=flags, hash=hashlib.sha256(data).hexdigest())
 

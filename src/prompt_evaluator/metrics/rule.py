@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.metrics.options import for_case
-from prompt_evaluator.model import Answer, Failed, Score, Scored, Skipped, TestCase
+from prompt_evaluator.model import Answer, Score, Scored, Skipped, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,36 +30,34 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     """What it needs from a case, or of its options when the case does not have it."""
-    implied: ClassVar[dict[str, dict[str, Any]]] = {}
-    """Other names under which a case may ask for it, with the options that each of them means."""
 
     threshold: float = 1.0
-    """The score from which on an answer passes."""
+    """An answer passes at or above this score."""
 
     @property
     def needs_judge(self) -> bool:
         return False
 
     def definition(self) -> dict[str, Any]:
-        """Its name and all options, as they would stand in a file."""
-        return {"metric": self.name, **msgspec.json.decode(msgspec.json.encode(self))}
+        """Its name and all options that decide a score, as they would be written in a file."""
+        options = msgspec.json.decode(msgspec.json.encode(self))
+        del options["threshold"]
+        return {"metric": self.name, **options}
 
     async def prepared(self, judge: JudgeClient | None) -> Rule:  # noqa: ARG002 - the port's signature
         return self
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the port's signature
+        """Most rules need something: an option, or a reference."""
+        return None
+
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
-        """Apply the rule with the options of the case; when it asks more than once, the worst result counts."""
-        try:
-            asked = for_case(self, case)
-        except ConfigurationError as error:
-            return Failed(str(error), kind="ConfigurationError")
-        trial = Trial(case, answer)
-        if len(asked) == 1:
-            return await asked[0].apply(trial, judge)
-        return worst([await rule.apply(trial, judge) for rule in asked])
+        if missing := self.missing(case):
+            return Skipped(missing)
+        return await self.apply(Trial(case, answer), judge)
 
     async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - a few rules ask a judge
-        """The score with exactly these options."""
+        """The score of a case that has all that is needed."""
         return self.assess(trial)
 
     def assess(self, trial: Trial) -> Score:
@@ -69,16 +65,31 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         raise NotImplementedError
 
 
-def worst(scores: Sequence[Score]) -> Score:
-    """All of several requests have to hold: a failure first, then the lowest score; skips only among themselves."""
-    if failed := next((score for score in scores if isinstance(score, Failed)), None):
-        return failed
+class Compared(Rule, frozen=True, kw_only=True):
+    """A rule that holds the answer against a reference; of several references the one that fits best counts."""
+
+    needs: ClassVar[tuple[str, ...]] = ("reference",)
+
+    def missing(self, case: TestCase) -> str | None:
+        return None if self.wanted(case) else "the case has no reference"
+
+    def wanted(self, case: TestCase) -> tuple[str, ...]:
+        """The texts that the answer may be compared with."""
+        expected: str | None = getattr(self, "expected", None)
+        return case.all_references if expected is None else (expected,)
+
+    def assess(self, trial: Trial) -> Score:
+        return best([self.compare(wanted, trial.answer.text) for wanted in self.wanted(trial.case)])
+
+    def compare(self, wanted: str, got: str) -> Score:
+        """The score by one reference."""
+        raise NotImplementedError
+
+
+def best(scores: Sequence[Score]) -> Score:
+    """Of several references one is enough: the highest score counts, and a failure only where nothing was scored."""
     scored = [score for score in scores if isinstance(score, Scored)]
-    if not scored:
-        return next((score for score in scores if isinstance(score, Skipped)), Skipped("the case asks for nothing"))
-    lowest = min(scored, key=lambda score: score.value)
-    reasons = dict.fromkeys(score.reason for score in scored if score.reason and score.value < 1)
-    return Scored(lowest.value, "; ".join(reasons) or lowest.reason, {**lowest.details, "checks": len(scored)})
+    return max(scored, key=lambda score: score.value) if scored else scores[0]
 
 
 def yes_or_no(*, holds: bool, otherwise: str) -> Scored:

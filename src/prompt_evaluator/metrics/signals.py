@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.metrics.options import for_case
+from prompt_evaluator.metrics.options import with_options
 from prompt_evaluator.metrics.rule import Rule, Trial, listed
-from prompt_evaluator.metrics.text import Excludes, Includes, Phrases
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
+from prompt_evaluator.metrics.text import Contains, Excludes, IContains, Includes, NotContains, Phrases
+from prompt_evaluator.model import Failed, Score, Scored, TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+P = TypeVar("P", bound=Phrases)
+
+_REQUIRED = {kind.name: kind for kind in (Includes, Contains, IContains)}
+_FORBIDDEN = {kind.name: kind for kind in (Excludes, NotContains)}
 
 
 class Signals(Rule, frozen=True, kw_only=True):
@@ -27,16 +35,16 @@ class Signals(Rule, frozen=True, kw_only=True):
         if not all((*self.includes, *self.excludes)):
             raise ValueError("A phrase is empty")
 
+    def missing(self, case: TestCase) -> str | None:
+        asked = self.includes or self.excludes or any(use.metric in _REQUIRED | _FORBIDDEN for use in case.checks)
+        return None if asked else "the case has neither includes nor excludes"
+
     def assess(self, trial: Trial) -> Score:
-        sensitive, whole = self.case_sensitive, self.whole_words
-        includes = Includes(phrases=self.includes, case_sensitive=sensitive, whole_words=whole)
-        excludes = Excludes(phrases=self.excludes, case_sensitive=sensitive, whole_words=whole)
         try:
-            required, forbidden = for_case(includes, trial.case), for_case(excludes, trial.case)
+            required = self._rules(_REQUIRED, trial.case) or [self._own(Includes, self.includes)]
+            forbidden = self._rules(_FORBIDDEN, trial.case) or [self._own(Excludes, self.excludes)]
         except ConfigurationError as error:
             return Failed(str(error), kind="ConfigurationError")
-        if not any(rule.wanted() for rule in (*required, *forbidden)):
-            return Skipped("the case has neither includes nor excludes")
         text = trial.answer.text
         missing = [phrase for rule in required for phrase in _missing(rule, text)]
         found = [phrase for rule in forbidden for phrase in rule.present(text)]
@@ -44,7 +52,24 @@ class Signals(Rule, frozen=True, kw_only=True):
         details = {"missing": missing, "forbidden": found}
         return Scored(0.0 if missing or found else 1.0, "; ".join(filter(None, parts)), details)
 
+    def _rules(self, kinds: dict[str, type[P]], case: TestCase) -> list[P]:
+        """What the case itself asks for, with this metric's options below its own."""
+        how = {"case_sensitive": self.case_sensitive, "whole_words": self.whole_words}
+        return [
+            with_options(kinds[use.metric], use.metric, {**(how if use.metric in _PLAIN else {}), **use.options})
+            for use in case.checks
+            if use.metric in kinds
+        ]
+
+    def _own(self, kind: type[P], phrases: Iterable[str]) -> P:
+        return kind(phrases=tuple(phrases), case_sensitive=self.case_sensitive, whole_words=self.whole_words)
+
+
+_PLAIN = (Includes.name, Excludes.name)
+
 
 def _missing(rule: Phrases, text: str) -> list[str]:
     present = rule.present(text)
+    if present and getattr(rule, "any", False):
+        return []
     return [phrase for phrase in rule.wanted() if phrase not in present]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import msgspec
@@ -11,14 +13,20 @@ from msgspec import UNSET, UnsetType
 
 from prompt_evaluator.metrics.json_path import parse_path, select
 from prompt_evaluator.metrics.matching import check_matchers, matches
-from prompt_evaluator.metrics.rule import Rule, Trial, short, shown
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
+from prompt_evaluator.metrics.rule import Rule, Trial, best, short, shown
+from prompt_evaluator.model import Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jsonschema_rs import ValidationError, Validator
 
 _MOST_TOLD = 5
 _LONGEST_TOLD = 200
+_MOST_VALUES, _MOST_TRIES = 100, 1_000
+"""JSON values that are looked at, and brackets that may begin one: each costs a look at the rest of the answer."""
+_OPENING = re.compile(r"[{\[]")
+_DECODER = json.JSONDecoder()
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 
@@ -52,6 +60,28 @@ class IsJson(Json, frozen=True, kw_only=True):
         return Scored(1.0)
 
 
+class ContainsJson(Rule, frozen=True, kw_only=True):
+    """There is a JSON object or array somewhere in the answer, which follows `schema` if one is given: 1 or 0."""
+
+    name: ClassVar[str] = "contains_json"
+
+    schema: dict[str, Any] | bool | None = None
+    """JSON Schema, of any draft. One of the objects and arrays has to follow it; nothing is fetched."""
+
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            _validator(msgspec.json.encode(self.schema))
+
+    def assess(self, trial: Trial) -> Score:
+        found = list(islice(_values_in(trial.answer.text), _MOST_VALUES))
+        if not found:
+            return Scored(0.0, "there is no JSON object or array in the answer")
+        if self.schema is None:
+            return Scored(1.0)
+        by_schema = JsonSchema(schema=self.schema)
+        return best([by_schema.assess_value(value) for value in found])
+
+
 class JsonSchema(Json, frozen=True, kw_only=True):
     """The answer is JSON that follows `schema`: 1 or 0, with what is wrong and where."""
 
@@ -65,8 +95,8 @@ class JsonSchema(Json, frozen=True, kw_only=True):
         if self.schema is not None:
             _validator(msgspec.json.encode(self.schema))
 
-    def assess(self, trial: Trial) -> Score:
-        return Skipped("the case names no schema") if self.schema is None else super().assess(trial)
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the schema is an option
+        return "the case names no schema" if self.schema is None else None
 
     def assess_value(self, value: Any) -> Score:
         problems: list[str] = []
@@ -104,8 +134,8 @@ class JsonPath(Json, frozen=True, kw_only=True):
         if not self.exists and not (self.equals is UNSET and self.contains is UNSET):
             raise ValueError("What is not there (`exists: false`) cannot equal or contain anything")
 
-    def assess(self, trial: Trial) -> Score:
-        return Skipped("the case names no path") if self.path is None else super().assess(trial)
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the path is an option
+        return "the case names no path" if self.path is None else None
 
     def assess_value(self, value: Any) -> Score:
         found = select(parse_path(self.path or "$"), value)
@@ -149,6 +179,19 @@ def read(text: str, *, fences: bool) -> Any:
         if not fences and inside is not None:
             raise NotJsonError("it has a Markdown fence; set `fences: true` to look inside") from None
         raise NotJsonError(f"not JSON: {_in_plain_words(error)}, in {short(chosen.strip())!r}") from None
+
+
+def _values_in(text: str) -> Iterator[Any]:
+    """The outermost JSON objects and arrays of a text, wherever they begin."""
+    at = tries = 0
+    while (opening := _OPENING.search(text, at)) and tries < _MOST_TRIES:
+        tries += 1
+        try:
+            value, at = _DECODER.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            at = opening.end()
+        else:
+            yield value
 
 
 def _fenced(text: str) -> str | None:

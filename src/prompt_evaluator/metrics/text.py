@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import ClassVar
 from unicodedata import normalize
 
-from prompt_evaluator.metrics.rule import Rule, Trial, listed, short, yes_or_no
-from prompt_evaluator.model import Score, Scored, Skipped
+from prompt_evaluator.metrics.rule import Compared, Rule, Trial, listed, short, yes_or_no
+from prompt_evaluator.model import Score, Scored, Skipped, TestCase
 
 
 class Phrases(Rule, frozen=True, kw_only=True):
@@ -27,6 +27,9 @@ class Phrases(Rule, frozen=True, kw_only=True):
         if not all(self.wanted()):
             raise ValueError("A phrase is empty")
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the phrases are options
+        return None if self.wanted() else "the case names no phrases"
+
     def wanted(self) -> tuple[str, ...]:
         return self.phrases if self.text is None else (*self.phrases, self.text)
 
@@ -43,14 +46,16 @@ class Includes(Phrases, frozen=True, kw_only=True):
     """All of `phrases` are in the answer; the score is the share that is, and only 1 passes."""
 
     name: ClassVar[str] = "includes"
-    implied = {"contains": {"case_sensitive": True}, "icontains": {"case_sensitive": False}, "includes": {}}  # noqa: RUF012 - a ClassVar of the base
+
+    any: bool = False
+    """Whether one of the phrases is enough: then the score is 1 or 0."""
 
     def assess(self, trial: Trial) -> Score:
         wanted = self.wanted()
-        if not wanted:
-            return Skipped("the case names no phrases")
         found = self.present(trial.answer.text)
         missing = [phrase for phrase in wanted if phrase not in found]
+        if self.any:
+            return yes_or_no(holds=bool(found), otherwise=f"none of: {listed(wanted)}")
         reason = f"missing: {listed(missing)}" if missing else ""
         return Scored(1 - len(missing) / len(wanted), reason, {"missing": missing} if missing else {})
 
@@ -72,11 +77,8 @@ class Excludes(Phrases, frozen=True, kw_only=True):
     """None of `phrases` is in the answer: 1 or 0."""
 
     name: ClassVar[str] = "excludes"
-    implied = {"not_contains": {}, "excludes": {}}  # noqa: RUF012 - a ClassVar of the base
 
     def assess(self, trial: Trial) -> Score:
-        if not self.wanted():
-            return Skipped("the case names no phrases")
         found = self.present(trial.answer.text)
         return Scored(0.0, f"found: {listed(found)}", {"found": found}) if found else Scored(1.0)
 
@@ -87,11 +89,10 @@ class NotContains(Excludes, frozen=True, kw_only=True):
     name: ClassVar[str] = "not_contains"
 
 
-class ExactMatch(Rule, frozen=True, kw_only=True):
+class ExactMatch(Compared, frozen=True, kw_only=True):
     """The answer is the reference, space around it aside: 1 or 0."""
 
     name: ClassVar[str] = "exact_match"
-    needs: ClassVar[tuple[str, ...]] = ("reference",)
 
     expected: str | None = None
     """In place of the reference."""
@@ -101,11 +102,8 @@ class ExactMatch(Rule, frozen=True, kw_only=True):
     ignore_whitespace: bool = False
     """Whether any run of white space is as good as one blank."""
 
-    def assess(self, trial: Trial) -> Score:
-        expected = trial.case.reference if self.expected is None else self.expected
-        if expected is None:
-            return Skipped("the case has no reference")
-        wanted, got = self._comparable(expected), self._comparable(trial.answer.text)
+    def compare(self, wanted: str, got: str) -> Score:
+        wanted, got = self._comparable(wanted), self._comparable(got)
         return Scored(1.0) if wanted == got else Scored(0.0, _first_difference(wanted, got))
 
     def _comparable(self, text: str) -> str:
@@ -126,12 +124,34 @@ class StartsWith(Rule, frozen=True, kw_only=True):
     strip: bool = True
     """Whether space before the answer does not count."""
 
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the prefix is an option
+        return None if self.prefix else "the case names no prefix"
+
     def assess(self, trial: Trial) -> Score:
-        if not self.prefix:
-            return Skipped("the case names no prefix")
+        prefix = self.prefix or ""
         text = trial.answer.text.lstrip() if self.strip else trial.answer.text
-        wanted, got = _comparable(self.prefix, not self.ignore_case), _comparable(text, not self.ignore_case)
-        return yes_or_no(holds=got.startswith(wanted), otherwise=f"it begins with {text[: len(self.prefix) + 10]!r}")
+        wanted, got = _comparable(prefix, not self.ignore_case), _comparable(text, not self.ignore_case)
+        return yes_or_no(holds=got.startswith(wanted), otherwise=f"it begins with {text[: len(prefix) + 10]!r}")
+
+
+class FinishReason(Rule, frozen=True, kw_only=True):
+    """The answer ended as it should: its finish reason is one of `allowed`, such as `stop`: 1 or 0."""
+
+    name: ClassVar[str] = "finish_reason"
+
+    allowed: tuple[str, ...] = ("stop", "end_turn", "stop_sequence", "tool_calls", "tool_use")
+    """In the service's own words, in any case. The built-in ones mean that the model had said all it wanted to say."""
+
+    def __post_init__(self) -> None:
+        if not self.allowed:
+            raise ValueError("No finish reason is allowed")
+
+    def assess(self, trial: Trial) -> Score:
+        reason = trial.answer.finish_reason
+        if reason is None:
+            return Skipped("the service gave no finish reason")
+        ended = reason.casefold() in {allowed.casefold() for allowed in self.allowed}
+        return yes_or_no(holds=ended, otherwise=f"it ended with {reason!r}, not with {listed(self.allowed)}")
 
 
 def _comparable(text: str, case_sensitive: bool) -> str:  # noqa: FBT001 - private, and the only flag

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 from prompt_evaluator.metrics.matching import Difference, check_matchers, differences
 from prompt_evaluator.metrics.options import ExpectedTool, expected_tools_of, named
 from prompt_evaluator.metrics.rule import Rule, Trial, listed, shown
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
+from prompt_evaluator.model import Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,20 +61,22 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
     def needs_judge(self) -> bool:
         return self.use_judge
 
+    def missing(self, case: TestCase) -> str | None:
+        return "the case names no expected tools" if self._expected(case) is None else None
+
+    def _expected(self, case: TestCase) -> tuple[ExpectedTool, ...] | None:
+        return expected_tools_of(case) if self.expected_tools is None else named(self.expected_tools)
+
     async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:
-        given = self.expected_tools
-        expected = expected_tools_of(trial.case) if given is None else named(given)
-        if expected is None:
-            return Skipped("the case names no expected tools")
-        made = trial.answer.tool_calls
+        expected, made = self._expected(trial.case) or (), trial.answer.tool_calls
         try:
-            verdict = decide(expected, made, self.mode)
+            decision = decide(expected, made, self.mode)
         except TimeoutError:
             return Failed("timed out: a `$regex` takes too long on the arguments", kind="TimedOut")
-        if judge is not None and self.use_judge and verdict.undecided:
-            score = await _judged(verdict, expected, trial, judge)
+        if judge is not None and self.use_judge and decision.undecided:
+            score = await _judged(decision, expected, trial, judge)
         else:
-            score = Scored(verdict.value, verdict.reason, {"decided_by": "rules", "mode": self.mode})
+            score = Scored(decision.value, decision.reason, {"decided_by": "rules", "mode": self.mode})
         # Calls that a case expects without giving schemas: the model was offered what could be made from them.
         derived = expected_tools_of(trial.case) and not trial.case.metadata.get("tools")
         return _noted(score, tools="derived") if derived else score
@@ -84,16 +86,16 @@ def _noted(score: Score, **notes: str) -> Score:
     return Scored(score.value, score.reason, {**score.details, **notes}) if isinstance(score, Scored) else score
 
 
-async def _judged(verdict: RuleDecision, expected: Sequence[ExpectedTool], trial: Trial, judge: JudgeClient) -> Score:
+async def _judged(decision: RuleDecision, expected: Sequence[ExpectedTool], trial: Trial, judge: JudgeClient) -> Score:
     """The judge's score, within what the rules leave open."""
     from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - rules alone do without it
 
     score = await judge_tools(expected, trial.answer.tool_calls, judge, question=trial.case.input)
     if not isinstance(score, Scored):
         return score
-    value = min(max(score.value, verdict.value), verdict.best)
-    details = {**score.details, "decided_by": "judge", "judged": score.value, "by_rules": verdict.value}
-    return Scored(value, "; ".join(filter(None, (verdict.reason, score.reason))), details)
+    value = min(max(score.value, decision.value), decision.best)
+    details = {**score.details, "decided_by": "judge", "judged": score.value, "by_rules": decision.value}
+    return Scored(value, "; ".join(filter(None, (decision.reason, score.reason))), details)
 
 
 def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mode) -> RuleDecision:

@@ -4,6 +4,7 @@ from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
 from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.dataset import Dataset
 from prompt_evaluator.model.message import Message, Role, ToolCall
+from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import (
     CallFailure,
@@ -12,7 +13,6 @@ from prompt_evaluator.model.run import (
     Generation,
     JudgeConfig,
     Judgement,
-    Mark,
     ModelConfig,
     Preparation,
     PromptRef,
@@ -20,17 +20,17 @@ from prompt_evaluator.model.run import (
     RunRecord,
     RunStatus,
     SampleStatus,
-    ScoreRecord,
+    Target,
     Unit,
     UnitKind,
-    Verdict,
 )
-from prompt_evaluator.model.score import Failed, Score, Scored, Skipped
+from prompt_evaluator.model.score import UNREADABLE, Failed, Score, Scored, Scores, ScoreScale, Skipped
 from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret
 from prompt_evaluator.model.settings import Limits, Price, ProviderSettings
 
 __all__ = [
     "REDACTOR",
+    "UNREADABLE",
     "Answer",
     "CallFailure",
     "CaseStatus",
@@ -43,7 +43,6 @@ __all__ = [
     "JudgeConfig",
     "Judgement",
     "Limits",
-    "Mark",
     "Message",
     "MetricUse",
     "ModelConfig",
@@ -60,15 +59,17 @@ __all__ = [
     "RunStatus",
     "SampleStatus",
     "Score",
-    "ScoreRecord",
+    "ScoreScale",
     "Scored",
+    "Scores",
     "Secret",
     "Skipped",
+    "Target",
     "TestCase",
     "TokenChoice",
     "ToolCall",
     "Unit",
     "UnitKind",
     "Usage",
-    "Verdict",
+    "merged_uses",
 ]

@@ -60,3 +60,12 @@ class TestCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def all_references(self) -> tuple[str, ...]:
         """Every ideal answer there is, the first one first."""
         return self.references if self.reference is None else (self.reference, *self.references)
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """What a retrieval step found, best first: the field `context`, a text or a list of texts; none otherwise."""
+        found = self.metadata.get("context")
+        texts = (found,) if isinstance(found, str) else tuple(found) if isinstance(found, list) else ()
+        if not all(isinstance(text, str) for text in texts) or not any(text.strip() for text in texts):
+            return ()
+        return texts

@@ -6,14 +6,23 @@ from typing import Any, Literal
 
 import msgspec
 
-from prompt_evaluator.model.message import ToolCall
-from prompt_evaluator.model.run import CallFailure, CaseStatus, Mark, RunStatus, SampleStatus
+from prompt_evaluator.model.message import Message, ToolCall
+from prompt_evaluator.model.run import CallFailure, CaseStatus, RunStatus, SampleStatus
+
+
+class CriterionScore(msgspec.Struct, frozen=True):
+    """What a rubric's judge said by one criterion."""
+
+    score: float
+    rationale: str
+    passed: bool | None = None
+    """Whether the score reaches the criterion's `pass_at`."""
 
 
 class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several judgings of the same answer."""
+    """One of several judgements of the same answer by the rubric."""
 
-    metrics: dict[str, Mark] | None
+    metrics: dict[str, CriterionScore] | None
     flags: dict[str, bool] | None
     error: str | None
 
@@ -26,24 +35,39 @@ class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool | None
     reason: str
     details: dict[str, Any] = {}
+    repeats: tuple[float | None, ...] | None = None
+    """The score of each judgement, where the answer was judged more than once; `score` is their mean."""
+
+
+class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was asked for before the one that decides, because it missed a pass mark."""
+
+    attempt: int
+    generator_output: str | None
+    failed_checks: tuple[str, ...]
+    """The names of the scores that did not pass."""
+    error: CallFailure | None
 
 
 class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer and what the judge said about it."""
+    """One answer and what was said about it."""
 
     sample_id: str
     input_text: str
     generator_output: str | None
     status: SampleStatus
     task_description: str | None
-    judge_metrics: dict[str, Mark]
+    judge_metrics: dict[str, CriterionScore]
     judge_flags: dict[str, bool]
     judge_overall_comment: str | None
     judge_raw_response: str | None
     judge_repeats: tuple[RepeatResult, ...] | None
     """Only where each answer is judged more than once."""
     scores: dict[str, MetricScore]
-    """By metric; a rubric's scores stand in `judge_metrics`."""
+    """By metric; a rubric's scores are in `judge_metrics`."""
+    attempt: int
+    """Which attempt decided, counted from 0."""
+    earlier_attempts: tuple[AttemptResult, ...]
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
     model: str | None
@@ -51,16 +75,29 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    """US dollars of all answers of this sample; None when the price of none is known."""
     latency_ms: float | None
     tries: int | None
     judge_input_tokens: int | None
     judge_output_tokens: int | None
     judge_cost: float | None
+    """US dollars of the judge's replies whose price is known; None when that of none is."""
+    unpriced_calls: int
+    """Answers and judge's replies whose price is not known, and which the two costs leave out."""
     synthetic: bool
     reused: bool
     reused_cost: float | None
-    """US dollars of what was taken over, which is a part of the costs above; None where nothing was."""
+    """US dollars of what was reused, which is a part of the costs above; None where nothing was."""
     error: CallFailure | None
+    error_metric: str | None
+    """The metric that the error is about; None for the answer itself."""
+
+    def passes(self) -> dict[str, tuple[float, bool]]:
+        """Every score there is, a rubric's and those of metrics alike, with whether it passes."""
+        judged = {name: (each.score, bool(each.passed)) for name, each in self.judge_metrics.items()}
+        return judged | {
+            name: (each.score, bool(each.passed)) for name, each in self.scores.items() if each.score is not None
+        }
 
 
 class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,10 +113,10 @@ class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
     wide_range: bool
     repeat_std: float | None
     """How much the judge disagrees with itself about the same answer; None when it was asked once."""
-    passed: int | None
-    """Samples that reach the metric's threshold; None of a rubric's scores, which have none."""
-    pass_rate: float | None
-    pass_interval: tuple[float, float] | None
+    passed: int
+    """Samples that reach the pass mark: a metric's `threshold`, or a criterion's `pass_at`."""
+    pass_rate: float
+    pass_interval: tuple[float, float]
     """95 %, by Wilson."""
 
 
@@ -102,6 +139,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     test_case_task: str | None
     test_case_expected_constraints: str | None
     test_case_reference: str | None
+    test_case_references: tuple[str, ...]
+    """Further good answers, each as good as the reference."""
+    test_case_file: str | None
+    test_case_line: int | None
+    messages: tuple[Message, ...]
+    """What was sent, passages and conversation included. The system prompt is left out where it is the run's own."""
     num_samples: int
     samples: tuple[SampleResult, ...]
     per_metric_stats: dict[str, MetricStats]
@@ -137,7 +180,7 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `fail_under` lies within the interval, so that more samples could change the answer."""
     scale: tuple[float, float]
     pass_rate: float | None
-    """The mean of the cases' pass rates; None of a rubric's scores."""
+    """The mean of the cases' pass rates."""
     flaky_cases: int
     """Cases that pass sometimes."""
     skipped: int
@@ -164,6 +207,17 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
     std: float | None
 
 
+class FailureCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often something went wrong in the same way."""
+
+    metric: str | None
+    """The metric that broke; None where there was no answer."""
+    kind: str
+    message: str
+    """Of the first one."""
+    count: int
+
+
 class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in a run, counted."""
 
@@ -173,6 +227,8 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     """By status."""
     errors: dict[str, int]
     """By the error's class."""
+    failures: tuple[FailureCount, ...]
+    """The most frequent first, by metric and the error's class."""
     error_share: float
     """Of the samples that were tried, the share that has no score."""
     input_tokens: int

@@ -1,6 +1,10 @@
 """What a judge looks for."""
 
+from __future__ import annotations
+
 import msgspec
+
+from prompt_evaluator.model.score import ScoreScale
 
 
 class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -11,6 +15,13 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     min_score: float = 1
     max_score: float = 5
     guidelines: str = ""
+    pass_at: float | None = None
+    """An answer passes at or above this score: by default three quarters up the scale. Judges never see it."""
+
+    @property
+    def scale(self) -> ScoreScale:
+        mark = self.min_score + 0.75 * (self.max_score - self.min_score) if self.pass_at is None else self.pass_at
+        return ScoreScale(self.min_score, self.max_score, mark)
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +39,6 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Criterion, ...]
     flags: tuple[Flag, ...] = ()
     path: str | None = None
-    """The file it was read from; None of one that ships."""
+    """The file it was read from; None for one that ships."""
     hash: str
     """SHA-256 of the file's bytes, as bare hexadecimal digits."""

@@ -7,12 +7,13 @@ from typing import Any, Literal
 import msgspec
 
 from prompt_evaluator.model.call import Answer
+from prompt_evaluator.model.case import MetricUse
 from prompt_evaluator.model.rubric import Rubric
-from prompt_evaluator.model.score import Score
+from prompt_evaluator.model.score import Failed, Score, ScoreScale
 
 RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
-UnitKind = Literal["generation", "judgement", "score", "reply"]
+UnitKind = Literal["generation", "judgement", "reply", "preparation"]
 """A reply is one of several that a metric asks a judge for; once there is a score it is of no more use."""
 SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
 
@@ -21,7 +22,7 @@ class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
     """Which dataset a run was made from."""
 
     path: str | None
-    """None of cases that came from no file."""
+    """None for cases that did not come from a file."""
     hash: str
     count: int
     """Cases in the file."""
@@ -33,7 +34,7 @@ class PromptRef(msgspec.Struct, frozen=True, kw_only=True):
     """The system prompt, kept whole so that a run can be continued and explained without its file."""
 
     path: str | None
-    """None of a text that came from no file."""
+    """None for a text that did not come from a file."""
     hash: str
     text: str
     version: str | None = None
@@ -45,10 +46,26 @@ class ModelConfig(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     """Its full name, `provider/model`."""
     identity: str
-    """Which service that is, without any secret: part of what names a unit."""
+    """Which service that is, without any secret, and for a program which code: part of what names a unit."""
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
+    params: dict[str, Any] = {}
+    """Whatever else the service understands, such as `top_p`; passed through, and part of what names a unit."""
+
+
+class Target(ModelConfig, frozen=True, kw_only=True):
+    """What is under test: a model, how it is asked, and what it is told."""
+
+    prompt: PromptRef | None = None
+    render_prompt: bool = False
+    """Whether `{{field}}` in the system prompt is filled in from each case."""
+    template: str | None = None
+    """What is sent in place of a case's input, with `{{field}}` places."""
+    context_template: str | None = None
+    """What is sent in place of the input of a case that has passages, where there is no template."""
+    attempts: int = 1
+    """How many answers a sample may ask for while an answer misses a pass mark; the last decides."""
 
 
 class JudgeConfig(ModelConfig, frozen=True, kw_only=True):
@@ -66,13 +83,14 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     group_id: str
     parent_run_id: str | None = None
     dataset: DatasetRef
-    prompt: PromptRef | None
-    template: str | None = None
+    target: Target
     rubric: Rubric | None
-    metrics: tuple[dict[str, Any], ...] = ()
-    """Beside the rubric: `{"metric": name, …options}`, as they were asked for."""
-    generator: ModelConfig
+    metrics: tuple[MetricUse, ...] = ()
+    """Beside the rubric, for every case; single cases may ask for more."""
     judge: JudgeConfig | None
+    """None where nothing asks a judge."""
+    judges: dict[str, JudgeConfig] = {}
+    """By the model's name as it was written, for uses of metrics that name a judge of their own."""
     num_samples: int
     output_dir: str
     """Absolute; the run's own directory is below it."""
@@ -86,10 +104,10 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool = False
     """Whether the offline mock has any part in it."""
 
-    @property
-    def judgings(self) -> int:
-        """How often each answer is judged by the rubric: not at all where there is none."""
-        return self.judge.repeats if self.judge and self.rubric else 0
+    def scale(self, name: str) -> ScoreScale:
+        """Of a score: that of the rubric's criterion of this name, or from 0 to 1."""
+        criteria = self.rubric.metrics if self.rubric else ()
+        return next((criterion.scale for criterion in criteria if criterion.name == name), ScoreScale())
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,21 +130,6 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     tries: int = 1
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge said, checked against its rubric."""
-
-    metrics: dict[str, Mark]
-    flags: dict[str, bool]
-    overall_comment: str = ""
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """One score with its reason."""
-
-    score: float
-    rationale: str
-
-
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """The finished first half of a sample: an answer, or why there is none."""
 
@@ -135,56 +138,59 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
     ended_at: str
     reused: bool = False
-    """Taken over from an earlier run, and not paid for again."""
+    """From an earlier run, and not paid for again."""
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """One judging of one answer: a verdict, or a reply that is none, or why there is no reply."""
-
-    verdict: Verdict | None = None
-    raw: str | None = None
-    """The judge's last reply as it came."""
-    invalid: str | None = None
-    """What is wrong with that reply."""
-    failure: CallFailure | None = None
-    replies: tuple[Answer, ...] = ()
-    """Every reply that was paid for, for the accounts; their text is in `raw` only."""
-    ended_at: str | None = None
-    reused: bool = False
-
-
-class ScoreRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What one metric said about one answer."""
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of applying one metric to one answer, once."""
 
     metric: str
-    score: Score
-    passed: bool | None = None
-    """Whether the score reaches the metric's threshold; None when there is no score."""
+    """The name of the use."""
+    scores: dict[str, Score]
+    """By name: one, or one for each of a rubric's criteria."""
+    pass_at: dict[str, float] = {}
+    """Of each score, from where on it passes. Names no unit: another mark costs nothing."""
+    flags: dict[str, bool] = {}
+    comment: str | None = None
+    raw: str | None = None
+    """The judge's last reply as it came."""
+    repeats: int = 1
+    """How many judgements of this answer by this metric the run wants."""
     replies: tuple[Answer, ...] = ()
     """Every judge's reply that was paid for, for the accounts, without its text."""
     ended_at: str | None = None
     reused: bool = False
 
+    @property
+    def failed(self) -> Failed | None:
+        """Why there is no score, where there is none."""
+        return next((score for score in self.scores.values() if isinstance(score, Failed)), None)
 
-class Preparation(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric as a judge has made it ready for the whole run, such as with evaluation steps."""
 
-    spec: dict[str, Any]
+class Preparation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A metric as a judge has made it ready, such as with evaluation steps: the same for every run that asks alike."""
+
+    metric: str
+    """The name of the use for which it was made."""
+    options: dict[str, Any]
+    """Those of the metric that the judge has filled in."""
     replies: tuple[Answer, ...] = ()
     """What was paid for that, without the texts."""
+    reused: bool = False
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """A finished piece of work. Within a run it is known by case and name; the name alone links runs."""
 
     case_id: str
+    """Empty for a preparation, which is about no case."""
     name: bytes
     kind: UnitKind
     sample: int
+    attempt: int = 0
     repeat: int = 0
-    """Which of several judgings, or which of several metrics."""
+    """Which of several judgements by the same metric."""
     ok: bool
     """Whether it gave what it was for. What is not ok may be done again; what is ok never is."""
     data: bytes
-    """As JSON: a `Generation`, a `Judgement`, a `ScoreRecord`, an `Answer` if it is a reply, or a `Preparation` where
-    there is no case."""
+    """As JSON: a `Generation`, a `Judgement`, an `Answer` if it is a reply, or a `Preparation`."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
-
-from prompt_evaluator.model import (
-    CallFailure,
-    Failed,
-    Generation,
-    Judgement,
-    Mark,
-    Scored,
-    ScoreRecord,
-    Skipped,
-    Verdict,
+from prompt_evaluator.model import CallFailure, Failed, Scored, Skipped
+from prompt_evaluator.model.result import (
+    AttemptResult,
+    CaseResult,
+    CriterionScore,
+    FlagStats,
+    MetricScore,
+    MetricStats,
+    RepeatResult,
+    SampleResult,
 )
-from prompt_evaluator.model.result import CaseResult, FlagStats, MetricScore, MetricStats, RepeatResult, SampleResult
+from prompt_evaluator.pipeline.uses import expected_keys, rubric_key
 from prompt_evaluator.stats import mean_interval, spread, variability
 from prompt_evaluator.stats.bands import wide_range
 from prompt_evaluator.stats.reducers import wilson
@@ -26,75 +24,19 @@ from prompt_evaluator.stats.reducers import wilson
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.model import CaseStatus, Rubric, RunPlan, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model import Answer, CaseStatus, Generation, Judgement, Message, RunPlan, TestCase
+    from prompt_evaluator.pipeline.samples import Attempt, SampleUnits
 
 T = TypeVar("T", int, float)
 
-UNIT_SCALE = (0.0, 1.0)
-"""Of every metric but a rubric's."""
 
-_generation = msgspec.json.Decoder(Generation).decode
-_judgement = msgspec.json.Decoder(Judgement).decode
-_score = msgspec.json.Decoder(ScoreRecord).decode
-
-
-class SampleUnits:
-    """What is known of one sample."""
-
-    def __init__(self) -> None:
-        self.generation: Generation | None = None
-        self.judgements: dict[int, Judgement] = {}
-        self.scores: dict[str, ScoreRecord] = {}
-
-    def status(self, repeats: int, metrics: int = 0) -> SampleStatus:
-        """By the guide's words. A metric that broke leaves the sample without that score, so it is not completed."""
-        status = self._judged_status(repeats)
-        if status == "generation_error":
-            return status
-        if len(self.scores) < metrics:
-            return "pending"
-        if status != "completed":
-            return status
-        failures = [record.score.kind for record in self.scores.values() if isinstance(record.score, Failed)]
-        if not failures:
-            return "completed"
-        return "judge_invalid_response" if set(failures) == {"InvalidJudgement"} else "judge_error"
-
-    def _judged_status(self, repeats: int) -> SampleStatus:
-        if self.generation is None:
-            return "pending"
-        if self.generation.answer is None:
-            return "generation_error"
-        judged = list(self.judgements.values())
-        if any(judgement.verdict for judgement in judged) or not repeats:
-            return "completed" if len(judged) >= repeats else "pending"
-        if len(judged) < repeats:
-            return "pending"
-        return "judge_invalid_response" if any(judgement.invalid for judgement in judged) else "judge_error"
-
-
-def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
-    """A case's units by sample."""
-    samples = [SampleUnits() for _ in range(num_samples)]
-    for unit in units:
-        if unit.sample >= num_samples:
-            continue
-        if unit.kind == "generation":
-            samples[unit.sample].generation = _generation(unit.data)
-        elif unit.kind == "judgement":
-            samples[unit.sample].judgements[unit.repeat] = _judgement(unit.data)
-        elif unit.kind == "score":
-            record = _score(unit.data)
-            samples[unit.sample].scores[record.metric] = record
-    return samples
-
-
-def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -> CaseResult:
-    """Everything there is to say about a case."""
-    repeats = plan.judgings
-    metrics = len({*(spec["metric"] for spec in plan.metrics), *(check.metric for check in case.checks)})
-    results = tuple(_sample(case, number, units, repeats, metrics) for number, units in enumerate(samples))
-    stats = _rubric_stats(results, plan.rubric) | _score_stats(results)
+def case_result(
+    case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan, messages: tuple[Message, ...] = ()
+) -> CaseResult:
+    """Everything there is to say about a case; `messages` is what was sent."""
+    expected = expected_keys(plan, case)
+    results = tuple(_sample(case, number, units, plan, expected) for number, units in enumerate(samples))
+    attempts = [attempt for units in samples for attempt in units.attempts if attempt.generation]
     return CaseResult(
         test_case_id=case.id,
         test_case_input=case.input,
@@ -103,116 +45,148 @@ def case_result(case: TestCase, samples: Sequence[SampleUnits], plan: RunPlan) -
         test_case_task=case.task,
         test_case_expected_constraints=case.expected_constraints,
         test_case_reference=case.reference,
+        test_case_references=case.references,
+        test_case_file=case.file,
+        test_case_line=case.line,
+        messages=messages,
         num_samples=len(samples),
         samples=results,
-        per_metric_stats=stats,
-        missing_scores=_missing(results, plan),
-        per_flag_stats=_flag_stats(results, plan.rubric),
+        per_metric_stats=_metric_stats(results, plan, expected),
+        missing_scores=_missing(results, plan, expected),
+        per_flag_stats=_flag_stats(results, plan),
         status=_case_status(results),
-        timestamp_start=min((u.generation.started_at for u in samples if u.generation), default=None),
-        timestamp_end=max((_ended(u) for u in samples if u.generation), default=None),
+        timestamp_start=min((a.generation.started_at for a in attempts if a.generation), default=None),
+        timestamp_end=max(map(_ended, attempts), default=None),
         error_message=next((result.error.message for result in results if result.error), None),
     )
 
 
 def _case_status(results: Sequence[SampleResult]) -> CaseStatus:
-    statuses = [result.status for result in results]
+    """Failed only where nothing was measured: a metric that broke beside others that worked is a part of a result."""
+    statuses = {result.status for result in results}
     if "pending" in statuses:
         return "pending"
-    completed = statuses.count("completed")
-    return "completed" if completed == len(statuses) else "partial" if completed else "failed"
+    if statuses <= {"completed"}:
+        return "completed"
+    measured = "completed" in statuses or any(result.passes() for result in results)
+    return "partial" if measured else "failed"
 
 
-def _sample(case: TestCase, number: int, units: SampleUnits, repeats: int, metrics: int) -> SampleResult:
-    generation = units.generation
-    answer = generation.answer if generation else None
-    judged = [units.judgements[repeat] for repeat in sorted(units.judgements)]
-    verdict = _combined([judgement.verdict for judgement in judged if judgement.verdict])
-    replies = [reply for judgement in judged for reply in judgement.replies]
-    replies += [reply for record in units.scores.values() for reply in record.replies]
-    last = judged[-1] if judged else None
+def _sample(case: TestCase, number: int, units: SampleUnits, plan: RunPlan, expected: list[str]) -> SampleResult:
+    last = units.last
+    generation, answer = last.generation, last.answer
+    rubric = last.of(rubric_key(plan)) if plan.rubric else []
+    answers = [attempt.answer for attempt in units.attempts if attempt.answer]
+    replies = [reply for attempt in units.attempts for done in attempt.judgements.values() for reply in done.replies]
+    error, error_metric = _error(last)
     return SampleResult(
         sample_id=f"{case.id}-sample-{number + 1}",
         input_text=case.input,
         generator_output=answer.text if answer else None,
-        status=units.status(repeats, metrics),
+        status=units.status(expected, plan.target.attempts),
         task_description=case.task,
-        judge_metrics=verdict.metrics if verdict else {},
-        judge_flags=verdict.flags if verdict else {},
-        judge_overall_comment=verdict.overall_comment if verdict else None,
-        judge_raw_response=last.raw if last else None,
-        scores={name: _metric_score(record) for name, record in units.scores.items()},
-        judge_repeats=tuple(_repeat(judgement) for judgement in judged) if repeats > 1 else None,
+        judge_metrics=_criteria(rubric),
+        judge_flags=_flags(rubric),
+        judge_overall_comment=next((each.comment for each in rubric if not each.failed), None),
+        judge_raw_response=rubric[-1].raw if rubric else None,
+        judge_repeats=tuple(map(_repeat, rubric)) if any(each.repeats > 1 for each in rubric) else None,
+        scores={
+            key: _metric_score(key, found) for key in expected if key != rubric_key(plan) and (found := last.of(key))
+        },
+        attempt=max(0, len(units.attempts) - 1),
+        earlier_attempts=tuple(map(_earlier, range(len(units.attempts) - 1), units.attempts)),
         tool_calls=answer.tool_calls if answer else (),
         finish_reason=answer.finish_reason if answer else None,
         model=answer.model if answer else None,
-        input_tokens=answer.usage.input_tokens if answer else None,
-        output_tokens=answer.usage.output_tokens if answer else None,
-        cost=answer.cost if answer else None,
+        input_tokens=_sum([each.usage.input_tokens for each in answers]),
+        output_tokens=_sum([each.usage.output_tokens for each in answers]),
+        cost=_known(answers),
         latency_ms=answer.latency_ms if answer else None,
         tries=_tries(generation),
         judge_input_tokens=_sum([reply.usage.input_tokens for reply in replies]),
         judge_output_tokens=_sum([reply.usage.output_tokens for reply in replies]),
-        judge_cost=_sum([reply.cost for reply in replies]),
-        synthetic=bool(answer and answer.synthetic) or any(reply.synthetic for reply in replies),
+        judge_cost=_known(replies),
+        unpriced_calls=sum(each.cost is None for each in (*answers, *replies)),
+        synthetic=any(each.synthetic for each in (*answers, *replies)),
         reused=bool(generation and generation.reused),
-        reused_cost=_reused_cost(units),
-        error=_error(generation, judged, verdict) or _broken_metric(units),
+        reused_cost=_known(_reused(units)),
+        error=error,
+        error_metric=error_metric,
     )
 
 
-def _combined(verdicts: list[Verdict]) -> Verdict | None:
-    """Of several judgings the mean score and the majority of each flag; the first one's words."""
-    if len(verdicts) < 2:  # noqa: PLR2004
-        return verdicts[0] if verdicts else None
-    first = verdicts[0]
-    metrics = {
-        name: Mark(statistics.fmean(verdict.metrics[name].score for verdict in verdicts), mark.rationale)
-        for name, mark in first.metrics.items()
-    }
-    flags = {name: sum(verdict.flags[name] for verdict in verdicts) * 2 > len(verdicts) for name in first.flags}
-    return Verdict(metrics=metrics, flags=flags, overall_comment=first.overall_comment)
+def _criteria(judged: Sequence[Judgement]) -> dict[str, CriterionScore]:
+    """Of several judgements the mean score, with the first one's words."""
+    good = [each for each in judged if not each.failed]
+    return {name: _criterion(name, good) for name in (good[0].scores if good else ())}
+
+
+def _criterion(name: str, judged: Sequence[Judgement]) -> CriterionScore:
+    values, first = _values(name, judged), judged[0].scores[name]
+    value = statistics.fmean(values) if len(values) > 1 else values[0]
+    return CriterionScore(value, getattr(first, "reason", ""), value >= judged[0].pass_at[name])
+
+
+def _flags(judged: Sequence[Judgement]) -> dict[str, bool]:
+    """Of several judgements what the majority says."""
+    good = [each for each in judged if not each.failed]
+    return {name: sum(each.flags[name] for each in good) * 2 > len(good) for name in (good[0].flags if good else ())}
 
 
 def _repeat(judgement: Judgement) -> RepeatResult:
-    verdict = judgement.verdict
-    wrong = judgement.invalid or (judgement.failure.message if judgement.failure else None)
+    failed = judgement.failed
     return RepeatResult(
-        metrics=verdict.metrics if verdict else None, flags=verdict.flags if verdict else None, error=wrong
+        metrics=None if failed else _criteria([judgement]),
+        flags=None if failed else judgement.flags,
+        error=failed.reason if failed else None,
     )
 
 
-def _error(generation: Generation | None, judged: list[Judgement], verdict: Verdict | None) -> CallFailure | None:
-    if generation is not None and generation.failure is not None:
-        return generation.failure
-    if verdict is not None:
-        return None
-    for judgement in judged:
-        if judgement.failure is not None:
-            return judgement.failure
-        if judgement.invalid is not None:
-            return CallFailure(
-                kind="InvalidJudgement", message=f"The judge's reply cannot be used: {judgement.invalid}"
-            )
-    return None
-
-
-def _broken_metric(units: SampleUnits) -> CallFailure | None:
-    for record in units.scores.values():
-        if isinstance(record.score, Failed):
-            return CallFailure(kind=record.score.kind, message=f"{record.metric}: {record.score.reason}")
-    return None
-
-
-def _metric_score(record: ScoreRecord) -> MetricScore:
-    score = record.score
-    if isinstance(score, Scored):
+def _metric_score(key: str, judged: Sequence[Judgement]) -> MetricScore:
+    repeats = tuple(_value(each.scores.get(key)) for each in judged) if judged[0].repeats > 1 else None
+    scores = [each.scores[key] for each in judged if key in each.scores]
+    scored = [score for score in scores if isinstance(score, Scored)]
+    if scored:
+        value = statistics.fmean(score.value for score in scored) if len(scored) > 1 else scored[0].value
+        passed = value >= judged[0].pass_at.get(key, 1.0)
         return MetricScore(
-            status="scored", score=score.value, passed=record.passed, reason=score.reason, details=score.details
+            status="scored",
+            score=value,
+            passed=passed,
+            reason=scored[0].reason,
+            details=scored[0].details,
+            repeats=repeats,
         )
-    if isinstance(score, Skipped):
-        return MetricScore(status="skipped", score=None, passed=None, reason=score.reason)
-    return MetricScore(status="failed", score=None, passed=None, reason=score.reason)
+    told = next((score for score in scores if isinstance(score, Skipped)), None)
+    failed = next((score for score in scores if isinstance(score, Failed)), None)
+    status, reason = ("skipped", told.reason) if told else ("failed", failed.reason if failed else "")
+    return MetricScore(status=status, score=None, passed=None, reason=reason, repeats=repeats)  # type: ignore[arg-type]
+
+
+def _values(name: str, judged: Iterable[Judgement]) -> list[float]:
+    return [value for each in judged if (value := _value(each.scores.get(name))) is not None]
+
+
+def _value(score: object) -> float | None:
+    return score.value if isinstance(score, Scored) else None
+
+
+def _earlier(number: int, attempt: Attempt) -> AttemptResult:
+    return AttemptResult(
+        attempt=number,
+        generator_output=attempt.answer.text if attempt.answer else None,
+        failed_checks=tuple(dict.fromkeys(attempt.missed())),
+        error=_error(attempt)[0],
+    )
+
+
+def _error(attempt: Attempt) -> tuple[CallFailure | None, str | None]:
+    """What went wrong, and with which metric; None for the answer itself."""
+    if attempt.generation is not None and attempt.generation.failure is not None:
+        return attempt.generation.failure, None
+    for metric, failed in attempt.failures():
+        return CallFailure(kind=failed.kind, message=f"{metric}: {failed.reason}"), metric
+    return None, None
 
 
 def _tries(generation: Generation | None) -> int | None:
@@ -223,18 +197,24 @@ def _tries(generation: Generation | None) -> int | None:
     return generation.failure.tries if generation.failure else None
 
 
-def _reused_cost(units: SampleUnits) -> float | None:
-    judged: list[Judgement | ScoreRecord] = [*units.judgements.values(), *units.scores.values()]
-    replies = [reply for done in judged if done.reused for reply in done.replies]
-    if (generation := units.generation) and generation.reused and generation.answer:
-        replies.append(generation.answer)
-    known = [reply.cost for reply in replies if reply.cost is not None]
-    return sum(known) if known else None
+def _reused(units: SampleUnits) -> list[Answer]:
+    """What was not paid for again."""
+    found = []
+    for attempt in units.attempts:
+        found += [reply for done in attempt.judgements.values() if done.reused for reply in done.replies]
+        if (generation := attempt.generation) and generation.reused and generation.answer:
+            found.append(generation.answer)
+    return found
 
 
-def _ended(units: SampleUnits) -> str:
-    ends = [judgement.ended_at for judgement in units.judgements.values() if judgement.ended_at]
-    return max([*ends, units.generation.ended_at if units.generation else ""])
+def _ended(attempt: Attempt) -> str:
+    ends = [judgement.ended_at for judgement in attempt.judgements.values() if judgement.ended_at]
+    return max([*ends, attempt.generation.ended_at if attempt.generation else ""])
+
+
+def _known(answers: Iterable[Answer]) -> float | None:
+    costs = [answer.cost for answer in answers if answer.cost is not None]
+    return sum(costs) if costs else None
 
 
 def _sum(values: list[T | None]) -> T | None:
@@ -243,72 +223,80 @@ def _sum(values: list[T | None]) -> T | None:
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _rubric_stats(results: Sequence[SampleResult], rubric: Rubric | None) -> dict[str, MetricStats]:
+def _score_names(plan: RunPlan, expected: list[str]) -> list[str]:
+    criteria = [criterion.name for criterion in plan.rubric.metrics] if plan.rubric else []
+    return criteria + [key for key in expected if key != rubric_key(plan)]
+
+
+def _metric_stats(results: Sequence[SampleResult], plan: RunPlan, expected: list[str]) -> dict[str, MetricStats]:
+    passes = [result.passes() for result in results]
     found = {}
-    for criterion in rubric.metrics if rubric else ():
-        judged = [result for result in results if criterion.name in result.judge_metrics]
-        values = [result.judge_metrics[criterion.name].score for result in judged]
-        stats = _stats(values, (criterion.min_score, criterion.max_score), _repeat_std(criterion.name, judged), None)
-        if stats:
-            found[criterion.name] = stats
+    for name in _score_names(plan, expected):
+        scored = [each[name] for each in passes if name in each]
+        if scored:
+            found[name] = _stats(
+                name, [value for value, _ in scored], sum(passed for _, passed in scored), results, plan
+            )
     return found
 
 
-def _score_stats(results: Sequence[SampleResult]) -> dict[str, MetricStats]:
-    found = {}
-    for name in {name: None for result in results for name in result.scores}:
-        scored = [score for result in results if (score := result.scores.get(name)) and score.score is not None]
-        values = [score.score for score in scored if score.score is not None]
-        stats = _stats(values, UNIT_SCALE, None, sum(bool(score.passed) for score in scored))
-        if stats:
-            found[name] = stats
-    return found
-
-
-def _stats(
-    values: list[float], scale: tuple[float, float], repeat_std: float | None, passed: int | None
-) -> MetricStats | None:
+def _stats(name: str, values: list[float], passed: int, results: Sequence[SampleResult], plan: RunPlan) -> MetricStats:
     numbers = spread(values)
-    if numbers is None:
-        return None
+    assert numbers is not None  # noqa: S101 - there is at least one value
+    scale = plan.scale(name)
+    ends = (scale.low, scale.high)
     return MetricStats(
         mean=numbers.mean,
         std=numbers.std,
         min=numbers.min,
         max=numbers.max,
         count=numbers.count,
-        interval=mean_interval(numbers.mean, numbers.std, numbers.count, scale),
-        variability=variability(numbers.mean, numbers.std, scale),
-        wide_range=wide_range(numbers.min, numbers.max, scale),
-        repeat_std=repeat_std,
+        interval=mean_interval(numbers.mean, numbers.std, numbers.count, ends),
+        variability=variability(numbers.mean, numbers.std, ends),
+        wide_range=wide_range(numbers.min, numbers.max, ends),
+        repeat_std=_repeat_std(name, results),
         passed=passed,
-        pass_rate=None if passed is None else passed / numbers.count,
-        pass_interval=None if passed is None else wilson(passed, numbers.count),
+        pass_rate=passed / numbers.count,
+        pass_interval=wilson(passed, numbers.count),
     )
 
 
-def _missing(results: Sequence[SampleResult], plan: RunPlan) -> dict[str, int]:
+def _missing(results: Sequence[SampleResult], plan: RunPlan, expected: list[str]) -> dict[str, int]:
+    """By score, samples that were tried and ought to have it, and have not."""
     tried = [result for result in results if result.status != "pending"]
-    names = [criterion.name for criterion in (plan.rubric.metrics if plan.rubric else ())]
-    missing = {name: sum(name not in result.judge_metrics for result in tried) for name in names}
-    for name in {name: None for result in results for name in result.scores}:
-        missing[name] = sum(name not in result.scores or result.scores[name].status == "failed" for result in tried)
-    return {name: count for name, count in missing.items() if count}
+    missing = {name: sum(_lacks(result, name) for result in tried) for name in _score_names(plan, expected)}
+    return {name: count for name, count in missing.items() if count and not _is_skipped(results, name)}
 
 
-def _repeat_std(metric: str, results: list[SampleResult]) -> float | None:
-    """The pooled standard deviation between judgings of the same answer."""
-    variances = []
-    for result in results:
-        scores = [repeat.metrics[metric].score for repeat in result.judge_repeats or () if repeat.metrics]
-        if len(scores) > 1:
-            variances.append(statistics.variance(scores))
+def _lacks(result: SampleResult, name: str) -> bool:
+    if name in result.judge_metrics:
+        return False
+    found = result.scores.get(name)
+    return found is None or found.status == "failed"
+
+
+def _is_skipped(results: Sequence[SampleResult], name: str) -> bool:
+    """Whether the metric has nothing to say about this case: then a sample without an answer lacks no score."""
+    found = [result.scores[name].status for result in results if name in result.scores]
+    return "skipped" in found and "failed" not in found and "scored" not in found
+
+
+def _repeat_std(name: str, results: Sequence[SampleResult]) -> float | None:
+    """The pooled standard deviation between judgements of the same answer."""
+    variances = [statistics.variance(scores) for result in results if len(scores := _repeats(name, result)) > 1]
     return statistics.fmean(variances) ** 0.5 if variances else None
 
 
-def _flag_stats(results: Sequence[SampleResult], rubric: Rubric | None) -> dict[str, FlagStats]:
+def _repeats(name: str, result: SampleResult) -> list[float]:
+    if found := result.scores.get(name):
+        return [value for value in found.repeats or () if value is not None]
+    repeats = result.judge_repeats or ()
+    return [repeat.metrics[name].score for repeat in repeats if repeat.metrics and name in repeat.metrics]
+
+
+def _flag_stats(results: Sequence[SampleResult], plan: RunPlan) -> dict[str, FlagStats]:
     found = {}
-    for flag in rubric.flags if rubric else ():
+    for flag in plan.rubric.flags if plan.rubric else ():
         values = [result.judge_flags[flag.name] for result in results if flag.name in result.judge_flags]
         raised = sum(values)
         found[flag.name] = FlagStats(

@@ -1,4 +1,4 @@
-"""One sample, from question to verdict: what is known already is used, what is missing is done and put on record."""
+"""One sample, from question to scores: what is known already is used, what is missing is done and put on record."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from prompt_evaluator.errors import CircuitOpenError, ProviderError
-from prompt_evaluator.model import CallFailure, Failed, Generation, Judgement, ScoreRecord, Unit
-from prompt_evaluator.pipeline.assemble import SampleUnits
-from prompt_evaluator.pipeline.naming import generation_name, judgement_name, judgement_names
-from prompt_evaluator.pipeline.scoring import Replies
+from prompt_evaluator.errors import ProviderError
+from prompt_evaluator.model import CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.pipeline.naming import generation_name
+from prompt_evaluator.pipeline.samples import Attempt, SampleUnits
+from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from prompt_evaluator.model import Answer, Request, RunPlan, TestCase, UnitKind
-    from prompt_evaluator.pipeline.messages import Asker
+    from prompt_evaluator.pipeline.messages import RequestBuilder
+    from prompt_evaluator.pipeline.preparing import Preparer
     from prompt_evaluator.pipeline.scoring import Scorer
-    from prompt_evaluator.ports import Judge, Ledger, Provider
+    from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
+    from prompt_evaluator.ports import Ledger, Provider
 
-T = TypeVar("T", Generation, Judgement, ScoreRecord)
+T = TypeVar("T", Generation, Judgement)
 
 _encode = msgspec.json.Encoder().encode
 _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
-_score = msgspec.json.Decoder(ScoreRecord).decode
 
 
 class Finished(NamedTuple):
@@ -34,15 +35,16 @@ class Finished(NamedTuple):
     own: Mapping[bytes, Unit]
     """Of this run."""
     linked: Mapping[bytes, Unit]
-    """Of other runs, to be taken over."""
+    """Of other runs, to be reused."""
 
 
-class _Place(NamedTuple):
+class _UnitKey(NamedTuple):
     case_id: str
     name: bytes
     kind: UnitKind
     sample: int
-    repeat: int
+    attempt: int
+    repeat: int = 0
 
 
 class Executor:
@@ -52,132 +54,162 @@ class Executor:
         self,
         plan: RunPlan,
         *,
-        asker: Asker,
+        requests: RequestBuilder,
         generator: Provider | None,
-        judge: Judge | None,
-        scorer: Scorer | None = None,
+        uses: Uses,
+        scorer: Scorer,
+        preparer: Preparer,
         ledger: Ledger,
         now: Callable[[], str],
         retry_errors: bool = False,
     ) -> None:
         """Take a plan and its parts. Without a generator, only answers of other runs are judged."""
-        self._plan, self._asker, self._generator, self._judge = plan, asker, generator, judge
+        self._plan, self._requests, self._generator = plan, requests, generator
+        self._uses, self._scorer, self._preparer = uses, scorer, preparer
         self._ledger, self._now, self._retry_errors = ledger, now, retry_errors
-        self._scorer = scorer
 
-    def generation_name(self, case: TestCase, sample: int) -> bytes:
-        return generation_name(self._plan, self._asker.request(case, sample))
+    async def prepare(self) -> None:
+        """Make the run's own metrics ready, before anything else is paid for.
 
-    def verdict_names(self, case: TestCase, sample: int, generation: Generation) -> list[bytes]:
-        """What the judgements and scores of an answer are called."""
-        answer = generation.answer
-        if answer is None:
-            return []
-        scorer = self._scorer
-        scores = [scorer.unit_name(metric, case, answer, sample) for metric in scorer.metrics(case)] if scorer else []
-        if self._judge is None:
-            return scores
-        return scores + judgement_names(self._plan, self._judge, case, answer, sample)
+        Raises:
+            ProviderError: The judge gave nothing to judge by.
+        """
+        for applied in self._uses.common():
+            try:
+                await self._preparer.ready(applied)
+            except (ProviderError, *ENDS_THE_RUN):
+                raise
+            except Exception:  # noqa: BLE001, S112 - somebody's metric: each of its judgements will say so
+                continue
+
+    def answer_names(self, case: TestCase) -> dict[bytes, tuple[int, int]]:
+        """What the answers to a case are called, each with its sample and attempt."""
+        plan = self._plan
+        return {
+            generation_name(plan, self._requests.request(case, sample, attempt)): (sample, attempt)
+            for sample in range(plan.num_samples)
+            for attempt in range(plan.target.attempts)
+        }
+
+    def judgement_names(self, case: TestCase, answers: Iterable[tuple[tuple[int, int], Unit]]) -> list[bytes]:
+        """What the judgements of these answers are called; nobody is asked for that."""
+        ready = [self._preparer.known(applied) for applied in self._uses.of(case)]
+        known = ((place, _generation(unit.data).answer) for place, unit in answers)
+        return [
+            name
+            for place, answer in known
+            if answer is not None
+            for applied in ready
+            for name in applied.names(case, answer, *place)
+        ]
 
     async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
-        """Finish a sample. Raises only what ends the whole run: no circuit, or no store."""
-        result = SampleUnits()
-        request = self._asker.request(case, sample)
-        place = _Place(case.id, generation_name(self._plan, request), "generation", sample, 0)
-        generation = self._found(place, finished, _generation)
+        """Finish a sample. Raises only what ends the whole run: no circuit, no budget, or no store."""
+        units = SampleUnits()
+        for number in range(self._plan.target.attempts):
+            attempt = await self._attempt(case, sample, number, finished)
+            units.attempts.append(attempt)
+            if attempt.answer is None or not attempt.missed():
+                break
+        return units
+
+    async def _attempt(self, case: TestCase, sample: int, number: int, finished: Finished) -> Attempt:
+        request = self._requests.request(case, sample, number)
+        key = _UnitKey(case.id, generation_name(self._plan, request), "generation", sample, number)
+        generation = self._found(key, finished, _generation, _reused)
         if generation is None:
             generation = await self._generate(request)
-            self._record(place, generation, ok=generation.failure is None)
-        result.generation = generation
-        if generation.answer is None:
-            return result
-        await self._judge_answer(case, sample, generation.answer, finished, result)
-        if self._scorer is not None:
-            await self._score_answer(case, sample, generation.answer, finished, result)
-        return result
+            self._record(key, generation, ok=generation.failure is None)
+        attempt = Attempt(generation)
+        if generation.answer is not None:
+            for applied in self._uses.of(case):
+                await self._judge(applied, case, attempt, key._replace(kind="judgement"), finished)
+        return attempt
 
-    async def _judge_answer(
-        self, case: TestCase, sample: int, answer: Answer, finished: Finished, result: SampleUnits
+    async def _judge(
+        self, applied: AppliedMetric, case: TestCase, attempt: Attempt, key: _UnitKey, finished: Finished
     ) -> None:
-        if self._judge is None:
-            return
-        for repeat in range(self._plan.judgings):
-            asked = self._judge.request(case, answer, repeat)
-            place = _Place(case.id, judgement_name(self._plan, asked, sample), "judgement", sample, repeat)
-            judgement = self._found(place, finished, _judgement)
+        answer = attempt.answer
+        assert answer is not None  # noqa: S101 - asked for only where there is one
+        broken = None
+        try:
+            applied = await self._preparer.ready(applied)
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's metric may raise anything
+            broken = applied.judgement(failure(error))
+        for repeat in range(applied.repeats):
+            unit = key._replace(name=applied.name(case, answer, key.sample, key.attempt, repeat), repeat=repeat)
+            judgement = self._found(unit, finished, _judgement, lambda found: applied.marked(_reused(found)))
             if judgement is None:
-                judgement = await self._judged(asked)
-                self._record(place, judgement, ok=judgement.verdict is not None)
-            result.judgements[repeat] = judgement
+                judgement = broken or await self._scored(applied, case, answer, unit, finished)
+                judgement = msgspec.structs.replace(judgement, ended_at=self._now())
+                self._record(unit, judgement, ok=judgement.failed is None)
+            attempt.judgements[applied.key, repeat] = judgement
 
-    async def _score_answer(
-        self, case: TestCase, sample: int, answer: Answer, finished: Finished, result: SampleUnits
-    ) -> None:
-        assert self._scorer is not None  # noqa: S101 - asked for only where there is one
-        for number, metric in enumerate(self._scorer.metrics(case)):
-            place = _Place(case.id, self._scorer.unit_name(metric, case, answer, sample), "score", sample, number)
-            record = self._found(place, finished, _score)
-            if record is None:
-                await self._ledger.wait_for_capacity()
-                scored = await self._scorer.score(metric, case, answer, self._replies(place, finished))
-                record = msgspec.structs.replace(scored, ended_at=self._now())
-                self._record(place, record, ok=not isinstance(record.score, Failed))
-            result.scores[record.metric] = record
+    async def _scored(
+        self, applied: AppliedMetric, case: TestCase, answer: Answer, key: _UnitKey, finished: Finished
+    ) -> Judgement:
+        await self._ledger.wait_for_capacity()
+        kept = self._replies(key, finished) if applied.judge else None
+        return await self._scorer.score(applied, case, answer, key.repeat, kept)
 
-    def _replies(self, place: _Place, finished: Finished) -> Replies:
-        failed_before = place.name in finished.own  # then the same replies would only fail again
-        reply = place._replace(kind="reply")
+    def _replies(self, key: _UnitKey, finished: Finished) -> Replies:
+        failed_before = key.name in finished.own  # then the same replies would only fail again
+        reply = key._replace(kind="reply")
         return Replies(
-            place.name.hex(),
+            key.name.hex(),
             {} if failed_before else finished.own,
             lambda name, data: self._put(reply._replace(name=name), data, ok=True),
         )
 
-    def _found(self, place: _Place, finished: Finished, decode: Callable[[bytes], T]) -> T | None:
-        """What was done before, in this run or in another one from which it is then taken over."""
-        own = finished.own.get(place.name)
+    def _found(
+        self, key: _UnitKey, finished: Finished, decode: Callable[[bytes], T], adopt: Callable[[T], T]
+    ) -> T | None:
+        """What was done before, in this run or in another one, which is then kept with this run as well."""
+        own = finished.own.get(key.name)
         if own is not None and (own.ok or not self._retry_errors):
             return decode(own.data)
-        linked = finished.linked.get(place.name)
+        linked = finished.linked.get(key.name)
         if linked is None:
             return None
-        taken = msgspec.structs.replace(decode(linked.data), reused=True)
-        self._record(place, taken, ok=linked.ok)
-        return taken
+        adopted = adopt(decode(linked.data))
+        self._record(key, adopted, ok=linked.ok)
+        return adopted
 
     async def _generate(self, request: Request) -> Generation:
         started = self._now()
         if self._generator is None:
-            failure = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
-            return Generation(failure=failure, started_at=started, ended_at=started)
+            reason = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
+            return Generation(failure=reason, started_at=started, ended_at=started)
         await self._ledger.wait_for_capacity()
         try:
             answer = await self._generator.complete(request)
-        except CircuitOpenError:
+        except ENDS_THE_RUN:
             raise
-        except ProviderError as error:
-            failure = CallFailure(kind=type(error).__name__, message=str(error), tries=error.tries)
-            return Generation(failure=failure, started_at=started, ended_at=self._now())
+        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's provider may raise anything
+            failed, tries = failure(error), getattr(error, "tries", 1)
+            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries)
+            return Generation(failure=reason, started_at=started, ended_at=self._now())
         return Generation(answer=answer, started_at=started, ended_at=self._now())
 
-    async def _judged(self, request: Request) -> Judgement:
-        assert self._judge is not None  # noqa: S101 - asked for only where there is one
-        await self._ledger.wait_for_capacity()
-        judgement = await self._judge.judge(request)
-        return msgspec.structs.replace(judgement, ended_at=self._now())
+    def _record(self, key: _UnitKey, done: Generation | Judgement, *, ok: bool) -> None:
+        self._put(key, _encode(done), ok=ok)
 
-    def _record(self, place: _Place, done: Generation | Judgement | ScoreRecord, *, ok: bool) -> None:
-        self._put(place, _encode(done), ok=ok)
-
-    def _put(self, place: _Place, data: bytes, *, ok: bool) -> None:
+    def _put(self, key: _UnitKey, data: bytes, *, ok: bool) -> None:
         self._ledger.put(
             Unit(
-                case_id=place.case_id,
-                name=place.name,
-                kind=place.kind,
-                sample=place.sample,
-                repeat=place.repeat,
+                case_id=key.case_id,
+                name=key.name,
+                kind=key.kind,
+                sample=key.sample,
+                attempt=key.attempt,
+                repeat=key.repeat,
                 ok=ok,
                 data=data,
             )
         )
+
+
+def _reused(done: T) -> T:
+    return msgspec.structs.replace(done, reused=True)

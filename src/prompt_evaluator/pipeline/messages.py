@@ -11,33 +11,68 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import Message, Request
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import ModelConfig, TestCase
+    from prompt_evaluator.model import Target, TestCase
+
+CONTEXT_TEMPLATE = """\
+Answer with the help of these passages:
+
+{{context}}
+
+{{input}}"""
+"""What is sent for a case that has passages, where no template says otherwise."""
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _FIELDS = ("id", "input", "description", "task", "expected_constraints", "reference")
+_SEEDS_APART = 10_000
+"""Between the seeds of two attempts: more than there are samples."""
 
 
-class Asker:
-    """Turns a case and a sample's number into the request that is sent."""
+class RequestBuilder:
+    """Turns a case, a sample's number and an attempt into the request that is sent."""
 
-    def __init__(self, config: ModelConfig, model: str, system_prompt: str | None, template: str | None) -> None:
-        self._config, self._model, self._template = config, model, template
-        self._system = (Message("system", system_prompt),) if system_prompt else ()
+    def __init__(self, target: Target, model: str) -> None:
+        """Take what is under test, and the model's name without its provider."""
+        self._target, self._model = target, model
+        text = target.prompt.text if target.prompt else None
+        self._system = (Message("system", text),) if text else ()
 
-    def request(self, case: TestCase, sample: int) -> Request:
+    def request(self, case: TestCase, sample: int, attempt: int = 0) -> Request:
         """Sample k uses seed + k, so that samples differ and a run can be repeated."""
-        seed = self._config.seed
-        text = case.input if self._template is None else fill(self._template, case)
+        target = self._target
         return Request(
             model=self._model,
-            messages=(*self._system, Message("user", text)),
-            temperature=self._config.temperature,
-            max_tokens=self._config.max_tokens,
-            seed=None if seed is None else seed + sample,
+            messages=(*self._system_turn(case), *self.turns(case)),
+            temperature=target.temperature,
+            max_tokens=target.max_tokens,
+            seed=None if target.seed is None else target.seed + sample + attempt * _SEEDS_APART,
             tools=_tools(case),
             sample=sample,
+            attempt=attempt,
+            options=target.params,
             case=case,
         )
+
+    def turns(self, case: TestCase) -> tuple[Message, ...]:
+        """The conversation as it is sent, without the run's own system prompt."""
+        template = self._target.template
+        if template is None and case.passages:
+            template = self._target.context_template
+        if template is None:
+            return case.messages or (Message("user", case.input),)
+        asked = Message("user", fill(template, case))
+        if not case.messages:
+            return (asked,)
+        last = max(at for at, message in enumerate(case.messages) if message.role == "user")
+        return (*case.messages[:last], asked, *case.messages[last + 1 :])
+
+    def shown(self, case: TestCase) -> tuple[Message, ...]:
+        """What was sent for this case in particular: a system prompt that is the same for all is left out."""
+        return (*(self._system_turn(case) if self._target.render_prompt else ()), *self.turns(case))
+
+    def _system_turn(self, case: TestCase) -> tuple[Message, ...]:
+        if not self._target.render_prompt:
+            return self._system
+        return tuple(Message("system", fill(message.content, case)) for message in self._system)
 
 
 def fill(template: str, case: TestCase) -> str:
@@ -49,6 +84,8 @@ def fill(template: str, case: TestCase) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
+        if name == "context" and case.passages:
+            return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(case.passages, start=1))
         found = getattr(case, name) if name in _FIELDS else _dotted(case.metadata, name)
         if found is None:
             raise ConfigurationError(f"The template names {{{{{name}}}}}, which the case {case.id!r} does not have.")
@@ -78,7 +115,7 @@ def _tools(case: TestCase) -> tuple[dict[str, Any], ...]:
 
 def _derived_tools(case: TestCase) -> tuple[dict[str, Any], ...]:
     """A function for each name that is expected, which takes the arguments that are expected, of any type."""
-    wishes = [check.options for check in case.checks if check.metric == "tool_correctness"]
+    wishes = [use.options for use in case.checks if use.metric == "tool_correctness"]
     arguments: dict[str, dict[str, Any]] = {}
     for options in (*wishes, case.metadata):
         expected = options.get("expected_tools")

@@ -1,4 +1,8 @@
-"""What a unit of work is called: the same question has the same name, in every run and on every machine."""
+"""What a unit of work is called: the same question has the same name, in every run and on every machine.
+
+The names are a promise to everything that was stored: changing how they are made pays for all of it again. Tests hold
+golden values.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from prompt_evaluator.model import Answer, Message, Request, RunPlan, TestCase
-    from prompt_evaluator.pipeline.assemble import SampleUnits
-    from prompt_evaluator.pipeline.messages import Asker
-    from prompt_evaluator.ports import Judge
+    from prompt_evaluator.model import Answer, JudgeConfig, Message, Request, RunPlan, TestCase
+    from prompt_evaluator.ports import Metric
 
 _encode = msgspec.json.Encoder(order="sorted").encode
+_SIZE = 16
 _MOST_DIGESTS = 1_000
 
-
 _digests: dict[int, tuple[object, str]] = {}
-"""Of schemas and system messages, by `id`: a run uses the same objects for every request, and hashing them each time
-would cost more than all the rest. The object is kept, so its `id` stays its own."""
+"""Of schemas, system messages and cases, by `id`: a run uses the same objects again and again, and hashing them each
+time would cost more than all the rest. The object is kept, so its `id` stays its own."""
 
 
 def unit_name(kind: str, identity: str, request: Request) -> bytes:
@@ -42,41 +42,71 @@ def unit_name(kind: str, identity: str, request: Request) -> bytes:
         request.attempt,
         request.options,
     )
-    return hashlib.blake2b(_encode((kind, identity, asked)), digest_size=16).digest()
+    return _hash((kind, identity, asked))
 
 
 def generation_name(plan: RunPlan, request: Request) -> bytes:
-    return unit_name("generation", plan.generator.identity, request)
+    return unit_name("generation", plan.target.identity, request)
 
 
-def judgement_name(plan: RunPlan, request: Request, sample: int) -> bytes:
-    """The sample is part of it: two samples may give the same answer, and each is judged on its own."""
-    return unit_name(f"judgement of {sample}", plan.judge.identity if plan.judge else "", request)
+def metric_digest(metric: Metric, judge: JudgeConfig | None) -> bytes:
+    """What of a judgement's name is the same for all answers: the metric's definition, and who judges how."""
+    return _hash((metric.definition(), _judge(judge)))
 
 
-def expected_names(
-    plan: RunPlan, case: TestCase, samples: Sequence[SampleUnits], asker: Asker, judge: Judge | None
-) -> set[bytes]:
-    """What the answers and judgements of these samples are called."""
-    names = set()
-    for sample, units in enumerate(samples):
-        names.add(generation_name(plan, asker.request(case, sample)))
-        answer = units.generation.answer if units.generation else None
-        if answer is not None and judge is not None:
-            names.update(judgement_names(plan, judge, case, answer, sample))
-    return names
+def preparation_name(metric: Metric, judge: JudgeConfig | None) -> bytes:
+    """Of what a judge writes once for a metric: the same for every run that asks for it in the same way."""
+    return _hash(("preparation", metric.definition(), _judge(judge)))
 
 
-def judgement_names(plan: RunPlan, judge: Judge, case: TestCase, answer: Answer, sample: int) -> list[bytes]:
-    """One for each repeat."""
-    return [judgement_name(plan, judge.request(case, answer, repeat), sample) for repeat in range(plan.judgings)]
+def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
+    metric: Metric, digest: bytes, case: TestCase, answer: Answer, sample: int, attempt: int, repeat: int
+) -> bytes:
+    """By the metric's definition and judge (their digest), what they look at, and which judgement of it this is.
+
+    A metric that says which metadata it reads is not asked again when anything else about the case changes. The sample
+    is part of the name: two samples may give the same answer, and each is judged on its own.
+    """
+    keys: tuple[str, ...] | None = getattr(metric, "metadata_keys", None)
+    looked_at = (_whole_case(case), answer) if keys is None else _shown_to_judges(case, answer, keys)
+    return _hash(("judgement", digest.hex(), looked_at, sample, attempt, repeat))
+
+
+def _whole_case(case: TestCase) -> str:
+    """Where it was written down does not matter."""
+    if (known := _digests.get(id(case))) is None:
+        known = _remember(case, msgspec.structs.replace(case, file=None, line=None))
+    return known[1]
+
+
+def _shown_to_judges(case: TestCase, answer: Answer, keys: tuple[str, ...]) -> tuple[Any, ...]:
+    metadata = [case.metadata.get(key) for key in keys]
+    asked = case.messages or case.input
+    known = (asked, case.task, case.expected_constraints, case.all_references, metadata)
+    return (*known, answer.text, answer.tool_calls)
+
+
+def _judge(judge: JudgeConfig | None) -> tuple[Any, ...] | None:
+    """Repeats and seeds are told apart by the repeat; a rubric's instructions are in its definition."""
+    if judge is None:
+        return None
+    return (judge.model, judge.identity, judge.temperature, judge.max_tokens, judge.seed, judge.params)
+
+
+def _hash(value: Any) -> bytes:
+    return hashlib.blake2b(_encode(value), digest_size=_SIZE).digest()
 
 
 def _digest(part: dict[str, Any] | Message | None) -> str | None:
     if part is None:
         return None
     if (known := _digests.get(id(part))) is None:
-        if len(_digests) > _MOST_DIGESTS:
-            _digests.clear()
-        known = _digests[id(part)] = (part, hashlib.blake2b(_encode(part), digest_size=16).hexdigest())
+        known = _remember(part, part)
     return known[1]
+
+
+def _remember(key: object, value: object) -> tuple[object, str]:
+    if len(_digests) > _MOST_DIGESTS:
+        _digests.clear()
+    _digests[id(key)] = known = (key, _hash(value).hex())
+    return known

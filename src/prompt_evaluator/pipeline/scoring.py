@@ -1,21 +1,29 @@
-"""Metrics beside the rubric: those of the run, and those that a case asks for itself."""
+"""Applies metrics to answers: who is asked, what is kept on the way, and when asking has become pointless."""
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.model import Answer, Request, Scored, ScoreRecord
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
+from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request
 from prompt_evaluator.pipeline.naming import unit_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from prompt_evaluator.model import JudgeConfig, Message, TestCase, Unit
-    from prompt_evaluator.ports import Metric, Provider
+    from prompt_evaluator.model import JudgeConfig, Judgement, Message, Score, Scores, TestCase, Unit
+    from prompt_evaluator.pipeline.uses import AppliedMetric
+    from prompt_evaluator.ports import Provider
 
+ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoreError)
+"""What is no failure of one unit: no further call can be made, or nothing more can be kept."""
+
+_UNREADABLE_IN_A_ROW = 20
+_QUESTIONS_APART = 100
+"""Between the questions of two repeats: more than a metric asks about one answer."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _answer = msgspec.json.Decoder(Answer).decode
 
@@ -26,37 +34,45 @@ class Replies:
     A metric that asks in several steps and is cut off between them goes on where it was: nothing is paid for twice.
     """
 
-    def __init__(self, place: str, known: Mapping[bytes, Unit], put: Callable[[bytes, bytes], None]) -> None:
-        """Take what metric and sample are called, units that are there already, and what keeps more, by name."""
-        self._place, self._known, self._put = place, known, put
-        self._new: dict[bytes, Answer] = {}
+    def __init__(self, judgement: str, known: Mapping[bytes, Unit], put: Callable[[bytes, bytes], None]) -> None:
+        """Take what the judgement is called, units that are there already, and what keeps more, by name."""
+        self._judgement, self._known, self._put = judgement, known, put
+        self._new: list[tuple[str, Request, Answer]] = []
 
-    def name(self, identity: str, request: Request) -> bytes:
-        return unit_name(f"reply to {self._place}", identity, request)
-
-    def find(self, name: bytes) -> Answer | None:
-        found = self._known.get(name)
+    def find(self, identity: str, request: Request) -> Answer | None:
+        found = self._known.get(self._name(identity, request)) if self._known else None
         return _answer(found.data) if found else None
 
-    def add(self, name: bytes, answer: Answer) -> None:
-        self._new[name] = answer
+    def add(self, identity: str, request: Request, answer: Answer) -> None:
+        self._new.append((identity, request, answer))
 
     def keep(self) -> None:
         """Make durable what was added. Not needed for the last reply, because the score follows at once."""
-        for name, answer in self._new.items():
-            self._put(name, _encode(answer))
+        for identity, request, answer in self._new:
+            self._put(self._name(identity, request), _encode(answer))
         self._new.clear()
 
+    def _name(self, identity: str, request: Request) -> bytes:
+        return unit_name(f"reply to {self._judgement}", identity, request)
 
-class Voice:
+
+class RecordedJudge:
     """A judge that a metric may question, with an account of what was paid for its replies."""
 
-    def __init__(
-        self, provider: Provider, config: JudgeConfig, model: str, case: TestCase | None, kept: Replies | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - who is asked, how, about what, and what is known
+        self,
+        provider: Provider,
+        config: JudgeConfig,
+        model: str,
+        case: TestCase | None,
+        repeat: int = 0,
+        kept: Replies | None = None,
     ) -> None:
         self._provider, self._config, self._model, self._case = provider, config, model, case
-        self._kept = kept
+        self._repeat, self._kept = repeat, kept
         self.replies: list[Answer] = []
+        self.raw: str | None = None
+        """The last reply as it came."""
 
     async def ask(
         self,
@@ -66,83 +82,100 @@ class Voice:
         top_logprobs: int | None = None,
         sample: int = 0,
     ) -> Answer:
-        seed = self._config.seed
+        config = self._config
+        number = self._repeat * _QUESTIONS_APART + sample
         request = Request(
             model=self._model,
             messages=messages,
-            temperature=self._config.temperature,
-            max_tokens=self._config.max_tokens,
-            seed=None if seed is None else seed + sample,
+            temperature=config.temperature,
+            max_tokens=config.max_tokens,
+            seed=None if config.seed is None else config.seed + number,
             response_schema=schema,
             top_logprobs=top_logprobs,
-            sample=sample,
+            sample=number,
+            options=config.params,
             case=self._case,
         )
         answer = await self._asked(request)
+        self.raw = answer.text
         self.replies.append(msgspec.structs.replace(answer, text="", logprobs=None))
         return answer
 
     async def _asked(self, request: Request) -> Answer:
         if self._kept is None:
             return await self._provider.complete(request)
-        self._kept.keep()
-        name = self._kept.name(self._config.identity, request)
-        answer = self._kept.find(name)
+        kept, identity = self._kept, self._config.identity
+        kept.keep()
+        answer = kept.find(identity, request)
         if answer is None:
             try:
                 answer = await self._provider.complete(request)
             except BaseException:
-                self._kept.keep()  # others may have replied meanwhile
+                kept.keep()  # others may have replied meanwhile
                 raise
-            self._kept.add(name, answer)
+            kept.add(identity, request, answer)
         return answer
 
 
 class Scorer:
-    """Applies metrics to answers."""
+    """Applies metrics to answers. Whatever a metric raises is that judgement's failure, never the run's."""
 
     def __init__(
         self,
-        metrics: Sequence[Metric],
-        build: Callable[[dict[str, Any]], Metric],
-        voice: Callable[[TestCase, Replies | None], Voice] | None,
-        judge_identity: Any,
+        judge: Callable[[JudgeConfig, TestCase, int, Replies | None], RecordedJudge],
     ) -> None:
-        """Take the run's metrics, what makes one from a case's request, and who judges, if anybody does."""
-        self._metrics, self._build, self._voice, self._judge_identity = metrics, build, voice, judge_identity
-        self._names = {metric.name for metric in metrics}
+        """Take what makes a judge that can be questioned about a case."""
+        self._judge = judge
+        self._unreadable: Counter[str] = Counter()
+        self._last: dict[str, str] = {}
 
-    def metrics(self, case: TestCase) -> list[Metric]:
-        """The run's own, then those that only the case asks for; without a judge only what needs none."""
-        asked: dict[str, list[dict[str, Any]]] = {}
-        for check in case.checks:
-            if check.metric not in self._names:
-                asked.setdefault(check.metric, []).append(check.options)
-        # A metric that is asked for more than once finds all the requests in the case itself.
-        wanted = [
-            self._build({"metric": name, **(options[0] if len(options) == 1 else {})})
-            for name, options in asked.items()
-        ]
-        seen: set[str] = set()
-        return [
-            metric
-            for metric in (*self._metrics, *wanted)
-            if (self._voice or not metric.needs_judge) and not (metric.name in seen or seen.add(metric.name))  # type: ignore[func-returns-value]
-        ]
+    async def score(
+        self, applied: AppliedMetric, case: TestCase, answer: Answer, repeat: int, kept: Replies | None = None
+    ) -> Judgement:
+        """One judgement.
 
-    def unit_name(self, metric: Metric, case: TestCase, answer: Answer, sample: int) -> bytes:
-        """A hash of all that decides the score: the metric, the judge if it asks one, the case and the answer."""
-        judge = self._judge_identity if metric.needs_judge else None
-        decides = ("score", sample, metric.definition(), judge, case, answer.text, answer.tool_calls)
-        measured = (answer.latency_ms, answer.cost)
-        return hashlib.blake2b(_encode((decides, measured)), digest_size=16).digest()
+        Raises:
+            CircuitOpenError: The judge's replies cannot be read, one after the other.
+        """
+        config, judge = applied.judge, None
+        if config is not None:
+            self._check(config)
+            judge = self._judge(config, case, repeat, kept)
+        outcome = await self._outcome(applied, case, answer, judge)
+        if config is not None and judge is not None and judge.replies:
+            self._count(config, outcome)
+        judgement = applied.judgement(outcome)
+        if judge is None:
+            return judgement
+        return msgspec.structs.replace(judgement, raw=judge.raw, replies=tuple(judge.replies))
 
-    async def score(self, metric: Metric, case: TestCase, answer: Answer, kept: Replies | None = None) -> ScoreRecord:
-        voice = self._voice(case, kept) if self._voice and metric.needs_judge else None
-        score = await metric.score(case, answer, voice)
-        return ScoreRecord(
-            metric=metric.name,
-            score=score,
-            passed=score.value >= metric.threshold if isinstance(score, Scored) else None,
-            replies=tuple(voice.replies) if voice else (),
-        )
+    async def _outcome(
+        self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None
+    ) -> Score | Scores:
+        try:
+            return await applied.metric.score(case, answer, judge)
+        except ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's metric may raise anything
+            return failure(error)
+
+    def _check(self, judge: JudgeConfig) -> None:
+        if (count := self._unreadable[judge.model]) >= _UNREADABLE_IN_A_ROW:
+            what = f"stopped after {count} replies in a row that cannot be read, the last: {self._last[judge.model]}"
+            raise CircuitOpenError(f"{what} Try another judge model.", provider=judge.model)
+
+    def _count(self, judge: JudgeConfig, outcome: Score | Scores) -> None:
+        if isinstance(outcome, Failed):
+            if outcome.kind == UNREADABLE:
+                self._unreadable[judge.model] += 1
+                self._last[judge.model] = outcome.reason.rstrip(".") + "."
+        else:
+            self._unreadable[judge.model] = 0
+
+
+def failure(error: Exception) -> Failed:
+    """Somebody's exception as a value."""
+    reason = REDACTOR.text(str(error)) or "no message"
+    if not isinstance(error, ProviderError):
+        reason = f"{type(error).__name__}: {reason}"
+    return Failed(reason, kind=type(error).__name__)

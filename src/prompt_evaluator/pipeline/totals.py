@@ -9,8 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
-from prompt_evaluator.pipeline.assemble import UNIT_SCALE
+from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
 from prompt_evaluator.stats.reducers import Samples, reducer, wilson
 
@@ -43,6 +42,9 @@ class Totals:
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._failures: Counter[tuple[str | None, str]] = Counter()
+        self._messages: dict[tuple[str | None, str], str] = {}
+        self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
         self._costs: list[float] = [0.0, 0.0]
 
@@ -54,7 +56,8 @@ class Totals:
             return
         for name in (*case.per_metric_stats, *case.missing_scores):
             if name not in self._metrics:
-                self._metrics[name] = _MetricTotals(name, UNIT_SCALE)
+                scale = self._plan.scale(name)
+                self._metrics[name] = _MetricTotals(name, (scale.low, scale.high))
         for totals in self._metrics.values():
             totals.add(case, self._reducers)
         for name, flags in self._flags.items():
@@ -79,11 +82,16 @@ class Totals:
         self._skipped.update(name for name, score in sample.scores.items() if score.status == "skipped")
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
+            key = (sample.error_metric, sample.error.kind)
+            self._failures[key] += 1
+            self._messages.setdefault(key, sample.error.message)
+        self._measured = self._measured or bool(sample.passes())
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
         self._reused += sample.reused
-        for cost, called in ((sample.cost, sample.generator_output), (sample.judge_cost, sample.judge_raw_response)):
-            if cost is not None or called is not None:
+        self._unpriced += sample.unpriced_calls
+        for cost in (sample.cost, sample.judge_cost):
+            if cost is not None:
                 self._pay(cost)
         self._costs[0] -= sample.reused_cost or 0.0
 
@@ -91,7 +99,7 @@ class Totals:
         """By the guide's words, once nothing is pending."""
         if set(self._cases) <= {"completed"}:
             return "completed"
-        return "partial" if self._samples["completed"] else "failed"
+        return "partial" if self._samples["completed"] or self._measured else "failed"
 
     @property
     def pending(self) -> bool:
@@ -128,6 +136,10 @@ class Totals:
             cases=dict(self._cases),
             samples=dict(self._samples),
             errors=dict(self._errors),
+            failures=tuple(
+                FailureCount(metric=metric, kind=kind, message=self._messages[metric, kind], count=count)
+                for (metric, kind), count in self._failures.most_common(_SHOWN)
+            ),
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
             input_tokens=self._input,
             output_tokens=self._output,
@@ -165,24 +177,22 @@ class _MetricTotals:
         if stats is None:
             return
         self.means.append(stats.mean)
-        self._reduce(case, reducers)
+        if reducers:
+            self._reduce(case, reducers)
         if stats.std is not None:
             self._stds.append(stats.std)
             self._high_variability += stats.variability == "high"
             _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
         if stats.repeat_std is not None:
             self._repeat_stds.append(stats.repeat_std)
-        if stats.pass_rate is not None:
-            self._pass_rates.append(stats.pass_rate)
+        self._pass_rates.append(stats.pass_rate)
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
     def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
-        scored = [
-            score for sample in case.samples if (score := sample.scores.get(self._name)) and score.score is not None
-        ]
-        if not scored:
+        found = [scored for sample in case.samples if (scored := sample.passes().get(self._name)) is not None]
+        if not found:
             return
-        samples = Samples([score.score or 0.0 for score in scored], [bool(score.passed) for score in scored])
+        samples = Samples([value for value, _ in found], [passed for _, passed in found])
         for name, reduce in reducers.items():
             with suppress(ValueError):  # too few samples, because some have no score
                 self._reduced.setdefault(name, array("d")).append(reduce(samples))

@@ -18,9 +18,9 @@ import msgspec
 from prompt_evaluator.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from prompt_evaluator.model import JudgeConfig, ModelConfig, PromptRef, Rubric, RunRecord
+    from prompt_evaluator.model import JudgeConfig, ModelConfig, Preparation, PromptRef, Rubric, RunRecord, Target
     from prompt_evaluator.model.result import CaseResult, RunResult
 
 MAIN_FILE = "dataset_evaluation.json"
@@ -106,8 +106,8 @@ class MainFile:
             self._body.write((b",\n    " if self._count else b"\n    ") + _encode(case))
         self._count += 1
 
-    def finish(self, result: RunResult | None, record: RunRecord) -> None:
-        head = msgspec.json.format(_encode(_head(record)), indent=2).removesuffix(b"\n}")
+    def finish(self, result: RunResult | None, record: RunRecord, prepared: Sequence[Preparation] = ()) -> None:
+        head = msgspec.json.format(_encode(_head(record, prepared)), indent=2).removesuffix(b"\n}")
         tail = msgspec.json.format(_encode(_tail(record, result)), indent=2).removeprefix(b"{\n")
         with _sentences(self._folder), _atomic(self._folder / MAIN_FILE) as file:
             file.write(head + b',\n  "test_case_results": [')
@@ -120,7 +120,7 @@ class MainFile:
             self._body.close()
 
 
-def _head(record: RunRecord) -> dict[str, Any]:
+def _head(record: RunRecord, prepared: Sequence[Preparation]) -> dict[str, Any]:
     plan = record.plan
     return {
         "run_id": plan.run_id,
@@ -134,20 +134,23 @@ def _head(record: RunRecord) -> dict[str, Any]:
         "timestamp_end": record.ended_at,
         "duration_seconds": _duration(record),
         "stop_reason": record.stop_reason,
-        "system_prompt_path": plan.prompt.path if plan.prompt else None,
-        "prompt_version_id": plan.prompt.version if plan.prompt else None,
-        "prompt_hash": _hash(plan.prompt),
+        "system_prompt_path": plan.target.prompt.path if plan.target.prompt else None,
+        "prompt_version_id": plan.target.prompt.version if plan.target.prompt else None,
+        "prompt_hash": _hash(plan.target.prompt),
         "run_notes": plan.note,
         "tags": plan.tags,
         "group_id": plan.group_id,
         "parent_run_id": plan.parent_run_id,
         "synthetic": plan.synthetic,
         "filters": plan.filters,
-        "template": plan.template,
-        "generator_config": _model(plan.generator),
+        "template": plan.target.template,
+        "context_template": plan.target.context_template,
+        "generator_config": _target(plan.target),
         "judge_config": _judge(plan.judge) if plan.judge else None,
+        "judge_configs": {name: _judge(judge) for name, judge in plan.judges.items()},
         "rubric_metadata": _rubric(plan.rubric),
         "metrics_config": [*plan.metrics] or None,
+        "prepared_metrics": _prepared(prepared),
         "reducers": plan.reducers,
     }
 
@@ -177,7 +180,25 @@ def _model(config: ModelConfig) -> dict[str, Any]:
         "temperature": config.temperature,
         "max_tokens": config.max_tokens,
         "seed": config.seed,
+        "params": config.params,
     }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return {**_model(target), "render_prompt": target.render_prompt, "attempts": target.attempts}
+
+
+def _prepared(prepared: Sequence[Preparation]) -> list[dict[str, Any]]:
+    """What a judge wrote once for a metric. Runs in which the hash is the same were judged by the same criteria."""
+    return [
+        {
+            "metric": made.metric,
+            "options": made.options,
+            "hash": f"sha256:{hashlib.sha256(_encode(made.options)).hexdigest()}",
+            "reused": made.reused,
+        }
+        for made in sorted(prepared, key=lambda made: made.metric)
+    ]
 
 
 def _judge(config: JudgeConfig) -> dict[str, Any]:
@@ -230,9 +251,9 @@ def _index_entry(record: RunRecord, result: RunResult | None) -> dict[str, Any]:
         "timestamp_end": record.ended_at,
         "dataset_hash": f"sha256:{plan.dataset.hash}",
         "rubric_hash": _hash(plan.rubric),
-        "prompt_hash": _hash(plan.prompt),
-        "prompt_version_id": plan.prompt.version if plan.prompt else None,
-        "generator_model": plan.generator.model,
+        "prompt_hash": _hash(plan.target.prompt),
+        "prompt_version_id": plan.target.prompt.version if plan.target.prompt else None,
+        "generator_model": plan.target.model,
         "judge_model": plan.judge.model if plan.judge else None,
         "num_samples_per_case": plan.num_samples,
         "tags": plan.tags,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from prompt_evaluator.metrics.judging import texts_step, verdicts_step
+from prompt_evaluator.metrics.judging import texts_question, verdicts_question
 
 YES_NO = ("yes", "no")
 YES_NO_IDK = ("yes", "no", "idk")
 
-CLAIMS = texts_step(
+CLAIMS = texts_question(
     "claims",
     """\
 You take a text apart. List every factual claim that the part `output` makes, in its order.
@@ -16,7 +16,7 @@ split a sentence that says two things. Keep what the text says even where it is 
 yourself. Leave out questions, greetings, offers and opinions. If nothing is claimed, the list is empty.""",
 )
 
-TRUTHS = texts_step(
+TRUTHS = texts_question(
     "truths",
     """\
 You take texts apart. List the facts that the parts `context_1`, `context_2` and so on state.
@@ -24,7 +24,7 @@ A fact is one statement that can be understood on its own. Take it from the text
 know better, and infer nothing that is not said. If nothing is stated, the list is empty.""",
 )
 
-FAITHFULNESS = verdicts_step(
+FAITHFULNESS = verdicts_question(
     "verdicts on the claims",
     """\
 You check claims against known facts. The part `truths` lists the facts, the part `claims` the numbered claims.
@@ -37,7 +37,7 @@ Only the listed facts count, not what you know yourself. Something that is merel
     YES_NO_IDK,
 )
 
-STATEMENTS = texts_step(
+STATEMENTS = texts_question(
     "statements",
     """\
 You take a text apart. List the statements of the part `output`, in its order: every piece that says, asks or shows \
@@ -46,7 +46,7 @@ apologies and remarks about the answer itself, for they are statements too. Add 
 the list is empty.""",
 )
 
-ANSWER_RELEVANCY = verdicts_step(
+ANSWER_RELEVANCY = verdicts_question(
     "verdicts on the statements",
     """\
 You check whether an answer keeps to its question. The part `input` is what was asked, the part `statements` lists \
@@ -59,7 +59,7 @@ Whether a statement is true does not matter here.""",
     YES_NO_IDK,
 )
 
-CONTEXTUAL_PRECISION = verdicts_step(
+CONTEXTUAL_PRECISION = verdicts_question(
     "verdicts on the passages",
     """\
 You check what a search has found. The part `input` is the question, the part `reference` the right answer, and the \
@@ -72,7 +72,7 @@ Judge each passage by itself, whatever its rank.""",
     YES_NO,
 )
 
-CONTEXTUAL_RECALL = verdicts_step(
+CONTEXTUAL_RECALL = verdicts_question(
     "verdicts on the sentences",
     """\
 You check whether a search has found enough. The part `reference` is the right answer to a question, and the parts \
@@ -85,7 +85,7 @@ Only the passages count, not what you know yourself.""",
     YES_NO,
 )
 
-CONTEXTUAL_RELEVANCY = verdicts_step(
+CONTEXTUAL_RELEVANCY = verdicts_question(
     "verdicts on the statements of the context",
     """\
 You check what a search has found. The part `input` is the question, and the parts `context_1`, `context_2` and so on \

@@ -1,0 +1,111 @@
+"""What a judge writes once for a metric, such as evaluation steps: the same for every run that asks in the same way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.model import MetricUse, Preparation, Unit
+from prompt_evaluator.pipeline.naming import preparation_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.model import JudgeConfig
+    from prompt_evaluator.pipeline.scoring import RecordedJudge
+    from prompt_evaluator.pipeline.uses import AppliedMetric
+    from prompt_evaluator.ports import Ledger, Metric
+
+NO_CASE = ""
+"""What is about no case is kept under the id that no case can have."""
+
+_MOST_KEPT = 4_096
+_encode = msgspec.json.Encoder().encode
+_preparation = msgspec.json.Decoder(Preparation).decode
+
+
+class Preparer:
+    """Makes metrics ready: asks a judge only for what no run has asked for before."""
+
+    def __init__(
+        self,
+        judge: Callable[[JudgeConfig], RecordedJudge],
+        build: Callable[[MetricUse], Metric],
+        find: Callable[[bytes], Unit | None],
+        ledger: Ledger,
+    ) -> None:
+        """Take who is asked, what makes a metric of a use, finished units of any run by name, and where more go."""
+        self._judge, self._build, self._find, self._ledger = judge, build, find, ledger
+        self._locks: dict[bytes, asyncio.Lock] = {}
+        self._options: dict[bytes, dict[str, Any]] = {}
+        """By the digest of the metric that was made ready, the options that the judge has filled in."""
+        self._ready: dict[int, tuple[AppliedMetric, AppliedMetric]] = {}
+
+    async def ready(self, applied: AppliedMetric) -> AppliedMetric:
+        """The metric as it can be applied.
+
+        Raises:
+            ProviderError: The judge wrote nothing that can be used. Other errors are the metric's own.
+        """
+        if applied.judge is None:
+            return applied
+        if (known := self._ready.get(id(applied))) is None:
+            options = await self._prepared(applied, applied.judge)
+            ready = applied.with_metric(self._again(applied, options)) if options else applied
+            if len(self._ready) >= _MOST_KEPT:
+                self._ready.clear()
+            known = self._ready[id(applied)] = (applied, ready)
+        return known[1]
+
+    def known(self, applied: AppliedMetric) -> AppliedMetric:
+        """The metric as far as it is ready without asking anybody."""
+        if applied.judge is None:
+            return applied
+        if (known := self._ready.get(id(applied))) is not None:
+            return known[1]
+        unit = self._find(preparation_name(applied.metric, applied.judge))
+        return applied.with_metric(self._again(applied, _preparation(unit.data).options)) if unit else applied
+
+    async def _prepared(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any]:
+        """Several samples may want it at once: the first asks, the others wait."""
+        async with self._locks.setdefault(applied.digest, asyncio.Lock()):
+            if (options := self._options.get(applied.digest)) is None:
+                options = self._known(applied, judge)
+                if options is None:
+                    options = await self._asked(applied, judge)
+                self._options[applied.digest] = options
+        return options
+
+    def _known(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any] | None:
+        name = preparation_name(applied.metric, judge)
+        if (unit := self._find(name)) is None:
+            return None
+        known = _preparation(unit.data)
+        # Kept with this run as well, unless it is there: the other one may be deleted.
+        self._keep(name, Preparation(metric=applied.key, options=known.options, reused=True))
+        return known.options
+
+    async def _asked(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any]:
+        asked = self._judge(judge)
+        ready = await applied.metric.prepared(asked)
+        options = _filled_in(applied.metric, ready)
+        if options:
+            made = Preparation(metric=applied.key, options=options, replies=tuple(asked.replies))
+            self._keep(preparation_name(applied.metric, judge), made)
+        return options
+
+    def _again(self, applied: AppliedMetric, options: dict[str, Any]) -> Metric:
+        use = applied.use
+        return self._build(msgspec.structs.replace(use, options={**use.options, **options}))
+
+    def _keep(self, name: bytes, made: Preparation) -> None:
+        data = _encode(made)
+        self._ledger.put(Unit(case_id=NO_CASE, name=name, kind="preparation", sample=0, ok=True, data=data))
+
+
+def _filled_in(metric: Metric, ready: Metric) -> dict[str, Any]:
+    """The options that differ, as they would be written in a file."""
+    before, after = msgspec.to_builtins(metric), msgspec.to_builtins(ready)
+    return {name: value for name, value in after.items() if value != before.get(name)}

@@ -1,0 +1,102 @@
+"""What is known of one sample: its attempts, and what was said about each answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.model import UNREADABLE, Failed, Generation, Judgement, Scored
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from prompt_evaluator.model import Answer, SampleStatus, Unit
+
+_generation = msgspec.json.Decoder(Generation).decode
+_judgement = msgspec.json.Decoder(Judgement).decode
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One answer, or why there is none, and its judgements by metric and repeat."""
+
+    generation: Generation | None = None
+    judgements: dict[tuple[str, int], Judgement] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.generation.answer if self.generation else None
+
+    def of(self, metric: str) -> list[Judgement]:
+        """The judgements by one metric, in the order of the repeats."""
+        return [self.judgements[key] for key in sorted(self.judgements) if key[0] == metric]
+
+    def missed(self) -> list[str]:
+        """The names of scores that do not reach their pass mark."""
+        return [
+            name
+            for judgement in self.judgements.values()
+            for name, score in judgement.scores.items()
+            if isinstance(score, Scored) and score.value < judgement.pass_at.get(name, score.value)
+        ]
+
+    def is_finished(self, expected: Collection[str]) -> bool:
+        """Whether every metric has said all that it was asked for."""
+        if self.generation is None:
+            return False
+        if self.generation.answer is None:
+            return True
+        found = {metric for metric, _ in self.judgements}
+        wanted = {key[0]: judgement.repeats for key, judgement in self.judgements.items()}
+        return found.issuperset(expected) and len(self.judgements) >= sum(wanted.values())
+
+    def failures(self) -> Iterator[tuple[str, Failed]]:
+        """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
+        for metric in dict.fromkeys(metric for metric, _ in self.judgements):
+            found = [judgement.failed for judgement in self.of(metric)]
+            if found and all(found):
+                yield metric, min(filter(None, found), key=lambda failed: failed.kind != UNREADABLE)
+
+
+@dataclass(slots=True)
+class SampleUnits:
+    """All attempts of a sample; the last one decides."""
+
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @property
+    def last(self) -> Attempt:
+        return self.attempts[-1] if self.attempts else Attempt()
+
+    def status(self, expected: Collection[str], attempts: int = 1) -> SampleStatus:
+        """By the guide's words. A metric that broke leaves the sample without that score, so it is not completed."""
+        last = self.last
+        if not last.is_finished(expected):
+            return "pending"
+        if last.answer is None:
+            return "generation_error"
+        if len(self.attempts) < attempts and last.missed():
+            return "pending"
+        kinds = {failed.kind for _, failed in last.failures()}
+        if not kinds:
+            return "completed"
+        return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"
+
+
+def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
+    """A case's units by sample and attempt."""
+    samples = [SampleUnits() for _ in range(num_samples)]
+    for unit in units:
+        if unit.sample >= num_samples or unit.kind not in ("generation", "judgement"):
+            continue
+        attempts = samples[unit.sample].attempts
+        while len(attempts) <= unit.attempt:
+            attempts.append(Attempt())
+        if unit.kind == "generation":
+            attempts[unit.attempt].generation = _generation(unit.data)
+        else:
+            judgement = _judgement(unit.data)
+            attempts[unit.attempt].judgements[judgement.metric, unit.repeat] = judgement
+    return samples

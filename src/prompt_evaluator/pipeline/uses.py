@@ -1,0 +1,141 @@
+"""Metrics as they are used on a case: the run's, with what the dataset and the case say over them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model import Judgement, MetricUse, Scored, Scores, merged_uses
+from prompt_evaluator.pipeline.naming import judgement_name, metric_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.model import Answer, Failed, JudgeConfig, RunPlan, Score, Skipped, TestCase
+    from prompt_evaluator.ports import Metric
+
+_MOST_BUILT = 4_096
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class AppliedMetric(NamedTuple):
+    """One use of a metric, with all that its judgements have in common."""
+
+    use: MetricUse
+    metric: Metric
+    judge: JudgeConfig | None
+    digest: bytes
+    """Of the metric's definition and its judge."""
+
+    @property
+    def key(self) -> str:
+        return self.use.key
+
+    @property
+    def repeats(self) -> int:
+        """How often it judges each answer; rules do not change their mind."""
+        return self.judge.repeats if self.judge else 1
+
+    def name(self, case: TestCase, answer: Answer, sample: int, attempt: int, repeat: int) -> bytes:
+        return judgement_name(self.metric, self.digest, case, answer, sample, attempt, repeat)
+
+    def names(self, case: TestCase, answer: Answer, sample: int, attempt: int) -> list[bytes]:
+        return [self.name(case, answer, sample, attempt, repeat) for repeat in range(self.repeats)]
+
+    def with_metric(self, metric: Metric) -> AppliedMetric:
+        return self._replace(metric=metric, digest=metric_digest(metric, self.judge))
+
+    def judgement(self, outcome: Score | Scores) -> Judgement:
+        """What the metric has said, in the form that is kept."""
+        if isinstance(outcome, Scores):
+            return self.marked(
+                Judgement(metric=self.key, scores={**outcome.scores}, flags=outcome.flags, comment=outcome.comment)
+            )
+        scored = _negated(outcome) if self.use.negated else outcome
+        return self.marked(Judgement(metric=self.key, scores=dict.fromkeys(self.score_names, scored)))
+
+    def marked(self, judgement: Judgement) -> Judgement:
+        """With the pass marks that hold now: what was reused may have been made with others."""
+        return msgspec.structs.replace(judgement, metric=self.key, pass_at=self._pass_at(), repeats=self.repeats)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Its own name, or those of a rubric's criteria."""
+        scales = getattr(self.metric, "scales", None)
+        return tuple(scales) if scales else (self.key,)
+
+    def _pass_at(self) -> dict[str, float]:
+        if scales := getattr(self.metric, "scales", None):
+            return {name: scale.pass_at for name, scale in scales.items()}
+        mark = self.metric.threshold
+        # Negated it passes where the metric does not: above what is left of the mark, not at it.
+        return {self.key: math.nextafter(1 - mark, math.inf) if self.use.negated else mark}
+
+
+def _negated(score: Score) -> Scored | Skipped | Failed:
+    return Scored(1 - score.value, score.reason, score.details) if isinstance(score, Scored) else score
+
+
+class Uses:
+    """Which metrics apply to a case. The rubric comes first, then the run's metrics, then what only the case wants."""
+
+    def __init__(
+        self, plan: RunPlan, build: Callable[[MetricUse], Metric], rubric: Callable[[RunPlan], Metric | None]
+    ) -> None:
+        """Take a plan, and what makes metrics: one from a use, and one from the plan's rubric."""
+        self._plan, self._build = plan, build
+        self._built: dict[bytes, AppliedMetric] = {}
+        self._rubric: tuple[AppliedMetric, ...] = ()
+        if (metric := rubric(plan)) is not None:
+            self._rubric = (self._applied(MetricUse(metric=metric.name), metric),)
+        self._common: tuple[AppliedMetric, ...] | None = None
+
+    def of(self, case: TestCase) -> tuple[AppliedMetric, ...]:
+        """Every metric that applies to a case.
+
+        Raises:
+            ConfigurationError: Something that the case asks for cannot be used.
+        """
+        return (*self._rubric, *map(self._made, self.merged(case))) if case.checks else self.common()
+
+    def common(self) -> tuple[AppliedMetric, ...]:
+        """What applies to cases that ask for nothing themselves."""
+        if self._common is None:
+            self._common = (*self._rubric, *map(self._made, self._plan.metrics))
+        return self._common
+
+    def merged(self, case: TestCase) -> tuple[MetricUse, ...]:
+        try:
+            return merged_uses(self._plan.metrics, case.checks)
+        except ValueError as error:
+            raise ConfigurationError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+
+    def _made(self, use: MetricUse) -> AppliedMetric:
+        """Cases often ask for the same: what is asked for in the same words is made once."""
+        words = _encode(use)
+        if (known := self._built.get(words)) is None:
+            if len(self._built) >= _MOST_BUILT:
+                self._built.clear()
+            known = self._built[words] = self._applied(use, self._build(use))
+        return known
+
+    def _applied(self, use: MetricUse, metric: Metric) -> AppliedMetric:
+        plan = self._plan
+        judge = None
+        if metric.needs_judge:
+            judge = plan.judges.get(use.judge, plan.judge) if use.judge else plan.judge
+        return AppliedMetric(use, metric, judge, metric_digest(metric, judge))
+
+
+def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:
+    """Which uses of metrics a finished sample has been judged by, in order; known without making any of them."""
+    uses = [use.key for use in merged_uses(plan.metrics, case.checks)]
+    return [rubric_key(plan), *uses] if plan.rubric else uses
+
+
+def rubric_key(plan: RunPlan) -> str:
+    """What the rubric's own judgements are called; no score has this name."""
+    return f"rubric {plan.rubric.name}" if plan.rubric else ""
