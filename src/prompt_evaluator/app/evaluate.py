@@ -11,6 +11,7 @@ import msgspec
 from prompt_evaluator.app.estimate import estimate
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
 from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
+from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
@@ -59,6 +60,7 @@ async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Est
         return estimate(
             plan,
             prepared.cases,
+            make_uses(plan),
             {full: price for full, price in prices.items() if price is not None},
             {full: found.limits for full, found in settings.items()},
         )
@@ -134,7 +136,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 ),
                 fail_under={},
                 reuse=False,
-                synthetic=is_synthetic(generator, judge, models.settings),
+                synthetic=parent.synthetic or is_synthetic([generator, judge], models.settings),
             )
             cases = (stored.case for stored in stored_cases(store, parent.run_id))
             return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
@@ -162,7 +164,7 @@ def _source(plan: RunPlan) -> str | None:
 
 def _asked(plan: RunPlan) -> list[ModelConfig]:
     """The models that a run calls: one that judges another's answers has no use for the generator."""
-    return [model for model in (None if _source(plan) else plan.target, plan.judge) if model]
+    return [model for model in (None if _source(plan) else plan.target, plan.judge, *plan.judges.values()) if model]
 
 
 def _check_models(plan: RunPlan, models: Models, session: Session) -> None:

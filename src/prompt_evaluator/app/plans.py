@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.app.case_checks import problems_with_uses
+from prompt_evaluator.app.metric_options import metric_uses
+from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.datasets import open_dataset
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
-from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.rubrics import load_rubric
-from prompt_evaluator.model import Dataset, DatasetRef, JudgeConfig, ModelConfig, PromptRef, RunPlan, TestCase
+from prompt_evaluator.model import Dataset, DatasetRef, JudgeConfig, PromptRef, RunPlan, Target
 from prompt_evaluator.pipeline.filters import check_ids, select
-from prompt_evaluator.pipeline.messages import fill
+from prompt_evaluator.pipeline.messages import CONTEXT_TEMPLATE, RequestBuilder
 from prompt_evaluator.stats.reducers import Samples, reducer
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
@@ -25,51 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from prompt_evaluator.app.models import Models
-    from prompt_evaluator.model import ProviderSettings, Rubric
-    from prompt_evaluator.ports import Metric
+    from prompt_evaluator.model import ProviderSettings, TestCase
+    from prompt_evaluator.model.options import EvaluateOptions
+    from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
     from prompt_evaluator.providers.catalogue import ModelName
 
-DEFAULT_MODEL = "mock/default"
 _NO_JUDGES = ("command", "python", "router")
 """Targets that answer questions, not rubrics."""
-QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
-
-
-class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluation can be told."""
-
-    dataset: Path | None = None
-    cases: tuple[TestCase, ...] | None = None
-    """In place of a dataset."""
-    system_prompt: Path | None = None
-    system_text: str | None = None
-    """In place of a file with the system prompt."""
-    num_samples: int = DEFAULT_SAMPLES
-    case_ids: tuple[str, ...] | None = None
-    where: tuple[str, ...] = ()
-    max_cases: int | None = None
-    rubric: str | None = "default"
-    metrics: tuple[str | dict[str, Any], ...] = ()
-    """Beside the rubric, or in its place."""
-    generator_model: str = DEFAULT_MODEL
-    judge_model: str | None = None
-    temperature: float = 0.7
-    judge_temperature: float = 0.0
-    max_tokens: int | None = None
-    seed: int | None = None
-    template: Path | None = None
-    judge_system_prompt: Path | None = None
-    judge_repeats: int = 1
-    output_dir: Path = Path("runs")
-    prompt_version: str | None = None
-    run_note: str | None = None
-    tags: dict[str, str] = {}
-    fail_under: dict[str, float] = {}
-    reducers: tuple[str, ...] = ()
-    reuse: bool = False
-    allow_mock_judge: bool = False
-    group_id: str | None = None
-    """Of runs that are made together; a run alone is its own group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +45,42 @@ class Prepared:
 
 def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str] | None = None) -> Prepared:
     """Read every file and check every name; raises a sentence about the first thing that is wrong."""
-    generator, judge = _model_names(options, models)
+    generator = models.name(options.generator_model)
+    judge = models.name(options.judge_model) if options.judge_model else generator
     dataset = _dataset(options)
-    rubric = load_rubric(options.rubric, rubrics) if options.rubric else None
-    metrics = [build_metric(spec) for spec in options.metrics]
-    template = _text(options.template) if options.template else None
+    draft = _draft(options, models, generator, judge, dataset, rubrics)
     cases = _Selected(dataset, options)
-    looked = _check_cases(cases, template, dataset, options)
-    metrics += looked.metrics
-    _check_names(rubric, metrics)
-    _check_bars(options.fail_under, rubric, metrics)
-    if rubric or any(metric.needs_judge for metric in metrics):
-        _check_can_judge(judge, models.settings)
+    if options.case_ids is not None:
+        check_ids(options.case_ids, (case.id for case in dataset.cases))
+    looked = _look(cases, draft)
+    if not looked.selected:
+        hint = "Loosen --case-ids or --where." if dataset.count else "Give at least one."
+        raise ConfigurationError(f"{'No case passes the filters' if dataset.count else 'There are no cases'}. {hint}")
+    looked.refuse_nothing_to_score()
+    _check_bars(options.fail_under, looked.scores)
+    return Prepared(_planned(draft, looked, options, models), cases)
+
+
+def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
+    options: EvaluateOptions,
+    models: Models,
+    generator: ModelName,
+    judge: ModelName,
+    dataset: Dataset,
+    rubrics: Mapping[str, str] | None,
+) -> RunPlan:
+    """The plan before the cases were looked at: which judges are needed is not known yet."""
     run_id = str(uuid.uuid4())
-    plan = RunPlan(
+    return RunPlan(
         run_id=run_id,
         group_id=options.group_id or run_id,
         dataset=DatasetRef(
-            path=str(dataset.path) if options.dataset else None,
-            hash=dataset.hash,
-            count=dataset.count,
-            selected=looked.selected,
+            path=str(dataset.path) if options.dataset else None, hash=dataset.hash, count=dataset.count, selected=0
         ),
-        prompt=_prompt(options),
-        template=template,
-        rubric=rubric,
-        metrics=tuple({"metric": spec} if isinstance(spec, str) else spec for spec in options.metrics),
-        generator=ModelConfig(
-            model=str(generator),
-            identity=identity(generator, models.settings),
-            temperature=options.temperature,
-            max_tokens=options.max_tokens,
-            seed=options.seed,
-        ),
-        judge=judge_config(judge, options, models.settings),
+        target=_target(options, generator, models),
+        rubric=load_rubric(options.rubric, rubrics) if options.rubric else None,
+        metrics=metric_uses(options),
+        judge=_judge_config(judge, options, models),
         num_samples=options.num_samples,
         output_dir=str(options.output_dir.resolve()),
         note=options.run_note,
@@ -124,17 +89,49 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
         fail_under=options.fail_under,
         reducers=_checked_reducers(options),
         reuse=options.reuse,
-        synthetic=is_synthetic(generator, judge, models.settings),
     )
-    return Prepared(plan, cases)
+
+
+def _planned(draft: RunPlan, looked: _Looked, options: EvaluateOptions, models: Models) -> RunPlan:
+    """The plan with the judges that somebody asks, each of which has to be one."""
+    generator = models.name(draft.target.model)
+    names = {text: models.name(text) for text in looked.judges}
+    asked = [*([models.name(draft.judge.model)] if draft.judge and looked.asks_judge else ()), *names.values()]
+    for judge in asked:
+        _check_can_judge(judge, models.settings)
+        if not options.allow_mock_judge:
+            check_mock_judge(generator, judge, models.settings)
+    return msgspec.structs.replace(
+        draft,
+        dataset=msgspec.structs.replace(draft.dataset, selected=looked.selected),
+        judge=draft.judge if looked.asks_judge else None,
+        judges={text: _judge_config(name, options, models) for text, name in names.items()},
+        synthetic=is_synthetic([generator, *asked], models.settings),
+    )
 
 
 def _dataset(options: EvaluateOptions) -> Dataset:
     if options.dataset is not None:
-        return open_dataset(options.dataset)
+        return open_dataset(options.dataset, inspect=problems_with_uses)
     cases = options.cases or ()
     digest = hashlib.sha256(msgspec.json.encode(cases)).hexdigest()
     return Dataset(name="cases", path=Path(), hash=digest, count=len(cases), format="", dialect="given", cases=cases)
+
+
+def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target:
+    return Target(
+        model=str(name),
+        identity=models.identity(name),
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        params=options.params,
+        prompt=_prompt(options),
+        render_prompt=options.render_prompt,
+        template=_text(options.template) if options.template else None,
+        context_template=None if options.template else CONTEXT_TEMPLATE,
+        attempts=options.attempts,
+    )
 
 
 def _prompt(options: EvaluateOptions) -> PromptRef | None:
@@ -146,23 +143,15 @@ def _prompt(options: EvaluateOptions) -> PromptRef | None:
     return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 
-def judge_config(judge: ModelName, options: EvaluateOptions, settings: Mapping[str, ProviderSettings]) -> JudgeConfig:
+def _judge_config(judge: ModelName, options: EvaluateOptions, models: Models) -> JudgeConfig:
     return JudgeConfig(
         model=str(judge),
-        identity=identity(judge, settings),
+        identity=models.identity(judge),
         temperature=options.judge_temperature,
         seed=options.seed,
         system_prompt=_text(options.judge_system_prompt) if options.judge_system_prompt else None,
         repeats=options.judge_repeats,
     )
-
-
-def identity(name: ModelName, settings: Mapping[str, ProviderSettings]) -> str:
-    """Which service answers, without secrets: the address may name the same model somewhere else."""
-    found = settings[name.provider]
-    address = (os.environ.get(found.base_url_env) if found.base_url_env else None) or found.base_url or ""
-    scheme, _, rest = address.partition("://")
-    return f"{found.kind}|{scheme}://{rest.rpartition('@')[2].partition('?')[0].rstrip('/')}"
 
 
 def read_prompt(path: Path, version: str | None) -> PromptRef:
@@ -172,27 +161,22 @@ def read_prompt(path: Path, version: str | None) -> PromptRef:
 
 
 def check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
-    """The mock makes its verdicts up: on a real model's answers they would look like results."""
+    """The mock makes its judgements up: on a real model's answers they would look like results."""
     if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
         what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
         raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
 
 
-def is_synthetic(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> bool:
-    return "mock" in {settings[name.provider].kind for name in (generator, judge)}
-
-
-def _model_names(options: EvaluateOptions, models: Models) -> tuple[ModelName, ModelName]:
-    generator = models.name(options.generator_model)
-    judge = models.name(options.judge_model) if options.judge_model else generator
-    if not options.allow_mock_judge:
-        check_mock_judge(generator, judge, models.settings)
-    return generator, judge
+def is_synthetic(names: Iterable[ModelName], settings: Mapping[str, ProviderSettings]) -> bool:
+    return "mock" in {settings[name.provider].kind for name in names}
 
 
 def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
     if settings[judge.provider].kind in _NO_JUDGES:
-        raise ConfigurationError(f"{judge} cannot judge answers. Name a judge model (--judge-model).")
+        raise ConfigurationError(
+            f"{judge} cannot judge answers. Name a judge model (--judge-model), or score by metrics that need no judge "
+            "(--rubric none --metrics ...)."
+        )
 
 
 def _text(path: Path) -> str:
@@ -214,23 +198,11 @@ def _checked_reducers(options: EvaluateOptions) -> tuple[str, ...]:
     return options.reducers
 
 
-def _check_names(rubric: Rubric | None, metrics: Iterable[Metric]) -> None:
-    """A rubric's criterion and a metric of one name would be mistaken for each other in every result."""
-    criteria = {criterion.name for criterion in rubric.metrics} if rubric else set()
-    for metric in metrics:
-        if metric.name in criteria:
-            what = (
-                f"The rubric {rubric.name!r} has a criterion called {metric.name!r}, like the metric." if rubric else ""
-            )
-            raise ConfigurationError(f"{what} Leave the metric out, or rename the criterion.")
-
-
-def _check_bars(bars: Mapping[str, float], rubric: Rubric | None, metrics: Iterable[Metric]) -> None:
-    known = [criterion.name for criterion in rubric.metrics] if rubric else []
-    known += [metric.name for metric in metrics]
+def _check_bars(bars: Mapping[str, float], known: Iterable[str]) -> None:
+    names = list(known)
     for name in bars:
-        if name not in known:
-            raise UnknownNameError("metric", name, known)
+        if name not in names:
+            raise UnknownNameError("metric", name, names)
 
 
 class _Selected:
@@ -244,34 +216,86 @@ class _Selected:
         return select(self._dataset.cases, case_ids=options.case_ids, where=options.where, max_cases=options.max_cases)
 
 
-class _Looked(NamedTuple):
+@dataclass(slots=True)
+class _Looked:
     """What a look at all selected cases has shown."""
 
-    selected: int
-    metrics: list[Metric]
-    """Those that single cases ask for: one of each name, and another if it needs a judge."""
+    selected: int = 0
+    scores: dict[str, None] = field(default_factory=dict)
+    """The names of all scores, in the order in which they appear."""
+    asks_judge: bool = False
+    """Whether anything asks the run's own judge."""
+    judges: dict[str, None] = field(default_factory=dict)
+    """Judges that uses of metrics name for themselves."""
+    scorable: bool = False
+    missing: dict[str, str] = field(default_factory=dict)
+    """By metric, why it would be skipped; of use while nothing can be scored."""
+
+    def add(self, applied: AppliedMetric) -> None:
+        self.scores.update(dict.fromkeys(applied.score_names))
+        if applied.use.judge:
+            self.judges[applied.use.judge] = None
+        elif applied.metric.needs_judge:
+            self.asks_judge = True
+
+    def look_for_scores(self, case: TestCase, applied: Iterable[AppliedMetric]) -> None:
+        for each in applied:
+            missing = each.metric.missing(case)
+            if missing is None:
+                self.scorable = True
+                return
+            self.missing.setdefault(each.key, missing)
+
+    def refuse_nothing_to_score(self) -> None:
+        """A run without a single score would only cost money."""
+        if self.scorable:
+            return
+        if not self.scores:
+            what = "There is nothing to score the answers by."
+            raise ConfigurationError(f"{what} Name a rubric or --metrics, or give the cases `checks`.")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.missing.items())
+        what = f"Every metric would be skipped for every case ({reasons})."
+        raise ConfigurationError(f"{what} Choose other metrics, or give the cases what these need.")
 
 
-def _check_cases(cases: _Selected, template: str | None, dataset: Dataset, options: EvaluateOptions) -> _Looked:
-    """Refuses unknown ids, an empty selection, a template that does not fit, and checks that cannot be used."""
-    if options.case_ids is not None:
-        check_ids(options.case_ids, (case.id for case in dataset.cases))
-    count = 0
-    asked: dict[tuple[str, bool], Metric] = {}
+def _look(cases: _Selected, draft: RunPlan) -> _Looked:
+    """Refuses a template that does not fit, metrics that cannot be used, and two scores of one name."""
+    uses, requests, looked = make_uses(draft), RequestBuilder(draft.target, draft.target.model), _Looked()
+    flags = {flag.name for flag in draft.rubric.flags} if draft.rubric else set()
+    renders = draft.target.template is not None or draft.target.render_prompt
+    seen: set[int] = set()
     for case in cases:
-        if template is not None:
-            fill(template, case)
-        asked.update(((metric.name, metric.needs_judge), metric) for metric in _metrics(case))
-        count += 1
-    if not count:
-        hint = "Loosen --case-ids or --where." if dataset.count else "Give at least one."
-        raise ConfigurationError(f"{'No case passes the filters' if dataset.count else 'There are no cases'}. {hint}")
-    return _Looked(count, list(asked.values()))
+        looked.selected += 1
+        if renders:
+            requests.request(case, 0)
+        applied = _applied(uses, case)
+        if id(applied) not in seen:
+            _check_names(applied, flags, draft)
+            for each in applied:
+                looked.add(each)
+            seen = {id(applied)} if not case.checks else seen
+        if not looked.scorable:
+            looked.look_for_scores(case, applied)
+    return looked
 
 
-def _metrics(case: TestCase) -> list[Metric]:
-    """What the case asks for itself; refuses what cannot be used."""
+def _applied(uses: Uses, case: TestCase) -> tuple[AppliedMetric, ...]:
     try:
-        return [build_metric({"metric": check.metric, **check.options}) for check in case.checks]
+        return uses.of(case)
     except ConfigurationError as error:
-        raise ConfigurationError(f"The case {case.id!r} has a check that cannot be used: {error}") from None
+        if not case.checks:
+            raise
+        where = f" ({case.file}, line {case.line})" if case.file and case.line else ""
+        raise ConfigurationError(f"The case {case.id!r}{where} has a check that cannot be used: {error}") from None
+
+
+def _check_names(applied: Iterable[AppliedMetric], flags: set[str], plan: RunPlan) -> None:
+    """Two scores, or a score and a flag, of one name would be mistaken for each other in every result."""
+    seen: set[str] = set(flags)
+    for each in applied:
+        for name in each.score_names:
+            if name in seen:
+                owner = f"The rubric {plan.rubric.name!r}" if plan.rubric else "Another metric"
+                what = f"{owner} has a score or flag called {name!r}, like the metric."
+                raise ConfigurationError(f"{what} Give the metric another `name`, or rename the criterion.")
+            seen.add(name)
