@@ -1,0 +1,70 @@
+"""The metrics that a run is asked to use: from flags, Python, the configuration and files of metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.errors import ConfigurationError, InputError
+from prompt_evaluator.syntax.jsontext import parse_json
+from prompt_evaluator.syntax.metric_uses import parse_uses, parse_uses_text
+from prompt_evaluator.syntax.source import read_bytes
+from prompt_evaluator.syntax.yamltext import parse_yaml
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import MetricUse
+    from prompt_evaluator.model.options import EvaluateOptions
+    from prompt_evaluator.syntax.document import Document
+
+_FORMATS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
+_SHAPE = "Write a list of metrics: names, or mappings with `metric` and its options; or `metrics:` with such a list."
+
+
+def metric_uses(options: EvaluateOptions) -> tuple[MetricUse, ...]:
+    """Every use that the run asks for, those of a file first.
+
+    Raises:
+        ConfigurationError: One cannot be read, or two have one name.
+        InputError: The file of metrics is wrong; says where.
+    """
+    found = list(_in_file(options.metrics_file)) if options.metrics_file else []
+    for given in options.metrics:
+        try:
+            found += parse_uses_text(given) if isinstance(given, str) else parse_uses(given)
+        except ValueError as error:
+            raise ConfigurationError(f"A metric cannot be used: {error}.") from None
+    seen: set[str] = set()
+    for use in found:
+        if use.key in seen:
+            raise ConfigurationError(f"Two metrics are called {use.key!r}. Give one of them another `name`.")
+        seen.add(use.key)
+    return tuple(found)
+
+
+def _in_file(path: Path) -> tuple[MetricUse, ...]:
+    if path.suffix.lower() not in _FORMATS:
+        advice = "Give it one of these extensions."
+        raise InputError("A file of metrics is a .yaml, .yml or .json file", path=path, advice=advice)
+    document = _FORMATS[path.suffix.lower()](read_bytes(path), path)
+    listed = document.root
+    if isinstance(listed, dict) and set(listed) == {"metrics"}:
+        listed = listed["metrics"]
+    if not listed:
+        raise InputError("The file has no metrics", path=path, advice=_SHAPE)
+    try:
+        return parse_uses(listed)
+    except ValueError as error:
+        line = _line(listed, document)
+        raise InputError(f"A metric cannot be used: {error}", path=path, line=line, advice=_SHAPE) from None
+
+
+def _line(listed: Any, document: Document) -> int | None:
+    """Of the first item that cannot be read."""
+    if not isinstance(listed, list):
+        return None
+    for position, item in enumerate(listed):
+        try:
+            parse_uses(item)
+        except ValueError:
+            return document.places.get(id(listed), {}).get(position)
+    return None
