@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.metrics.catalogue import build_metric
-from prompt_evaluator.model import Answer, MetricUse, Score, Scored, TestCase, ToolCall
+from prompt_evaluator.model import Answer, MetricUse, Score, Scored, Scores, TestCase, ToolCall
+
+if TYPE_CHECKING:
+    from prompt_evaluator.ports import Metric
 
 
 def case(reference: str | None = None, *checks: MetricUse, **metadata: Any) -> TestCase:
@@ -18,7 +21,14 @@ def answer(text: str = "", /, *calls: ToolCall, **others: Any) -> Answer:
 
 async def score(name: str, text: str = "", /, *, on: TestCase | None = None, **options: Any) -> Score:
     """What the metric with these options says about a text."""
-    return await build_metric({"metric": name, **options}).score(on or case(), answer(text), None)
+    found = await metric(name, **options).score(on or case(), answer(text), None)
+    assert not isinstance(found, Scores)
+    return found
+
+
+def metric(name: str, **options: Any) -> Metric:
+    """The metric with these options."""
+    return build_metric(MetricUse(metric=name, options=options))
 
 
 async def value(name: str, text: str = "", /, *, on: TestCase | None = None, **options: Any) -> float:

@@ -135,9 +135,7 @@ def estimate(
     )
 
 
-def _sides(
-    plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tuple[JudgeConfig, _Tally]]
-) -> list[_Side]:
+def _sides(plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tuple[JudgeConfig, _Tally]]) -> list[_Side]:
     samples, answer = cases * plan.num_samples, _answer(plan.target)
     sides = [_Side(plan.target, samples, _tokens(characters * plan.num_samples), answer * samples)]
     for config, tally in judges.values():

@@ -263,17 +263,17 @@ def _look(cases: _Selected, draft: RunPlan) -> _Looked:
     uses, requests, looked = make_uses(draft), RequestBuilder(draft.target, draft.target.model), _Looked()
     flags = {flag.name for flag in draft.rubric.flags} if draft.rubric else set()
     renders = draft.target.template is not None or draft.target.render_prompt
-    seen: set[int] = set()
+    common_is_checked = False
     for case in cases:
         looked.selected += 1
         if renders:
             requests.request(case, 0)
         applied = _applied(uses, case)
-        if id(applied) not in seen:
+        if case.checks or not common_is_checked:
+            common_is_checked = common_is_checked or not case.checks
             _check_names(applied, flags, draft)
             for each in applied:
                 looked.add(each)
-            seen = {id(applied)} if not case.checks else seen
         if not looked.scorable:
             looked.look_for_scores(case, applied)
     return looked

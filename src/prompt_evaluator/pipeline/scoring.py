@@ -22,8 +22,8 @@ ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoreError)
 """What is no failure of one unit: no further call can be made, or nothing more can be kept."""
 
 _UNREADABLE_IN_A_ROW = 20
-_QUESTIONS_APART = 100
-"""Between the questions of two repeats: more than a metric asks about one answer."""
+_SAMPLES_APART = 1_000
+"""Between the numbers of two questions that a metric puts about one answer: more than there are repeats."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _answer = msgspec.json.Decoder(Answer).decode
 
@@ -83,7 +83,7 @@ class RecordedJudge:
         sample: int = 0,
     ) -> Answer:
         config = self._config
-        number = self._repeat * _QUESTIONS_APART + sample
+        number = self._repeat + sample * _SAMPLES_APART
         request = Request(
             model=self._model,
             messages=messages,
