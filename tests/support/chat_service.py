@@ -56,7 +56,7 @@ class Brain:
                         continue
                 if "status" in rule:
                     return rule["status"], {"error": {"message": rule.get("message", "as told")}}
-                return 200, _completion(asked, rule["text"])
+                return 200, _completion(asked, rule["text"], rule.get("tool_calls"))
         text = (
             _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
         )
@@ -83,10 +83,11 @@ class Brain:
         }
 
 
-def _completion(asked: dict[str, Any], text: str) -> dict[str, Any]:
+def _completion(asked: dict[str, Any], text: str, tool_calls: list[Any] | None = None) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, **({"tool_calls": tool_calls} if tool_calls else {})}
     return {
         "model": asked["model"],
-        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "choices": [{"message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 20, "completion_tokens": len(text) // 4},
     }
 

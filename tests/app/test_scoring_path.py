@@ -1,0 +1,538 @@
+"""One scoring path: a rubric and metrics follow the same rules, through the command and a judge that is no mock."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+    from workspace import Done, Workspace
+
+REAL = ("--generator-model", "openai/test")
+RUBRIC = {
+    "metrics": [
+        {"name": "clarity", "description": "Is it clear?"},
+        {"name": "trust", "description": "Can it be believed?", "min_score": 0, "max_score": 10, "pass_at": 9},
+    ],
+    "flags": [{"name": "invented", "description": "Something is made up."}],
+}
+
+
+def judgement(clarity: float, trust: float, *, invented: bool = False) -> str:
+    marks = {"clarity": clarity, "trust": trust}
+    metrics = {name: {"rationale": "why", "score": score} for name, score in marks.items()}
+    return json.dumps({"metrics": metrics, "flags": {"invented": invented}, "overall_comment": "so"})
+
+
+def says(text: str, **more: Any) -> dict[str, Any]:
+    return {"kind": "judge", "text": text, **more}
+
+
+def scores(done: Done) -> dict[str, Any]:
+    found: dict[str, Any] = done.json["result"]["overall_metric_stats"]
+    return found
+
+
+def samples(done: Done) -> list[dict[str, Any]]:
+    return [sample for case in done.artifact["test_case_results"] for sample in case["samples"]]
+
+
+# Without a rubric
+
+
+def test_without_a_rubric_only_metrics_are_scored_and_no_judge_is_asked(
+    online: Workspace, service: ChatService
+) -> None:
+    done = online.evaluate(*REAL, "--rubric", "none", "--metrics", "length(max_words=9)", "-n", "2")
+
+    assert done.code == 0, done.err
+    assert service.state()["kinds"] == {"generate": 6}
+    assert set(scores(done)) == {"length"}
+    assert done.artifact["judge_config"] is None
+    assert done.artifact["rubric_metadata"] is None
+
+
+@pytest.mark.parametrize("target", ["command", "python"])
+def test_a_program_that_cannot_judge_can_be_evaluated_by_metrics(offline: Workspace, target: str) -> None:
+    offline.write(
+        "answers.py",
+        "def answer(text):\n    return 'yes'\n\nif __name__ == '__main__':\n    print('{\"text\": \"yes\"}')\n",
+    )
+    model = "python:answers:answer" if target == "python" else f"command:{sys.executable} answers.py"
+
+    done = offline.evaluate(
+        "--generator-model", model, "--rubric", "none", "--metrics", "contains(text=yes)", "-n", "1"
+    )
+    refused = offline.evaluate("--generator-model", model, "-n", "1")
+
+    assert done.code == 0, done.err
+    assert scores(done)["contains"]["mean_of_means"] == 1
+    assert not done.artifact["synthetic"]
+    assert refused.code == 2
+    assert "cannot judge answers" in refused.err
+    assert "--rubric none" in refused.err
+
+
+def test_a_run_without_anything_to_score_by_is_refused_before_the_first_call(
+    online: Workspace, service: ChatService
+) -> None:
+    done = online.evaluate(*REAL, "--rubric", "none")
+
+    assert done.code == 2
+    assert "nothing to score the answers by" in done.err
+    assert service.paid == 0
+
+
+def test_a_run_whose_metrics_are_all_skipped_is_refused_before_the_first_call(
+    online: Workspace, service: ChatService
+) -> None:
+    done = online.evaluate(*REAL, "--rubric", "none", "--metrics", "exact_match,faithfulness")
+
+    assert done.code == 2
+    assert "Every metric would be skipped for every case" in done.err
+    assert "exact_match: the case has no reference" in done.err
+    assert "faithfulness: the case has no context" in done.err
+    assert service.paid == 0
+
+
+# A rubric's scores pass or not, as a metric's do
+
+
+def test_a_criterion_has_a_pass_mark_and_the_statistics_that_go_with_it(
+    online: Workspace, service: ChatService
+) -> None:
+    online.write("house.yaml", yaml.safe_dump(RUBRIC))
+    online.cases(1)
+    service.set(rules=[says(judgement(4, 8), times=2), says(judgement(3.9, 9.5))])
+
+    done = online.evaluate(*REAL, "--rubric", "house.yaml", "-n", "4", "-j", "1")
+
+    (case,) = done.artifact["test_case_results"]
+    clarity, trust = case["per_metric_stats"]["clarity"], case["per_metric_stats"]["trust"]
+    assert [sample["judge_metrics"]["clarity"]["passed"] for sample in case["samples"]] == [True, True, False, False]
+    assert (clarity["passed"], clarity["pass_rate"]) == (2, 0.5)
+    assert clarity["pass_interval"] == pytest.approx([0.15, 0.85], abs=0.01)
+    assert (trust["passed"], trust["pass_rate"]) == (2, 0.5)
+    assert scores(done)["clarity"]["flaky_cases"] == 1
+    assert scores(done)["trust"]["pass_rate"] == 0.5
+
+
+def test_another_pass_mark_costs_nothing(online: Workspace, service: ChatService) -> None:
+    online.write("house.yaml", yaml.safe_dump(RUBRIC))
+    service.set(rules=[says(judgement(4, 8))])
+    first = online.evaluate(*REAL, "--rubric", "house.yaml", "-n", "2")
+    paid = service.paid
+    stricter = {**RUBRIC, "metrics": [{**RUBRIC["metrics"][0], "pass_at": 4.5}, RUBRIC["metrics"][1]]}
+    online.write("house.yaml", yaml.safe_dump(stricter))
+
+    again = online.evaluate(*REAL, "--rubric", "house.yaml", "-n", "2", "--reuse")
+
+    assert scores(first)["clarity"]["pass_rate"] == 1
+    assert scores(again)["clarity"]["pass_rate"] == 0
+    assert service.paid == paid
+
+
+def test_another_threshold_costs_nothing(online: Workspace, service: ChatService) -> None:
+    online.cases([{"id": "a", "input": "x", "reference": "y"}])
+    service.set(rules=[says('{"reason": "so", "score": 6}')])
+    how = (*REAL, "--rubric", "none", "-n", "1", "--reuse", "--metrics")
+    first = online.evaluate(*how, 'correctness(steps=["Look."], threshold=0.5)')
+    paid = service.paid
+
+    again = online.evaluate(*how, 'correctness(steps=["Look."], threshold=0.7)')
+
+    assert scores(first)["correctness"]["pass_rate"] == 1
+    assert scores(again)["correctness"]["pass_rate"] == 0
+    assert service.paid == paid
+
+
+def test_a_pass_mark_outside_the_scale_is_refused_with_its_line(offline: Workspace) -> None:
+    wrong = {"metrics": [{"name": "clarity", "description": "Clear?", "pass_at": 6}]}
+    offline.write("house.yaml", yaml.safe_dump(wrong))
+
+    done = offline.evaluate("--rubric", "house.yaml")
+
+    assert done.code == 2
+    assert "house.yaml, line 2" in done.err
+    assert "pass_at of 'clarity' is not on its scale" in done.err
+
+
+# Uses of metrics
+
+
+def test_two_of_a_kind_live_side_by_side_under_two_names(offline: Workspace) -> None:
+    both = "length(max_words=1, name=short), length(max_words=10000, name=long)"
+
+    done = offline.evaluate("--rubric", "none", "-n", "1", "--metrics", both)
+
+    assert done.code == 0, done.err
+    assert scores(done)["short"]["mean_of_means"] == 0
+    assert scores(done)["long"]["mean_of_means"] == 1
+
+
+def test_two_uses_of_one_name_are_refused(offline: Workspace) -> None:
+    done = offline.evaluate("--metrics", "length(max_words=1)", "--metrics", "length(max_words=2)")
+
+    assert done.code == 2
+    assert "Two metrics are called 'length'" in done.err
+
+
+def test_options_of_run_dataset_and_case_are_merged_with_the_most_specific_winning(offline: Workspace) -> None:
+    cases = {
+        "tasks": [
+            {"id": "a", "name": "A", "input": "x", "expected_output": "y"},
+            {"id": "b", "name": "B", "input": "x", "expected_output": "y", "checks": {"length": {"max_words": 10_000}}},
+        ],
+        "checks": [{"metric": "length", "max_words": 1}],
+    }
+    offline.write("data.yaml", yaml.safe_dump(cases))
+
+    done = offline.run(
+        *("evaluate-dataset", "-d", "data.yaml", "-s", "prompt.txt", "--json", "--rubric", "none", "-n", "1"),
+        *("--metrics", "length(min_words=1, max_words=5)"),
+    )
+
+    assert done.code == 0, done.err
+    found = [case["per_metric_stats"]["length"]["mean"] for case in done.artifact["test_case_results"]]
+    assert found == [0, 1]
+
+
+def test_the_steps_of_a_case_are_those_its_judge_is_given(online: Workspace, service: ChatService) -> None:
+    own = {"checks": [{"metric": "correctness", "steps": ["Look at the third word."]}]}
+    online.cases([{"id": "a", "input": "x", "reference": "y", **own}, {"id": "b", "input": "x", "reference": "z"}])
+    service.set(rules=[says('{"reason": "so", "score": 6}')], keep=True)
+
+    online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--metrics", 'correctness(steps=["Look at all."])')
+
+    told = [asked["messages"][0]["content"] for asked in service.kept if "response_format" in asked]
+    assert sum("Look at the third word." in text for text in told) == 1
+    assert sum("Look at all." in text for text in told) == 1
+
+
+def test_metrics_come_from_a_file_as_well(offline: Workspace) -> None:
+    listed = ["is_json", {"length": {"max_words": 10_000}}, {"metric": "regex", "pattern": ".", "name": "any"}]
+    offline.write("metrics.yaml", yaml.safe_dump({"metrics": listed}))
+
+    done = offline.evaluate(
+        "--rubric", "none", "-n", "1", "--metrics-file", "metrics.yaml", "--metrics", "contains(text=e)"
+    )
+
+    assert done.code == 0, done.err
+    assert set(scores(done)) == {"is_json", "length", "any", "contains"}
+
+
+def test_a_mistake_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace) -> None:
+    offline.write("metrics.yaml", "- is_json\n- metrics: length\n")
+
+    done = offline.evaluate("--metrics-file", "metrics.yaml")
+
+    assert done.code == 2
+    assert "metrics.yaml, line 2" in done.err
+
+
+def test_a_negated_metric_passes_where_the_metric_does_not(offline: Workspace) -> None:
+    done = offline.evaluate("--rubric", "none", "-n", "1", "--metrics", "is_json(not=true)")
+
+    assert done.code == 0, done.err
+    assert scores(done)["is_json"]["mean_of_means"] == 1
+    assert scores(done)["is_json"]["pass_rate"] == 1
+
+
+# Judges
+
+
+def test_a_use_may_name_a_judge_of_its_own(online: Workspace, service: ChatService) -> None:
+    online.cases([{"id": "a", "input": "x", "reference": "y"}])
+    service.set(rules=[says('{"reason": "so", "score": 6}', match="evaluation steps below")], keep=True)
+
+    done = online.evaluate(
+        *(*REAL, "-n", "1", "--judge-model", "openai/large"),
+        *(
+            "--metrics",
+            'correctness(steps=["Look."], judge=openai/small), criteria(steps=["Look."], judge=openai/tiny)',
+        ),
+    )
+
+    assert done.code == 0, done.err
+    judges = [asked["model"] for asked in service.kept if "response_format" in asked]
+    assert sorted(judges) == ["large", "small", "tiny"]
+    assert sorted(done.artifact["judge_configs"]) == ["openai/small", "openai/tiny"]
+
+
+def test_tool_correctness_can_be_given_a_judge_from_the_command_line(online: Workspace, service: ChatService) -> None:
+    called = {"name": "find", "args": {"what": "a kettle"}}
+    online.cases([{"id": "a", "input": "x", "checks": [{"metric": "tool_correctness", "expected_tools": [called]}]}])
+    call = {"function": {"name": "find", "arguments": json.dumps({"what": "a tea kettle"})}}
+    service.set(
+        rules=[
+            {"kind": "generate", "text": "", "tool_calls": [call]},
+            says('{"reason": "the same", "score": 9}'),
+        ]
+    )
+
+    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--metrics", "tool_correctness(judge=openai/other)")
+
+    assert done.code == 0, done.err
+    assert scores(done)["tool_correctness"]["mean_of_means"] == pytest.approx(0.9)
+
+
+def test_a_judge_whose_every_reply_is_unreadable_ends_the_run_early(online: Workspace, service: ChatService) -> None:
+    online.cases(200)
+    service.set(rules=[says("I like it.")])
+
+    done = online.evaluate(*REAL, "-n", "5", "-j", "8")
+
+    assert done.code == 3
+    assert done.json["status"] == "aborted"
+    assert "replies in a row that cannot be read" in done.err
+    assert "there is no JSON object in the reply" in done.err
+    assert service.state()["kinds"]["judge"] < 120
+
+
+# What is prepared once
+
+
+STEPS = "You prepare an evaluation"
+
+
+def test_steps_that_one_run_had_written_are_those_of_the_next(online: Workspace, service: ChatService) -> None:
+    online.cases([{"id": "a", "input": "x", "reference": "y"}])
+    mark = says('{"reason": "so", "score": 6}')
+    service.set(rules=[says('{"steps": ["First."]}', match=STEPS), mark], keep=True)
+    how = (*REAL, "--rubric", "none", "-n", "1", "--metrics", "correctness")
+    first = online.evaluate(*how)
+    service.set(rules=[says('{"steps": ["Second."]}', match=STEPS), mark])
+
+    second = online.evaluate(*how)
+    third = online.evaluate(*how, "--reuse")
+
+    (made,), (again,) = first.artifact["prepared_metrics"], second.artifact["prepared_metrics"]
+    assert made["options"] == again["options"] == {"steps": ["First."]}
+    assert made["hash"] == again["hash"]
+    assert (made["reused"], again["reused"]) == (False, True)
+    asked = [asked["messages"][0]["content"] for asked in service.kept]
+    assert sum(STEPS in text for text in asked) == 1
+    assert third.artifact["totals"]["cost"] == 0 or third.artifact["totals"]["reused_units"] == 1
+    assert service.paid == 1 + 2 * 2
+
+
+def test_criteria_of_single_cases_are_prepared_once_each(online: Workspace, service: ChatService) -> None:
+    def case(name: str, criteria: str) -> dict[str, Any]:
+        return {"id": name, "input": "x", "checks": [{"metric": "criteria", "criteria": criteria}]}
+
+    online.cases([case("a", "It is polite."), case("b", "It is short."), case("c", "It is polite.")])
+    service.set(
+        rules=[says('{"steps": ["Look."]}', match=STEPS), says('{"reason": "so", "score": 10}')],
+        keep=True,
+    )
+
+    done = online.evaluate(*REAL, "--rubric", "none", "-n", "4")
+
+    assert done.code == 0, done.err
+    asked = [asked["messages"][0]["content"] for asked in service.kept]
+    assert sum(STEPS in text for text in asked) == 2
+    assert scores(done)["criteria"]["mean_of_means"] == 1
+
+
+# Somebody else's code
+
+
+def test_an_exception_in_a_metric_is_the_failure_of_its_scores_and_named_everywhere(
+    online: Workspace, service: ChatService
+) -> None:
+    online.write("checks.py", "def boom(output, case):\n    raise RuntimeError('kaputt')\n")
+
+    done = online.evaluate(*REAL, "--metrics", "python:checks:boom", "-n", "2", "-v")
+    shown = online.run("runs", "show", done.run_id)
+    paid = service.paid
+    resumed = online.run("resume", done.run_id, "--json")
+
+    assert done.json["status"] == "partial"
+    (failure,) = done.artifact["totals"]["failures"]
+    assert (failure["metric"], failure["kind"], failure["count"]) == ("python:checks:boom", "RuntimeError", 6)
+    assert "kaputt" in failure["message"]
+    assert "python:checks:boom: RuntimeError: kaputt" in done.err
+    assert "6 × python:checks:boom: RuntimeError: kaputt" in shown.words
+    assert all(sample["judge_metrics"] for sample in samples(done))
+    assert resumed.json["status"] == "partial"
+    assert service.paid == paid
+
+
+def test_an_exception_in_a_provider_of_ones_own_is_the_failure_of_that_answer(offline: Workspace) -> None:
+    offline.write(
+        "answers.py",
+        "def answer(text):\n    if '001' in text:\n        raise KeyError('nothing there')\n    return 'fine'\n",
+    )
+
+    done = offline.evaluate(
+        *("--generator-model", "python:answers:answer", "--rubric", "none", "-n", "1"),
+        *("--metrics", "contains(text=fine)"),
+    )
+
+    assert done.json["status"] == "partial"
+    assert [case["status"] for case in done.artifact["test_case_results"]] == ["completed", "failed", "completed"]
+    assert "nothing there" in done.artifact["test_case_results"][1]["error_message"]
+
+
+# What is sent
+
+
+def test_the_passages_of_a_task_are_sent_with_its_question(online: Workspace, service: ChatService) -> None:
+    service.set(keep=True)
+
+    done = online.run(
+        *("benchmark", "run", "--json", "--dataset", "retrieval-qa", "--model", "openai/test", "-n", "1"),
+        *("--metrics", "length(max_words=10000)"),
+    )
+
+    assert done.code == 0, done.err
+    (found,) = done.json["runs"]
+    artifact = online.artifact(found["run_id"])
+    for case in artifact["test_case_results"]:
+        passages = case["test_case_metadata"]["context"]
+        (sent,) = [
+            asked["messages"]
+            for asked in service.kept
+            if case["test_case_input"].strip() in json.dumps(asked["messages"], ensure_ascii=False).replace("\\n", "\n")
+        ]
+        assert all(passage in sent[-1]["content"] for passage in passages)
+        assert case["messages"] == sent
+        assert case["test_case_input"] in sent[-1]["content"]
+
+
+def test_a_template_of_ones_own_replaces_the_one_for_passages(online: Workspace, service: ChatService) -> None:
+    online.write("plain.txt", "{{input}}")
+    online.cases([{"id": "a", "input": "What colour?", "context": ["Grass is green."]}])
+    service.set(keep=True)
+    how = (*REAL, "--rubric", "none", "-n", "1", "--metrics", "length(max_words=10000)")
+
+    online.evaluate(*how, "--template", "plain.txt")
+    online.write("plain.txt", "{{context}}\n{{input}}")
+    online.evaluate(*how, "--template", "plain.txt")
+
+    plain, both = (asked["messages"][-1]["content"] for asked in service.kept)
+    assert plain == "What colour?"
+    assert both == "[1] Grass is green.\nWhat colour?"
+
+
+def test_a_conversation_is_sent_turn_by_turn_and_shown_to_the_judge(online: Workspace, service: ChatService) -> None:
+    turns = [
+        {"role": "user", "content": "My kettle leaks."},
+        {"role": "assistant", "content": "Since when?"},
+        {"role": "user", "content": "Since Monday."},
+    ]
+    online.cases([{"id": "a", "messages": turns}])
+    service.set(keep=True)
+
+    done = online.evaluate(*REAL, "-n", "1")
+
+    assert done.code == 0, done.err
+    generation, judged = service.kept
+    assert generation["messages"] == [{"role": "system", "content": "Answer in one sentence.\n"}, *turns]
+    assert "assistant: Since when?" in judged["messages"][1]["content"]
+    (case,) = done.artifact["test_case_results"]
+    assert case["test_case_input"] == "Since Monday."
+    assert case["messages"] == turns
+
+
+def test_parameters_are_passed_through_and_name_the_answer(online: Workspace, service: ChatService) -> None:
+    service.set(keep=True)
+    online.cases(1)
+    how = (*REAL, "--rubric", "none", "-n", "1", "--metrics", "length(max_words=10000)", "--reuse")
+
+    online.evaluate(*how, "--param", "top_p=0.9", "--param", "reasoning_effort=low")
+    online.evaluate(*how, "--param", "top_p=0.9", "--param", "reasoning_effort=low")
+    done = online.evaluate(*how, "--param", "top_p=0.8")
+
+    assert [(asked.get("top_p"), asked.get("reasoning_effort")) for asked in service.kept] == [
+        (0.9, "low"),
+        (0.8, None),
+    ]
+    assert done.artifact["generator_config"]["params"] == {"top_p": 0.8}
+
+
+def test_fields_are_filled_into_the_system_prompt_only_on_request(online: Workspace, service: ChatService) -> None:
+    online.write("prompt.txt", "Answer as a {{role}}.")
+    online.cases([{"id": "a", "input": "x", "role": "cook"}])
+    service.set(keep=True)
+    how = (*REAL, "--rubric", "none", "-n", "1", "--metrics", "length(max_words=10000)")
+
+    online.evaluate(*how)
+    done = online.evaluate(*how, "--render-prompt")
+
+    assert [asked["messages"][0]["content"] for asked in service.kept] == ["Answer as a {{role}}.", "Answer as a cook."]
+    assert done.artifact["test_case_results"][0]["messages"][0] == {"role": "system", "content": "Answer as a cook."}
+
+
+# Attempts
+
+
+def test_another_answer_is_asked_for_while_one_misses_its_mark_and_all_are_kept(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(1)
+    generate = {"kind": "generate"}
+    service.set(rules=[{**generate, "text": "no", "times": 2}, {**generate, "text": "yes"}])
+
+    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--attempts", "5", "--metrics", "contains(text=yes)")
+
+    (sample,) = samples(done)
+    assert service.paid == 3
+    assert (sample["attempt"], sample["generator_output"]) == (2, "yes")
+    assert [(each["attempt"], each["generator_output"]) for each in sample["earlier_attempts"]] == [
+        (0, "no"),
+        (1, "no"),
+    ]
+    assert sample["earlier_attempts"][0]["failed_checks"] == ["contains"]
+    assert scores(done)["contains"]["mean_of_means"] == 1
+    assert sample["output_tokens"] is not None
+
+
+def test_a_run_cut_off_between_two_attempts_goes_on_with_the_next(online: Workspace, service: ChatService) -> None:
+    online.cases(1)
+    service.set(rules=[{"kind": "generate", "text": "no"}])
+    how = (*REAL, "--rubric", "none", "-n", "1", "--attempts", "4", "--metrics", "contains(text=yes)")
+
+    stopped = online.evaluate(*how, "--max-calls", "2")
+    done = online.run("resume", stopped.run_id, "--json")
+
+    assert stopped.json["status"] == "aborted"
+    assert done.json["status"] == "completed"
+    assert service.paid == 4
+    assert samples(done)[0]["attempt"] == 3
+
+
+# Numbers
+
+
+def test_a_case_ends_with_its_last_metric(online: Workspace, service: ChatService) -> None:
+    online.cases(1)
+    online.write("checks.py", "import time\n\ndef slow(output, case):\n    time.sleep(0.3)\n    return 1\n")
+
+    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--metrics", "python:checks:slow")
+
+    (case,) = done.artifact["test_case_results"]
+    assert case["timestamp_end"] > case["timestamp_start"]
+    assert _seconds(case["timestamp_start"], case["timestamp_end"]) >= 0.3
+
+
+def _seconds(start: str, end: str) -> float:
+    from datetime import datetime  # noqa: PLC0415
+
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+def test_judge_calls_without_a_price_are_counted_as_such(online: Workspace, service: ChatService) -> None:
+    online.configure(providers={"openai": {"prices": {"test": {"input": 1, "output": 1}}}})
+
+    done = online.evaluate(*REAL, "--judge-model", "openai/unknown", "-n", "2")
+
+    totals = done.artifact["totals"]
+    assert totals["unpriced_calls"] == 6
+    assert totals["cost"] > 0
+    assert service.paid == 12
