@@ -95,6 +95,8 @@ def _sha(path: Path) -> str:
 
 
 def test_every_promised_key_is_there_with_its_type(online: Workspace) -> None:
+    online.cases(5)
+
     artifact = online.evaluate(*REAL, "-n", "3").artifact
 
     _fits(artifact, RUN)

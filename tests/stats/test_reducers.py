@@ -16,7 +16,6 @@ from prompt_evaluator.stats.reducers import (
     pass_at_k,
     pass_hat_k,
     reducer,
-    wilson,
 )
 
 COUNTS = [(n, c, k) for n in range(1, 9) for c in range(n + 1) for k in range(1, n + 1)]
@@ -72,38 +71,6 @@ def test_flaky_is_sometimes() -> None:
     assert not is_flaky([True, True])
     assert not is_flaky([False])
     assert not is_flaky([])
-
-
-# statsmodels.stats.proportion.proportion_confint(…, method="wilson"), and Newcombe 1998, table I
-@pytest.mark.parametrize(
-    ("passed", "total", "low", "high"),
-    [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-        (5, 5, 0.5655, 1.0),
-        (0, 1, 0.0, 0.7935),
-    ],
-)
-def test_wilsons_interval_is_that_of_the_tables(passed: int, total: int, low: float, high: float) -> None:
-    assert wilson(passed, total) == pytest.approx((low, high), abs=5e-5)
-
-
-@given(st.integers(1, 500).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
-def test_wilsons_interval_holds_the_share_and_is_symmetric(counts: tuple[int, int]) -> None:
-    passed, total = counts
-    low, high = wilson(passed, total)
-    other = wilson(total - passed, total)
-
-    assert 0 <= low <= passed / total <= high <= 1
-    assert (1 - other.high, 1 - other.low) == pytest.approx((low, high))
-
-
-@pytest.mark.parametrize(("passed", "total"), [(0, 0), (2, 1), (-1, 3)])
-def test_no_share_has_no_interval(passed: int, total: int) -> None:
-    with pytest.raises(ValueError, match="no share"):
-        wilson(passed, total)
 
 
 SAMPLES = Samples([0.2, 1.0, 0.9, 1.0], [False, True, False, True])

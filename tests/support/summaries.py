@@ -75,6 +75,7 @@ def metric(mean: float, std: float | None = 0.3, **changes: Any) -> OverallMetri
         near=False,
         scale=scale,
         pass_rate=None,
+        pass_interval=None,
         flaky_cases=0,
         skipped=0,
         failed=0,

@@ -26,6 +26,7 @@ from prompt_evaluator.cli.text import (
     wrap,
     writable,
 )
+from prompt_evaluator.stats import FEWEST_CASES
 from prompt_evaluator.stats.bands import wide_range
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -43,6 +44,7 @@ _SHOWN_CASES = 3
 _LONGEST_NAME = 28
 _MARK_COLOURS = {"✓": "green", "⚠": "yellow", "✗": "red"}
 _GUIDE_SCALE = (1.0, 5.0)
+_NO_INTERVAL = f"needs {FEWEST_CASES} cases"
 
 
 def print_summary(outcome: Outcome) -> None:
@@ -132,7 +134,7 @@ class _Page:
         show = _number(stats.scale)
         values = [
             show(stats.mean_of_means),
-            f"{show(stats.interval[0])} to {show(stats.interval[1])}" if stats.interval else "one case",
+            f"{show(stats.interval[0])} to {show(stats.interval[1])}" if stats.interval else _NO_INTERVAL,
             "one sample" if stats.std is None else f"{show(stats.std)} {stats.variability or ''}".strip(),
             f"{show(stats.min_of_means)} to {show(stats.max_of_means)}",
         ]
@@ -288,7 +290,7 @@ def _about_bar(stats: OverallMetric) -> str:
 def _flag_row(name: str, stats: OverallFlag) -> _Row:
     if stats.true_proportion is None:
         return _Row(" ", name, ("", "", "", "not judged"), ())
-    interval = f"{percent(stats.interval[0])} to {percent(stats.interval[1])}" if stats.interval else "one case"
+    interval = f"{percent(stats.interval[0])} to {percent(stats.interval[1])}" if stats.interval else _NO_INTERVAL
     band = stats.band or "never"
     mark = {"never": "✓", "rare": " ", "majority": "✗"}.get(band, "⚠")
     raised = f"{stats.true_count:,} of {stats.total_count:,}"

@@ -165,7 +165,8 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     max_of_means: float
     num_cases: int
     interval: tuple[float, float] | None
-    """95 %, by resampling cases."""
+    """95 %, by Student's t over the cases' means, cut at the ends of the scale; exact (Clopper-Pearson) where every
+    case is at an end of it; None below five cases."""
     bounds: tuple[float, float] | None
     """Where the mean would lie if every sample without a score had the worst or the best; None when all have one."""
     std: float | None
@@ -181,6 +182,8 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     scale: tuple[float, float]
     pass_rate: float | None
     """The mean of the cases' pass rates."""
+    pass_interval: tuple[float, float] | None
+    """95 % of the pass rate, exact, with a case's samples counted as one; None below five cases."""
     flaky_cases: int
     """Cases that pass sometimes."""
     skipped: int
@@ -195,6 +198,7 @@ class OverallFlag(FlagStats, frozen=True, kw_only=True):
     """A flag over all cases."""
 
     interval: tuple[float, float] | None
+    """95 % of the share, exact, with a case's samples counted as one; None below five cases."""
     band: str | None
 
 

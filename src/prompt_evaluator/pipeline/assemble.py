@@ -19,7 +19,7 @@ from prompt_evaluator.model.result import (
 from prompt_evaluator.pipeline.uses import expected_keys, rubric_key
 from prompt_evaluator.stats import mean_interval, spread, variability
 from prompt_evaluator.stats.bands import wide_range
-from prompt_evaluator.stats.reducers import wilson
+from prompt_evaluator.stats.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

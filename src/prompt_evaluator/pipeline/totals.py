@@ -10,19 +10,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
-from prompt_evaluator.stats import flag_band, resampled_mean, resampled_share, variability
-from prompt_evaluator.stats.reducers import Samples, reducer, wilson
+from prompt_evaluator.stats import case_mean_interval, clustered_share_interval, flag_band, variability
+from prompt_evaluator.stats.reducers import Samples, reducer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prompt_evaluator.model import Answer, RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
-    from prompt_evaluator.stats import Interval
 
 _SHOWN = 5
-_SEED = 20_250_101
-"""Fixed, so that the same scores always give the same intervals."""
 
 
 class Totals:
@@ -216,7 +213,7 @@ class _MetricTotals:
 
     def overall(self, bar: float | None, skipped: int) -> OverallMetric:
         mean = statistics.fmean(self.means)
-        interval = resampled_mean(self.means, seed=_SEED)
+        interval = case_mean_interval(self.means, self._scale)
         bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
         std = statistics.fmean(self._stds) if self._stds else None
         return OverallMetric(
@@ -235,6 +232,8 @@ class _MetricTotals:
             near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
             scale=self._scale,
             pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
+            # Of the mean of rates above, in which every case counts once.
+            pass_interval=clustered_share_interval(self._pass_rates, [1] * len(self._pass_rates)),
             flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
             skipped=skipped,
             failed=self._failed,
@@ -253,13 +252,6 @@ class _FlagTotals:
             self._raised.append(stats.true_count)
             self._asked.append(stats.total_count)
 
-    def _interval(self, raised: int, asked: int) -> Interval | None:
-        """By resampling cases; where all of them agree that says nothing, and Wilson's interval of the cases does."""
-        cases = len(self._asked)
-        if cases > 1 and raised in (0, asked):
-            return wilson(cases if raised else 0, cases)
-        return resampled_share(self._raised, self._asked, seed=_SEED)
-
     def overall(self) -> OverallFlag:
         raised, asked = sum(self._raised), sum(self._asked)
         return OverallFlag(
@@ -267,7 +259,7 @@ class _FlagTotals:
             false_count=asked - raised,
             total_count=asked,
             true_proportion=raised / asked if asked else None,
-            interval=self._interval(raised, asked),
+            interval=clustered_share_interval(self._raised, self._asked),
             band=flag_band(raised / asked) if asked else None,
         )
 

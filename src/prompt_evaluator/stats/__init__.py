@@ -1,19 +1,30 @@
 """Numbers in, numbers out: how much scores vary, how sure we are of a mean, and what that means in words."""
 
 from prompt_evaluator.stats.bands import FlagBand, Variability, flag_band, sample_confidence, variability
-from prompt_evaluator.stats.intervals import Interval, mean_interval, resampled_mean, resampled_share
+from prompt_evaluator.stats.intervals import (
+    FEWEST_CASES,
+    Interval,
+    case_mean_interval,
+    clopper_pearson,
+    clustered_share_interval,
+    mean_interval,
+    wilson,
+)
 from prompt_evaluator.stats.spread import Spread, spread
 
 __all__ = [
+    "FEWEST_CASES",
     "FlagBand",
     "Interval",
     "Spread",
     "Variability",
+    "case_mean_interval",
+    "clopper_pearson",
+    "clustered_share_interval",
     "flag_band",
     "mean_interval",
-    "resampled_mean",
-    "resampled_share",
     "sample_confidence",
     "spread",
     "variability",
+    "wilson",
 ]

@@ -1,23 +1,23 @@
-"""How sure are we of a mean?"""
+"""How sure are we of a mean, or of a share?"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from prompt_evaluator.stats.distributions import beta_quantile, student_t
+from prompt_evaluator.stats.spread import spread
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_RESAMPLES = 2_000
-_MOST_RESAMPLED = 2_000
-"""Above so many cases resampling and the normal approximation agree, and only one of them takes seconds."""
+FEWEST_CASES = 5
+"""Fewer cases have no interval: it would say more about the method than about the cases."""
+_FOR_SKEW = 0.4
+"""Scores crowd at one end of their scale, where Student's interval of 5 means covers 93 % (Beta(8, 2)). Wider by this
+over the number of cases it covers 94 %, for 8 % more width with 5 cases and 1 % with 30."""
 _NORMAL = 1.959964
-# Student's t, two-sided 95 %, for 1 to 30 degrees of freedom.
-_T = (
-    12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157, 2.228139,
-    2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905, 2.109816, 2.100922, 2.093024, 2.085963,
-    2.079614, 2.073873, 2.068658, 2.063899, 2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272,
-)  # fmt: skip
+_TAIL = 0.025
 
 
 class Interval(NamedTuple):
@@ -33,41 +33,71 @@ def mean_interval(
     """Student's interval of a mean of independent values, cut at the ends of their scale. None of fewer than two."""
     if std is None or count < 2:  # noqa: PLR2004
         return None
-    half = _t(count - 1) * std / math.sqrt(count)
+    half = student_t(count - 1) * std / math.sqrt(count)
     low, high = bounds or (-math.inf, math.inf)
     return Interval(max(low, mean - half), min(high, mean + half))
 
 
-def resampled_mean(case_means: Sequence[float], *, seed: int) -> Interval | None:
-    """Percentile bootstrap of the mean over cases.
+def case_mean_interval(case_means: Sequence[float], scale: tuple[float, float]) -> Interval | None:
+    """The interval of the mean over cases: Student's, or the exact one where every case is at an end of the scale.
 
     Give it one value per case: samples of the same case are not independent, and counting them one by one would make
-    the interval too narrow.
+    the interval too narrow. Cases at the two ends only are successes and failures. When all are at the same end,
+    Student's interval would have no width; the exact one is right for any bounded score, because the chance of that
+    is at most the mean's share of the scale to the power of the number of cases.
     """
-    return resampled_share(case_means, [1.0] * len(case_means), seed=seed)
-
-
-def resampled_share(parts: Sequence[float], wholes: Sequence[float], *, seed: int) -> Interval | None:
-    """Percentile bootstrap of sum(parts) / sum(wholes), a case at a time. None of fewer than two cases."""
-    if len(parts) < 2:  # noqa: PLR2004
+    if len(case_means) < FEWEST_CASES:
         return None
-    import numpy as np  # noqa: PLC0415 - 0.1 s to import, needed once at the end of a run
-
-    top, bottom = np.asarray(parts, float), np.asarray(wholes, float)
-    if len(parts) > _MOST_RESAMPLED:
-        share = top.sum() / bottom.sum()
-        residuals = top - share * bottom
-        half = _NORMAL * math.sqrt(len(parts) * residuals.var(ddof=1)) / bottom.sum()
-        return Interval(float(share - half), float(share + half))
-    picks = np.random.default_rng(seed).integers(0, len(parts), (_RESAMPLES, len(parts)))
-    shares = top[picks].sum(axis=1) / bottom[picks].sum(axis=1)
-    low, high = np.percentile(shares, (2.5, 97.5))
-    return Interval(float(low), float(high))
+    low, high = scale
+    at_top = sum(mean == high for mean in case_means)
+    if at_top + sum(mean == low for mean in case_means) == len(case_means):
+        shares = clopper_pearson(at_top, len(case_means))
+        return Interval(*(low * (1 - share) + high * share for share in shares))
+    numbers = spread(case_means)
+    if numbers is None or numbers.std is None:  # never with so many cases
+        return None
+    return mean_interval(numbers.mean, numbers.std * (1 + _FOR_SKEW / numbers.count), numbers.count, scale)
 
 
-def _t(degrees: int) -> float:
-    """Student's t, two-sided 95 %; beyond the table by the first terms of its expansion around the normal."""
-    if degrees <= len(_T):
-        return _T[degrees - 1]
-    z = _NORMAL
-    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+def clustered_share_interval(raised: Sequence[float], asked: Sequence[float]) -> Interval | None:
+    """The interval of sum(raised) / sum(asked), with one number of each per case.
+
+    Samples of one case may all be the same, as at temperature 0, so they count as such: the exact interval with the
+    effective number of samples of fully correlated clusters (Kish 1965), which is the number of cases when all have as
+    many samples. It depends on the total only, not on which cases raised it, so more raised never lowers a bound.
+    """
+    if sum(map(bool, asked)) < FEWEST_CASES:
+        return None
+    total = math.fsum(asked)
+    effective = total**2 / math.fsum(count**2 for count in asked)
+    return clopper_pearson(math.fsum(raised) / total * effective, effective)
+
+
+def wilson(passed: float, total: float, *, z: float = _NORMAL) -> Interval:
+    """Wilson's score interval of a share, 95 % unless told otherwise: right also for few samples, and for 0 or all.
+
+    Counts may be fractions, as an effective number of samples is.
+    """
+    _check(passed, total)
+    share, square = passed / total, z * z
+    centre = (share + square / (2 * total)) / (1 + square / total)
+    half = z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
+    # The formula reaches 0 and 1 exactly there, up to rounding.
+    return Interval(
+        0.0 if passed == 0 else max(0.0, centre - half), 1.0 if passed == total else min(1.0, centre + half)
+    )
+
+
+def clopper_pearson(passed: float, total: float) -> Interval:
+    """The exact 95 % interval of a share: covers it at least so often, whatever the share."""
+    _check(passed, total)
+    failed = total - passed
+    return Interval(
+        beta_quantile(_TAIL, passed, failed + 1) if passed else 0.0,
+        1 - beta_quantile(_TAIL, failed, passed + 1) if failed else 1.0,
+    )
+
+
+def _check(passed: float, total: float) -> None:
+    if total <= 0 or not 0 <= passed <= total:
+        raise ValueError(f"{passed} of {total} is no share")

@@ -6,12 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_NORMAL = 1.959964
 _NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>\d+)|(?P<least>\d+)-of-(?P<n>\d+)")
 
 
@@ -70,19 +68,6 @@ def k_of_n(passed: Sequence[bool], k: int) -> bool:
 def is_flaky(passed: Sequence[bool]) -> bool:
     """Whether some pass and some do not."""
     return any(passed) and not all(passed)
-
-
-def wilson(passed: int, total: int, *, z: float = _NORMAL) -> Interval:
-    """Wilson's score interval of a share, 95 % unless told otherwise: right also for few samples, and for 0 or all."""
-    if total < 1 or not 0 <= passed <= total:
-        raise ValueError(f"{passed} of {total} is no share")
-    share, square = passed / total, z * z
-    centre = (share + square / (2 * total)) / (1 + square / total)
-    half = z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
-    # The formula reaches 0 and 1 exactly there, up to rounding.
-    return Interval(
-        0.0 if passed == 0 else max(0.0, centre - half), 1.0 if passed == total else min(1.0, centre + half)
-    )
 
 
 def reducer(name: str) -> Callable[[Samples], float]:

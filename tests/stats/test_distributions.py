@@ -1,0 +1,44 @@
+"""Against scipy, which is too slow to load for a command."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+from scipy import stats as scipy_stats
+
+from prompt_evaluator.stats.distributions import beta_quantile, incomplete_beta, student_t
+
+SHAPES = st.floats(0.1, 5_000)
+
+
+@given(st.floats(0, 1), SHAPES, SHAPES)
+def test_the_incomplete_beta_function_is_that_of_scipy(x: float, a: float, b: float) -> None:
+    assert incomplete_beta(x, a, b) == pytest.approx(special.betainc(a, b, x), abs=1e-9)
+
+
+@given(st.floats(0.001, 0.999), SHAPES, SHAPES)
+def test_a_quantile_has_its_chance(chance: float, a: float, b: float) -> None:
+    found = beta_quantile(chance, a, b)
+
+    assert special.betainc(a, b, max(0.0, found * (1 - 1e-9))) <= chance + 1e-9
+    assert special.betainc(a, b, min(1.0, found * (1 + 1e-9))) >= chance - 1e-9
+
+
+@pytest.mark.parametrize("a", [0.5, 1, 3, 50, 99_999, 50_000])
+@pytest.mark.parametrize("b", [0.5, 1, 2, 12, 1_000, 50_000])
+def test_quantiles_are_those_of_scipy(a: float, b: float) -> None:
+    for chance in (0.025, 0.5, 0.975):
+        assert beta_quantile(chance, a, b) == pytest.approx(scipy_stats.beta.ppf(chance, a, b), rel=1e-8)
+
+
+@pytest.mark.parametrize("degrees", [*range(1, 35), 99, 999, 99_999, 999_999])
+def test_students_t_is_that_of_scipy(degrees: int) -> None:
+    assert student_t(degrees) == pytest.approx(scipy_stats.t.ppf(0.975, degrees), rel=1e-9)
+
+
+@pytest.mark.parametrize(("x", "a", "b"), [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, -1)])
+def test_what_is_no_beta_distribution_is_refused(x: float, a: float, b: float) -> None:
+    with pytest.raises(ValueError, match="beta distribution"):
+        incomplete_beta(x, a, b)
