@@ -70,12 +70,15 @@ def show_run(settings: Settings, run_id: str) -> Outcome:
         store.close()
 
 
-def delete_run(settings: Settings, run_id: str) -> RunRecord:
-    """Remove a run from the store, its files, and its entry in the index. Refused while it is being worked on."""
+def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) -> RunRecord:
+    """Remove a run from the store, its files, and its entry in the index.
+
+    Refused while it is being worked on, and when people have labelled its answers, unless their labels are to go too.
+    """
     store = open_store(settings)
     try:
         record = store.run(run_id)
-        store.delete_run(record.plan.run_id)
+        store.delete_run(record.plan.run_id, with_labels=with_labels)
     finally:
         store.close()
     shutil.rmtree(RunFolder(record).path, ignore_errors=True)

@@ -52,13 +52,18 @@ def show_command(run: str, *, as_json: bool, config_path: Path | None) -> None:
 
 @runs_command.command("delete")
 @click.argument("run")
+@click.option("--with-labels", is_flag=True, help="Delete the labels of its answers too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @config_option
-def delete_command(run: str, *, yes: bool, config_path: Path | None) -> None:
-    """Delete RUN and its files. What it paid for is gone then."""
+def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path | None) -> None:
+    """Delete RUN and its files. What it paid for is gone then.
+
+    A run whose answers people have labelled is kept, unless you say --with-labels.
+    """
     if not yes:
-        click.confirm(f"Delete run {run}, its samples and its files?", abort=True)
-    click.echo(f"Deleted {delete_run(read_settings(config_path), run).plan.run_id}.")
+        parts = "its samples, its labels and its files" if with_labels else "its samples and its files"
+        click.confirm(f"Delete run {run}, {parts}?", abort=True)
+    click.echo(f"Deleted {delete_run(read_settings(config_path), run, with_labels=with_labels).plan.run_id}.")
 
 
 @runs_command.command("export")

@@ -181,6 +181,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     name: bytes
     kind: UnitKind
     sample: int
+    attempt: int = 0
+    """Which answer of the sample: more than one where a bad answer is asked for again."""
     repeat: int = 0
     """Which of several judgings, or which of several metrics."""
     ok: bool
