@@ -29,6 +29,7 @@ COMMANDS = {
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, export, rebuild or delete runs."),
+    "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Ask a model once."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),

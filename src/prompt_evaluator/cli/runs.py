@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from prompt_evaluator.app.run_records import RunLine, delete_run, export_run, list_runs, rebuild_runs, show_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import write_lines
 from prompt_evaluator.cli.running import outcome_as_json, print_json
 from prompt_evaluator.cli.summary import print_summary
 
@@ -75,15 +75,7 @@ def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path 
 @config_option
 def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
     """Write the samples of RUN, one a line."""
-    lines = export_run(read_settings(config_path), run, kind)
-    if output is None:
-        sys.stdout.buffer.writelines(lines)
-        return
-    try:
-        with output.open("wb") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from None
+    write_lines(export_run(read_settings(config_path), run, kind), output)
 
 
 @runs_command.command("rebuild")
