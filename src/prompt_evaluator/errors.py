@@ -7,7 +7,8 @@ PromptEvaluatorError
 │   ├── UnknownNameError                         no provider, metric, … has that name
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be kept or read
-│   └── RunBusyError                             another process is working on this run
+│   ├── RunBusyError                             another process is working on this run
+│   └── LabelledRunError                         a run that is to be deleted has labels
 ├── BudgetSpentError                             the next call would go beyond --max-calls or --max-cost
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
@@ -117,6 +118,26 @@ class RunBusyError(StoreError):
     """Another process is working on this run."""
 
     exit_code: ClassVar[int] = 2
+
+
+class LabelledRunError(StoreError):
+    """A run that is to be deleted has labels, which are people's work."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, run_id: str, labels: int) -> None:
+        """Take the run and how many labels it has.
+
+        Args:
+            run_id: The run.
+            labels: How many labels it has.
+        """
+        self.run_id, self.labels = run_id, labels
+        has = "1 label" if labels == 1 else f"{labels:,} labels"
+        copy = f"`prompt-evaluator labels export {run_id}` keeps a copy"
+        super().__init__(
+            f"Run {run_id} has {has}. Labels are people's work: {copy}, and --with-labels deletes them with the run."
+        )
 
 
 class BudgetSpentError(PromptEvaluatorError):

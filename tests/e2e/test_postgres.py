@@ -9,6 +9,8 @@ from postgres_server import GUARDED
 from stores import sql
 from workspace import REAL, Workspace, timeless, until
 
+from prompt_evaluator.store.schema import HEAD
+
 if TYPE_CHECKING:
     from chat_service import ChatService
     from postgres_server import Cluster
@@ -133,7 +135,7 @@ def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resu
 def test_the_doctor_looks_at_the_server(shared: Workspace, database: str) -> None:
     done = shared.run("doctor")
 
-    assert "schema revision 0001, 0 runs" in done.words
+    assert f"schema revision {HEAD}, 0 runs" in done.words
     assert database.rpartition("@")[2] in done.out
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prompt_evaluator.model import DatasetRef, ModelConfig, RunPlan, RunRecord, TestCase, Unit
+from prompt_evaluator.model import DatasetRef, Label, ModelConfig, RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -46,6 +46,19 @@ def record(run_id: str = "run-0001", *, started_at: str = "2025-01-01T00:00:00Z"
 
 def unit(case_id: str = "case-0", name: bytes = b"name", **values: Any) -> Unit:
     return Unit(case_id=case_id, name=name, **{"kind": "generation", "sample": 0, "ok": True, "data": b"{}", **values})
+
+
+def label(run_id: str = "run-0001", **values: Any) -> Label:
+    given: dict[str, Any] = {
+        "case_id": "case-0",
+        "sample": 0,
+        "metric": "clarity",
+        "value": 4.0,
+        "reviewer": "anna",
+        "created_at": "2025-01-01T00:00:00.000Z",
+        "answer_hash": "0" * 64,
+    }
+    return Label(run_id=run_id, **{**given, **values})
 
 
 def cases(count: int = 10) -> Iterator[TestCase]:
@@ -100,6 +113,11 @@ def _record() -> Callable[..., RunRecord]:
 @pytest.fixture(name="unit")
 def _unit() -> Callable[..., Unit]:
     return unit
+
+
+@pytest.fixture(name="label")
+def _label() -> Callable[..., Label]:
+    return label
 
 
 @pytest.fixture(name="cases")

@@ -17,7 +17,7 @@ from stores import ON_FILE, ON_SERVER, engine, sql
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
-from prompt_evaluator.store.schema import METADATA, REVISIONS
+from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path | st
     store.close()
     sql(location, "UPDATE alembic_version SET version_num = '9999'")
 
-    with pytest.raises(StoreError, match=r"revision 9999, but .* knows only up to 0001\. Update prompt-evaluator"):
+    with pytest.raises(StoreError, match=rf"revision 9999, but .* knows only up to {HEAD}\. Update prompt-evaluator"):
         Store.open(location)
 
     assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]

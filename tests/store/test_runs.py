@@ -166,14 +166,15 @@ def test_units_are_found_by_case_in_a_stable_order(store: Store, run_id: str, un
         unit("case-1", b"d", kind="judgement", sample=0, repeat=1),
         unit("case-1", b"c", kind="judgement", sample=0),
         unit("case-1", b"b", sample=1, ok=False, data=b'{"failure": null}'),
-        unit("case-1", b"a", sample=0),
+        unit("case-1", b"e", sample=0, attempt=1),
+        unit("case-1", b"f", sample=0),
         unit("case-2", b"a"),
     ]
     _write(store, run_id, *given)
 
     found = store.units(run_id, ["case-2", "case-1", "case-3"])
 
-    assert found == {"case-1": [given[3], given[2], given[1], given[0]], "case-2": [given[4]], "case-3": []}
+    assert found == {"case-1": [given[4], given[3], given[2], given[1], given[0]], "case-2": [given[5]], "case-3": []}
     assert store.units("another", ["case-1"]) == {"case-1": []}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.outcomes import Outcome, rebuild, results, stored_cases, summarise
 from prompt_evaluator.app.session import open_store
+from prompt_evaluator.app.spreadsheets import csv_line
 from prompt_evaluator.errors import RunBusyError, UnknownNameError
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 
@@ -70,12 +69,15 @@ def show_run(settings: Settings, run_id: str) -> Outcome:
         store.close()
 
 
-def delete_run(settings: Settings, run_id: str) -> RunRecord:
-    """Remove a run from the store, its files, and its entry in the index. Refused while it is being worked on."""
+def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) -> RunRecord:
+    """Remove a run from the store, its files, and its entry in the index.
+
+    Refused while it is being worked on, and when people have labelled its answers, unless their labels are to go too.
+    """
     store = open_store(settings)
     try:
         record = store.run(run_id)
-        store.delete_run(record.plan.run_id)
+        store.delete_run(record.plan.run_id, with_labels=with_labels)
     finally:
         store.close()
     shutil.rmtree(RunFolder(record).path, ignore_errors=True)
@@ -111,12 +113,12 @@ def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
 def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
     try:
         cases = results(store, record)
-        yield from _csv(cases, record, _metrics(store, record)) if kind == "csv" else _jsonl(cases)
+        yield from _csv(cases, record, metric_names(store, record)) if kind == "csv" else _jsonl(cases)
     finally:
         store.close()
 
 
-def _metrics(store: Store, record: RunRecord) -> list[str]:
+def metric_names(store: Store, record: RunRecord) -> list[str]:
     """Beside the rubric: the run's, then those that single cases ask for."""
     own = [use.key for use in record.plan.metrics]
     asked = (use.key for stored in stored_cases(store, record.plan.run_id) for use in stored.case.checks)
@@ -133,10 +135,10 @@ def _csv(cases: Iterator[CaseResult], record: RunRecord, extra: list[str]) -> It
     rubric = record.plan.rubric
     metrics = [criterion.name for criterion in rubric.metrics] if rubric else []
     flags = [flag.name for flag in rubric.flags] if rubric else []
-    yield _csv_line([*_BEFORE, *map(score_column, (*metrics, *flags, *extra)), *_AFTER])
+    yield csv_line([*_BEFORE, *map(score_column, (*metrics, *flags, *extra)), *_AFTER])
     for case in cases:
         for sample in case.samples:
-            yield _csv_line(_row(case, sample, metrics, flags, extra))
+            yield csv_line(_row(case, sample, metrics, flags, extra))
 
 
 def _row(case: CaseResult, sample: SampleResult, metrics: list[str], flags: list[str], extra: list[str]) -> list[Any]:
@@ -157,17 +159,6 @@ def _row(case: CaseResult, sample: SampleResult, metrics: list[str], flags: list
         sample.tries,
         sample.error.message if sample.error else None,
     ]
-
-
-def _csv_line(values: list[Any]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line).writerow([_safe(value) for value in values])
-    return line.getvalue().encode()
-
-
-def _safe(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is kept a text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _line(record: RunRecord, store: Store) -> RunLine:

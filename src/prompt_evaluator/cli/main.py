@@ -17,7 +17,7 @@ _INTERRUPTED, _BROKEN_PIPE, _FAILED = 130, 141, 3
 # Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
 COMMANDS = {
     "init": ("prompt_evaluator.cli.init:init_command", "Make a project that runs offline at once."),
-    "validate": ("prompt_evaluator.cli.validate:validate_command", "MetricUse dataset files and list every problem."),
+    "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
     "evaluate-dataset": (
         "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
         "Evaluate a prompt on every case of a dataset.",
@@ -29,6 +29,7 @@ COMMANDS = {
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, export, rebuild or delete runs."),
+    "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Ask a model once."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),

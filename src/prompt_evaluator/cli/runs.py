@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from prompt_evaluator.app.run_records import RunLine, delete_run, export_run, list_runs, rebuild_runs, show_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import write_lines
 from prompt_evaluator.cli.running import outcome_as_json, print_json
 from prompt_evaluator.cli.summary import print_summary
 
@@ -52,13 +52,18 @@ def show_command(run: str, *, as_json: bool, config_path: Path | None) -> None:
 
 @runs_command.command("delete")
 @click.argument("run")
+@click.option("--with-labels", is_flag=True, help="Delete the labels of its answers too.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @config_option
-def delete_command(run: str, *, yes: bool, config_path: Path | None) -> None:
-    """Delete RUN and its files. What it paid for is gone then."""
+def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path | None) -> None:
+    """Delete RUN and its files. What it paid for is gone then.
+
+    A run whose answers people have labelled is kept, unless you say --with-labels.
+    """
     if not yes:
-        click.confirm(f"Delete run {run}, its samples and its files?", abort=True)
-    click.echo(f"Deleted {delete_run(read_settings(config_path), run).plan.run_id}.")
+        parts = "its samples, its labels and its files" if with_labels else "its samples and its files"
+        click.confirm(f"Delete run {run}, {parts}?", abort=True)
+    click.echo(f"Deleted {delete_run(read_settings(config_path), run, with_labels=with_labels).plan.run_id}.")
 
 
 @runs_command.command("export")
@@ -70,15 +75,7 @@ def delete_command(run: str, *, yes: bool, config_path: Path | None) -> None:
 @config_option
 def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
     """Write the samples of RUN, one a line."""
-    lines = export_run(read_settings(config_path), run, kind)
-    if output is None:
-        sys.stdout.buffer.writelines(lines)
-        return
-    try:
-        with output.open("wb") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from None
+    write_lines(export_run(read_settings(config_path), run, kind), output)
 
 
 @runs_command.command("rebuild")

@@ -60,7 +60,7 @@ _TOOL_STEPS = (
     "Match each call in `expected_calls` with one in `calls_made`; its name must be the same or mean the same.",
     "Compare the arguments of matched calls: another spelling or format of a value is right, another value is wrong.",
     "Expected arguments that are null allow any; a key with $, such as $contains, says how a value may differ.",
-    "MetricUse the order where one call needs the result of another, and look for calls that nobody asked for.",
+    "Check the order where one call needs the result of another, and look for calls that nobody asked for.",
     "Missing and wrong calls weigh most, then wrong arguments, then order, then harmless extra calls.",
 )
 

@@ -3,6 +3,7 @@
 from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
 from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.dataset import Dataset
+from prompt_evaluator.model.label import Label, LabelKey, current_labels
 from prompt_evaluator.model.message import Message, Role, ToolCall
 from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
@@ -42,6 +43,8 @@ __all__ = [
     "Generation",
     "JudgeConfig",
     "Judgement",
+    "Label",
+    "LabelKey",
     "Limits",
     "Message",
     "MetricUse",
@@ -71,5 +74,6 @@ __all__ = [
     "Unit",
     "UnitKind",
     "Usage",
+    "current_labels",
     "merged_uses",
 ]

@@ -188,6 +188,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     kind: UnitKind
     sample: int
     attempt: int = 0
+    """Which answer of the sample: more than one where a bad answer is asked for again."""
     repeat: int = 0
     """Which of several judgements by the same metric."""
     ok: bool

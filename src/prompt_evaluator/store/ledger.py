@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from prompt_evaluator.errors import StoreError, UnknownNameError
 from prompt_evaluator.model import REDACTOR, RunPlan, RunRecord, TestCase, Unit
+from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
 from prompt_evaluator.store.migrate import Database, explained, open_database
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS, insert_cases
 from prompt_evaluator.store.writer import LedgerWriter
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from prompt_evaluator.model import RunStatus
+    from prompt_evaluator.model import Label, RunStatus
 
 _T = TypeVar("_T")
 _CHUNK = 256
 _SHORTEST_PREFIX = 4
 _SHOWN = 10
 _LOOKED_AT = 1_000
-_UNIT = [UNITS.c[column] for column in ("case_id", "name", "kind", "sample", "repeat", "ok", "data")]
+_UNIT = [UNITS.c[column] for column in ("case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")]
 
 
 class StoredCase(NamedTuple):
@@ -110,9 +111,9 @@ class Store:
             return connection.scalar(select(func.count()).where(CASES.c.run_id == run_id)) or 0
 
     def units(self, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Unit]]:
-        """What is finished of these cases, in the order of kind, sample and repeat; an empty list where nothing is."""
+        """What is finished of these cases, in the order of kind, sample, attempt and repeat; empty where nothing is."""
         found: dict[str, list[Unit]] = {case_id: [] for case_id in case_ids}
-        order = (UNITS.c.kind, UNITS.c.sample, UNITS.c.repeat, UNITS.c.name)
+        order = (UNITS.c.kind, UNITS.c.sample, UNITS.c.attempt, UNITS.c.repeat, UNITS.c.name)
         with self._read() as connection:
             for chunk in _chunks(list(found)):
                 wanted = select(*_UNIT).where(UNITS.c.run_id == run_id, UNITS.c.case_id.in_(chunk)).order_by(*order)
@@ -137,9 +138,26 @@ class Store:
                 found.update((unit.name, unit) for unit in units)
         return found
 
-    def delete_run(self, run_id: str) -> None:
-        """Forget a run and all its units. One that is being worked on is refused."""
+    def add_labels(self, labels: Iterable[Label]) -> None:
+        """Keep labels, all of them or none. Nothing that is there is changed: a new opinion is one more label."""
+        with self._write() as connection:
+            try:
+                insert_labels(connection, labels)
+            except IntegrityError as error:
+                raise StoreError(
+                    f"The labels cannot be added to {self._database.where}: it does not have their run. "
+                    "Nothing was changed."
+                ) from error
+
+    def labels(self, run_id: str | None = None) -> list[Label]:
+        """The labels of a run, or all, in the order in which they were added."""
+        with self._read() as connection:
+            return read_labels(connection, run_id)
+
+    def delete_run(self, run_id: str, *, with_labels: bool = False) -> None:
+        """Forget a run and all its units. Refused while it is being worked on, and when its labels are to stay."""
         with self.own(run_id), self._write() as connection:
+            delete_labels(connection, run_id, allowed=with_labels)
             for table in (UNITS, CASES):
                 connection.execute(delete(table).where(table.c.run_id == run_id))
             if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
@@ -240,8 +258,17 @@ def _run_row(record: RunRecord) -> dict[str, Any]:
 
 
 def _unit(row: Sequence[Any]) -> Unit:
-    case_id, name, kind, sample, repeat, ok, data = row
-    return Unit(case_id=case_id, name=bytes(name), kind=kind, sample=sample, repeat=repeat, ok=ok, data=bytes(data))
+    case_id, name, kind, sample, repeat, ok, data, attempt = row
+    return Unit(
+        case_id=case_id,
+        name=bytes(name),
+        kind=kind,
+        sample=sample,
+        attempt=attempt,
+        repeat=repeat,
+        ok=ok,
+        data=bytes(data),
+    )
 
 
 def _chunks(items: list[_T]) -> Iterator[list[_T]]:

@@ -26,7 +26,7 @@ _KNOWN = (
     ("no space left", "cannot grow: the server's disk is full", "Free some space there, then resume the run."),
     ("disk i/o error", "cannot be written (disk I/O error)", "Look for a full disk or a file-size limit, then resume."),
     ("readonly", "is read-only", "Give this user the right to write the file and its directory."),
-    ("unable to open", "cannot be opened", "MetricUse that the file and its directory may be read and written."),
+    ("unable to open", "cannot be opened", "Check that the file and its directory may be read and written."),
     ("not a database", "is not a database", "It was left as it is: move it away, or name another store."),
     ("malformed", "is damaged", "It was left as it is: put a copy in its place, or try `sqlite3 FILE .recover`."),
 )

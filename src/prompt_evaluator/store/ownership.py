@@ -127,7 +127,7 @@ def _opened(path: Path) -> Iterator[int]:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreError(
-            f"The lock file {path} cannot be used: {error.strerror}. MetricUse that its directory may be written."
+            f"The lock file {path} cannot be used: {error.strerror}. Check that its directory may be written."
         ) from error
     try:
         yield file

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every revision of the schema, oldest first: what `migrations/versions` holds, known here without loading Alembic."""
 
 HEAD = REVISIONS[-1]
@@ -68,16 +69,38 @@ UNITS = Table(
     Column("repeat", Integer, nullable=False),
     Column("ok", Boolean, nullable=False),
     Column("data", LargeBinary, nullable=False),
+    Column("attempt", Integer, nullable=False, server_default="0"),
     PrimaryKeyConstraint("run_id", "case_id", "name", name="pk_units"),
     Index("ix_units_name", "name"),
 )
 
+LABELS = Table(
+    "labels",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_labels_run_id"), nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("sample", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("reviewer", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("rubric_hash", Text),
+    Column("answer_hash", Text, nullable=False),
+    Column("probability", Float),
+    Column("judge_seen", Boolean),
+    Index("ix_labels_run_id_case_id", "run_id", "case_id"),
+    sqlite_autoincrement=True,  # the id of a deleted row is never given to another, as on a server
+)
+
 CASE_COLUMNS = ("run_id", "position", "case_id", "data")
-UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data")
+UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")
 
 _KEEP_WHAT_IS_OK = (
     " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
-    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data WHERE NOT units.ok"
+    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data, attempt = excluded.attempt WHERE NOT units.ok"
 )
 _MOST_ROWS, _STEP = 256, 16
 

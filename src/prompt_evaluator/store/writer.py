@@ -78,7 +78,7 @@ class LedgerWriter:
                 f"The ledger of run {self._run_id} is closed; unit of case {unit.case_id!r} came too late."
             )
         data = REDACTOR.bytes(unit.data)
-        row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data)
+        row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data, unit.attempt)
         self._put += 1
         self._queue.put(_Item(perf_counter(), row))
         if self._queue.qsize() == self._flush_at:

@@ -1,0 +1,135 @@
+"""The fields of a label as a file has them, read as what they are meant to be."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.datasets.fields import described
+
+if TYPE_CHECKING:
+    from prompt_evaluator.datasets.positions import Position
+    from prompt_evaluator.errors import InputError
+
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+_NEAR = 0.8
+_SHOWN = 40
+
+
+def as_number(value: object) -> float | None:
+    """A number, or a text that is one; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_truth(value: object) -> bool | None:
+    """Yes or no in any of the ways in which people and spreadsheets write them; None for anything else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (found := _TRUTHS.get(value.strip().lower())) is not None:
+        return found
+    number = as_number(value)
+    return bool(number) if number in (0, 1) else None
+
+
+def shown(value: object) -> str:
+    """A value for a sentence. In CSV every value is a text, so that would be no news."""
+    return repr(value[:_SHOWN]) if isinstance(value, str) else described(value)
+
+
+class Fields:
+    """The fields of one line. An empty one is as good as none.
+
+    Fields that nobody asks for are somebody's own, such as the answer beside its score; but one that looks like a
+    mistyped name of ours is refused, or what it says would be lost.
+    """
+
+    def __init__(self, record: dict[str, Any], where: Position, known: tuple[str, ...]) -> None:
+        self._record, self.where = record, where
+        for name in record:
+            near = _near(name, known)
+            if near and near not in record:
+                advice = f"Did you mean {near!r}? Fields of other names are ignored."
+                raise where.problem(f"There is no field {name!r}", advice=advice, field=name)
+
+    def get(self, name: str) -> Any:
+        value = self._record.get(name)
+        return None if isinstance(value, str) and not value.strip() else value
+
+    def missing(self, name: str, advice: str) -> InputError:
+        return self.where.problem(f"The label has no {name}", advice=advice, field=name)
+
+    def wrong(self, name: str, why: str, advice: str) -> InputError:
+        return self.where.problem(f"{name} {why}", advice=advice, field=name)
+
+    def required(self, name: str) -> str:
+        text = self.text(name)
+        if text is None:
+            raise self.missing(name, f"Write {name} on the line.")
+        return text
+
+    def text(self, name: str) -> str | None:
+        value = self.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, f"is {described(value)}, not a text", "Write it in quotes.")
+        if value and "\0" in value:
+            raise self.wrong(name, "contains a NUL character", "Remove it.")
+        return value
+
+    def whole_number(self, name: str) -> int | None:
+        value = self.get(name)
+        if value is None:
+            return None
+        number = as_number(value)
+        if number is None or not number.is_integer():
+            raise self.wrong(name, f"is {shown(value)}, not a whole number", "Write one, or leave it out.")
+        return int(number)
+
+    def truth(self, name: str) -> bool | None:
+        value = self.get(name)
+        truth = as_truth(value)
+        if truth is None and value is not None:
+            raise self.wrong(name, f"is {shown(value)}, not yes or no", "Write true or false, or leave it out.")
+        return truth
+
+    def probability(self) -> float | None:
+        value = self.get("probability")
+        if value is None:
+            return None
+        number = as_number(value)
+        if number is None or not 0 < number <= 1:
+            advice = "Leave it out for a sample that was not drawn at random."
+            raise self.wrong("probability", f"is {shown(value)}, not a number above 0 and up to 1", advice)
+        return number
+
+    def hash(self, name: str) -> str | None:
+        """Bare digits; our artifacts write `sha256:` before them."""
+        text = self.text(name)
+        return text.strip().lower().removeprefix("sha256:") if text else None
+
+    def time(self, name: str) -> str | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            found = datetime.fromisoformat(text.strip())
+            in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            advice = "Write it as 2026-01-31T12:00:00Z, or leave it out."
+            raise self.wrong(name, f"is {shown(text)}, not a time", advice) from None
+        return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=1_000)
+def _near(name: str, known: tuple[str, ...]) -> str | None:
+    if name in known:
+        return None
+    return next(iter(get_close_matches(name.strip().lower(), known, n=1, cutoff=_NEAR)), None)

@@ -1,0 +1,116 @@
+"""What people say about answers, on its way into the store and out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.app.label_checks import LabelledRun, hint
+from prompt_evaluator.app.label_files import label_lines, read_labels
+from prompt_evaluator.app.outcomes import now
+from prompt_evaluator.app.session import open_store
+from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model import current_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from prompt_evaluator.app.label_files import LabelLine
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import Label, RunRecord
+    from prompt_evaluator.store import Store
+
+
+class ImportedLabels(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file."""
+
+    added: int
+    already_there: int
+
+
+class _Checked(NamedTuple):
+    line: LabelLine
+    label: Label
+
+
+def import_labels(settings: Settings, path: Path, *, reviewer: str | None = None) -> ImportedLabels:
+    """Add the labels of a file to the store: all of them, or none when anything is wrong with one.
+
+    Labels that are there already are not added again, so an import can be repeated.
+    """
+    lines = read_labels(path, reviewer)
+    store = open_store(settings)
+    try:
+        checked = _checked(lines, store)
+        _refuse_repeated(checked)
+        runs = sorted({label.run_id for _, label in checked})
+        new = _new(checked, [label for run_id in runs for label in store.labels(run_id)])
+        store.add_labels(new)
+    finally:
+        store.close()
+    return ImportedLabels(added=len(new), already_there=len(checked) - len(new))
+
+
+def export_labels(settings: Settings, run_id: str | None, kind: str) -> Iterator[bytes]:
+    """The labels of a run, or all, one a line, as `jsonl` or `csv`. Earlier opinions are among them.
+
+    An unknown run is refused at once, not with the first line.
+    """
+    store = open_store(settings)
+    try:
+        labels = store.labels(store.run(run_id).plan.run_id if run_id is not None else None)
+    finally:
+        store.close()
+    return label_lines(labels, kind)
+
+
+def _checked(lines: Sequence[LabelLine], store: Store) -> list[_Checked]:
+    records: dict[str, RunRecord] = {}
+    cases: dict[str, list[str]] = {}
+    for line in lines:
+        if line.run_id not in records:
+            records[line.run_id] = _run(line, store)
+        cases.setdefault(line.run_id, []).append(line.case_id)
+    runs = {name: LabelledRun(store, records[name], list(dict.fromkeys(ids))) for name, ids in cases.items()}
+    moment = now()
+    return [_Checked(line, runs[line.run_id].label(line, now=moment)) for line in lines]
+
+
+def _run(line: LabelLine, store: Store) -> RunRecord:
+    try:
+        return store.run(line.run_id)
+    except UnknownNameError as error:
+        raise line.where.problem(f"There is no run {line.run_id!r}", advice=hint(error), field="run_id") from None
+
+
+def _refuse_repeated(checked: Sequence[_Checked]) -> None:
+    """The same label twice is a mistake; so are two different ones when nobody can say which came later."""
+    seen: dict[Label, LabelLine] = {}
+    latest: dict[tuple[object, ...], LabelLine] = {}
+    for line, label in checked:
+        if (first := seen.setdefault(label, line)) is not line:
+            note = f"first at {first.where.label}"
+            raise line.where.problem("The same label again", note=note, advice="Remove one of them.")
+        before = latest.get(label.key)
+        if before and not (before.created_at and line.created_at):
+            what = f"A second score by {label.reviewer!r} for the same sample and metric"
+            advice = "Keep the one that is right, or say with created_at when each was given."
+            raise line.where.problem(what, note=f"first at {before.where.label}", advice=advice)
+        latest[label.key] = line
+
+
+def _new(checked: Sequence[_Checked], stored: Sequence[Label]) -> list[Label]:
+    """Labels that are not in the store. Without a time, a label is new when it differs from the newest there is."""
+    there, current = set(stored), current_labels(stored)
+    new = []
+    for line, label in checked:
+        before = current.get(label.key)
+        if line.created_at or before is None:
+            same = label in there
+        else:
+            same = msgspec.structs.replace(label, created_at=before.created_at) == before
+        if not same:
+            new.append(label)
+    return new

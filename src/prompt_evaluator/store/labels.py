@@ -1,0 +1,46 @@
+"""Labels in the database: added one after the other, never changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import delete, func, insert, select
+
+from prompt_evaluator.errors import LabelledRunError
+from prompt_evaluator.model import REDACTOR, Label
+from prompt_evaluator.store.schema import LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+_COLUMNS = [LABELS.c[field] for field in Label.__struct_fields__]
+
+
+def insert_labels(connection: Connection, labels: Iterable[Label]) -> None:
+    if rows := [_row(label) for label in labels]:
+        connection.execute(insert(LABELS), rows)
+
+
+def read_labels(connection: Connection, run_id: str | None) -> list[Label]:
+    """Those of one run, or all, in the order in which they were added."""
+    wanted = select(*_COLUMNS).order_by(LABELS.c.id)
+    if run_id is not None:
+        wanted = wanted.where(LABELS.c.run_id == run_id)
+    return [Label(**row) for row in connection.execute(wanted).mappings()]
+
+
+def delete_labels(connection: Connection, run_id: str, *, allowed: bool) -> None:
+    """Delete what people said about a run, or refuse if there is anything and it is not allowed."""
+    of_run = LABELS.c.run_id == run_id
+    if not allowed and (count := connection.scalar(select(func.count()).where(of_run))):
+        raise LabelledRunError(run_id, count)
+    connection.execute(delete(LABELS).where(of_run))
+
+
+def _row(label: Label) -> dict[str, Any]:
+    # People may paste anything, also a character that PostgreSQL refuses.
+    comment = REDACTOR.text(label.comment).replace("\x00", "�")
+    return {**msgspec.structs.asdict(label), "comment": comment}

@@ -1,0 +1,255 @@
+"""Nothing that is wrong with a file of labels gets into the store, and everything that is wrong has its place."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from labelling import LINE, RUN, answer_hash, jsonl, refused, stored
+
+from prompt_evaluator.app.labels import import_labels
+from prompt_evaluator.errors import InputError, InputNotFoundError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prompt_evaluator.config.loading import Settings
+
+FIRST = answer_hash("refund", 0)
+
+WRONG = {
+    "an unknown run": ({"run_id": f"{RUN}0"}, f"There is no run '{RUN}0'", f"Did you mean '{RUN}'?"),
+    "no run": ({"run_id": None}, "The label has no run_id", "Write run_id on the line."),
+    "a run that is no text": ({"run_id": 7}, "run_id is the number 7, not a text", "Write it in quotes."),
+    "an unknown case": (
+        {"test_case_id": "refunds", "sample_id": None, "sample": 1},
+        f"Run {RUN} has no case 'refunds'",
+        "Did you mean 'refund'?",
+    ),
+    "a sample beyond the last": (
+        {"sample_id": "refund-sample-3"},
+        "There is no sample 3 of case 'refund'",
+        "Samples of this run are counted from 1 to 2.",
+    ),
+    "sample 0": (
+        {"sample_id": None, "sample": 0},
+        "There is no sample 0 of case 'refund'",
+        "Samples of this run are counted from 1 to 2.",
+    ),
+    "a sample of another case": (
+        {"sample_id": "-late-sample-1"},
+        "sample_id '-late-sample-1' is not a sample of case 'refund'",
+        "Write it as 'refund-sample-1' for the first sample, or write sample: 1.",
+    ),
+    "a sample and an id that disagree": (
+        {"sample": 2},
+        "sample_id 'refund-sample-1' is not sample 2",
+        "Keep the one that is right.",
+    ),
+    "no sample": (
+        {"sample_id": ""},
+        "The label has no sample_id",
+        "Write sample_id, such as 'refund-sample-1', or sample, counted from 1.",
+    ),
+    "half a sample": (
+        {"sample": 1.5},
+        "sample is the number 1.5, not a whole number",
+        "Write one, or leave it out.",
+    ),
+    "a sample without an answer": (
+        {"test_case_id": "unanswered", "sample_id": "unanswered-sample-1"},
+        "Sample 1 of case 'unanswered' has no answer",
+        "Remove the line: only an answer can be labelled.",
+    ),
+    "an attempt that was never made": (
+        {"attempt": 1},
+        "Sample 1 of case 'refund', attempt 1, has no answer",
+        "Remove the line: only an answer can be labelled.",
+    ),
+    "a metric of another run": (
+        {"metric": "corect"},
+        f"Run {RUN} has no score 'corect'",
+        "Did you mean 'correct'?",
+    ),
+    "a value beyond the scale": (
+        {"value": 5.5},
+        "The value 5.5 is outside the scale of 'correct'",
+        "Write a number from 1 to 5.",
+    ),
+    "a value beyond the scale of a metric": (
+        {"metric": "similarity", "value": 4},
+        "The value 4 is outside the scale of 'similarity'",
+        "Write a number from 0 to 1.",
+    ),
+    "a value in words": ({"value": "good"}, "The value is 'good', not a number", "Write a number from 1 to 5."),
+    "a yes for a scale": (
+        {"value": True},
+        "The value is the boolean true, not a number",
+        "Write a number from 1 to 5.",
+    ),
+    "a value that is no finite number": (
+        {"value": "nan"},
+        "The value is 'nan', not a number",
+        "Write a number from 1 to 5.",
+    ),
+    "no value": ({"value": None}, "The label has no value", "Write the score, or remove the line."),
+    "half a flag": (
+        {"metric": "leaks_data", "value": 0.5},
+        "'leaks_data' is a flag, and its value is the number 0.5",
+        "Write true, false, yes, no, 1 or 0.",
+    ),
+    "no reviewer": (
+        {"reviewer": "  "},
+        "The label has no reviewer",
+        "Write who gave the label, or name that person with --reviewer.",
+    ),
+    "a probability of 0": (
+        {"probability": 0},
+        "probability is the number 0, not a number above 0 and up to 1",
+        "Leave it out for a sample that was not drawn at random.",
+    ),
+    "a probability above 1": (
+        {"probability": "20%"},
+        "probability is '20%', not a number above 0 and up to 1",
+        "Leave it out for a sample that was not drawn at random.",
+    ),
+    "a judge who was seen or not": (
+        {"judge_seen": "perhaps"},
+        "judge_seen is 'perhaps', not yes or no",
+        "Write true or false, or leave it out.",
+    ),
+    "a time in words": (
+        {"created_at": "yesterday"},
+        "created_at is 'yesterday', not a time",
+        "Write it as 2026-01-31T12:00:00Z, or leave it out.",
+    ),
+    "another answer": (
+        {"answer_hash": "f" * 64},
+        f"The label is about another answer: its answer_hash is {'f' * 12}…, that of the stored run {FIRST[:12]}…",
+        "Import it where that answer is, or label the stored answer instead.",
+    ),
+    "another rubric": (
+        {"rubric_hash": "f" * 64},
+        f"The label is about another rubric: its rubric_hash is {'f' * 12}…, that of the stored run {'ab' * 6}…",
+        "Import it where that rubric was used, or label by the rubric of this run.",
+    ),
+    "a rubric for a metric without one": (
+        {"metric": "similarity", "value": 1, "rubric_hash": "ab" * 32},
+        "'similarity' is not a score of a rubric, but the label has a rubric_hash",
+        "Leave rubric_hash empty.",
+    ),
+    "a NUL character": ({"comment": "a\x00b"}, "comment contains a NUL character", "Remove it."),
+    "a mistyped field": (
+        {"probabilty": 0.5},
+        "There is no field 'probabilty'",
+        "Did you mean 'probability'? Fields of other names are ignored.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "what", "advice"), WRONG.values(), ids=WRONG)
+def test_a_wrong_label_is_refused_with_its_place_and_nothing_is_added(
+    settings: Settings, here: Path, change: dict[str, Any], what: str, advice: str
+) -> None:
+    good = {**LINE, "sample_id": "refund-sample-2", "comment": "fine"}
+    path = jsonl(here, good, {**LINE, **change})
+
+    problem = refused(settings, path)
+
+    assert str(problem) == f"{what} (in {path}, line 2). {advice}"
+
+
+TABLE = f"run_id,test_case_id,sample,metric,value,reviewer,comment\n{RUN},refund,1,correct,4,anna,fine\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE,
+        "\ufeff" + TABLE,
+        TABLE.replace("\n", "\r\n"),
+        TABLE.replace(",", ";"),
+        TABLE.replace(",", "\t"),
+        TABLE + ",,,,,,\n\n",
+        TABLE.replace(",comment\n", ",comment,\n").replace(",fine\n", ",fine,\n"),
+        TABLE.replace("run_id,", "answer, run_id ,").replace(f"{RUN},", f'"one,\ntwo",{RUN},'),
+    ],
+    ids=["plain", "BOM", "CRLF", "semicolons", "tabs", "empty rows", "a column without a name", "columns of their own"],
+)
+def test_a_table_is_read_as_spreadsheets_write_it(settings: Settings, here: Path, text: str) -> None:
+    path = here / "labels.CSV"
+    path.write_bytes(text.encode())
+
+    import_labels(settings, path)
+
+    assert [(label.value, label.comment) for label in stored(settings)] == [(4.0, "fine")]
+
+
+BROKEN = {
+    "no column": (TABLE.replace("metric,", "m,"), "There is no column 'metric'", 1),
+    "a column twice": (TABLE.replace("comment", "value"), "There are two columns 'value'", 1),
+    "too many cells": (
+        TABLE + f"{RUN},refund,2,correct,4,anna,well, yes\n",
+        "The line has 8 cells, but there are 7",
+        3,
+    ),
+    "an open quote": (TABLE + f'{RUN},refund,2,correct,4,anna,"well\n', "Invalid CSV: unexpected end of data", 3),
+    "a problem behind a long cell": (
+        TABLE.replace("fine", '"one\ntwo\nthree"') + f"{RUN},refund,2,correct,9,anna,\n",
+        "The value 9 is outside",
+        5,
+    ),
+    "too few cells": (TABLE + f"{RUN},refund,2,correct\n", "The label has no reviewer", 3),
+    "UTF-16": (TABLE.encode("utf-16"), "The file is encoded as UTF-16 or UTF-32", 1),
+    "another encoding": (TABLE.replace("fine", "schön").encode("latin-1"), "Line 2 is not UTF-8", 2),
+    "nothing": ("", "There is no column 'run_id'", 1),
+    "a header alone": (TABLE.partition("\n")[0], "The file has no labels", None),
+}
+
+
+@pytest.mark.parametrize(("text", "what", "line"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_table_is_refused_with_its_line(
+    settings: Settings, here: Path, text: str | bytes, what: str, line: int | None
+) -> None:
+    path = here / "labels.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    problem = refused(settings, path)
+
+    assert problem.what.startswith(what)
+    assert problem.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "The file has no labels"),
+        ("\n[]\n", "Line 2 is an array, not an object"),
+        ('{"run_id": "a"', "Invalid JSON at line 1"),
+        ('{"run_id": "a", "run_id": "b"}', "Invalid JSON at line 1: the key 'run_id' stands twice"),
+    ],
+    ids=["nothing", "a list", "half an object", "a key twice"],
+)
+def test_broken_json_is_refused(settings: Settings, here: Path, text: str, what: str) -> None:
+    path = here / "labels.jsonl"
+    path.write_text(text, encoding="utf-8")
+
+    assert refused(settings, path).what.startswith(what)
+
+
+def test_a_byte_order_mark_before_json_does_no_harm(settings: Settings, here: Path) -> None:
+    path = here / "labels.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LINE).encode())
+
+    assert import_labels(settings, path).added == 1
+
+
+def test_a_file_that_is_not_there_or_of_another_kind_is_refused(settings: Settings, here: Path) -> None:
+    with pytest.raises(InputNotFoundError, match="File not found"):
+        import_labels(settings, here / "missing.csv")
+    with pytest.raises(InputError, match=r"Unsupported label file format: \.xlsx\. Supported formats: \.jsonl, \.csv"):
+        import_labels(settings, here / "labels.xlsx")
+    (here / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="a directory, not a file"):
+        import_labels(settings, here / "folder.csv")

@@ -1,0 +1,265 @@
+"""Labels come from files and go to files, and each opinion is kept once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from labelling import LINE, RUBRIC, RUN, WHEN, add_run, answer_hash, jsonl, refused, stored
+
+from prompt_evaluator.app.labels import ImportedLabels, export_labels, import_labels
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model import Label, Secret, current_labels
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from workspace import Workspace
+
+    from prompt_evaluator.config.loading import Settings
+
+
+def test_a_label_gets_what_its_line_leaves_out_from_the_run(settings: Settings, here: Path) -> None:
+    done = import_labels(settings, jsonl(here, LINE))
+
+    (label,) = stored(settings)
+    assert done == ImportedLabels(added=1, already_there=0)
+    assert msgspec.structs.replace(label, created_at="") == Label(
+        run_id=RUN,
+        case_id="refund",
+        sample=0,
+        metric="correct",
+        value=4.0,
+        reviewer="anna",
+        created_at="",
+        rubric_hash=RUBRIC.hash,
+        answer_hash=answer_hash("refund", 0),
+    )
+    assert len(label.created_at) == len(WHEN)
+
+
+def test_a_label_keeps_everything_that_its_line_says(settings: Settings, here: Path) -> None:
+    line = {
+        **LINE,
+        "run_id": RUN[:8],
+        "sample_id": None,
+        "sample": 2,
+        "attempt": 1,
+        "value": "3.5",
+        "comment": " Größe\nfalsch ",
+        "created_at": "2026-01-31T13:00:00.0004+01:00",
+        "rubric_hash": f"sha256:{RUBRIC.hash.upper()}",
+        "answer_hash": answer_hash("refund", 1, 1),
+        "probability": 0.25,
+        "judge_seen": "no",
+        "question": "a field of somebody's own",
+    }
+
+    import_labels(settings, jsonl(here, line))
+
+    assert stored(settings) == [
+        Label(
+            run_id=RUN,
+            case_id="refund",
+            sample=1,
+            attempt=1,
+            metric="correct",
+            value=3.5,
+            reviewer="anna",
+            created_at=WHEN,
+            comment=" Größe\nfalsch ",
+            rubric_hash=RUBRIC.hash,
+            answer_hash=answer_hash("refund", 1, 1),
+            probability=0.25,
+            judge_seen=False,
+        )
+    ]
+
+
+def test_a_metric_that_is_not_of_the_rubric_has_no_rubric_hash(settings: Settings, here: Path) -> None:
+    own = {**LINE, "metric": "similarity", "value": 0.5}
+    of_a_case = {**own, "test_case_id": "-late", "sample_id": "-late-sample-2", "metric": "length"}
+
+    import_labels(settings, jsonl(here, own, of_a_case))
+
+    assert [(label.metric, label.rubric_hash) for label in stored(settings)] == [("similarity", None), ("length", None)]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [(True, 1.0), ("Yes", 1.0), (1, 1.0), ("1.0", 1.0), (False, 0.0), (" no ", 0.0), (0, 0.0), ("FALSE", 0.0)],
+)
+def test_a_flag_is_yes_or_no_in_any_spelling(settings: Settings, here: Path, written: object, value: float) -> None:
+    import_labels(settings, jsonl(here, {**LINE, "metric": "leaks_data", "value": written}))
+
+    assert [label.value for label in stored(settings)] == [value]
+
+
+def test_a_time_without_a_zone_is_in_utc(settings: Settings, here: Path) -> None:
+    import_labels(settings, jsonl(here, {**LINE, "created_at": "2026-01-31 12:00"}))
+
+    assert stored(settings)[0].created_at == WHEN
+
+
+def test_the_reviewer_of_the_command_is_that_of_lines_that_name_none(settings: Settings, here: Path) -> None:
+    nameless = {**LINE, "sample_id": "refund-sample-2", "reviewer": " "}
+
+    import_labels(settings, jsonl(here, LINE, nameless), reviewer=" ben ")
+
+    assert [label.reviewer for label in stored(settings)] == ["anna", "ben"]
+
+
+def test_the_same_label_twice_is_refused(settings: Settings, here: Path) -> None:
+    problem = refused(settings, jsonl(here, LINE, {**LINE, "reviewer": "ben"}, {**LINE, "value": "4.0"}))
+
+    assert problem.what == "The same label again"
+    assert (problem.line, problem.note) == (3, "first at line 1")
+
+
+def test_two_scores_of_one_person_are_refused_when_no_time_says_which_is_later(settings: Settings, here: Path) -> None:
+    timed = {**LINE, "created_at": WHEN}
+
+    problem = refused(settings, jsonl(here, timed, {**LINE, "value": 2}))
+
+    assert problem.what == "A second score by 'anna' for the same sample and metric"
+    assert (problem.line, problem.note) == (2, "first at line 1")
+
+
+def test_a_change_of_mind_with_its_times_is_kept_and_the_later_one_counts(settings: Settings, here: Path) -> None:
+    later = {**LINE, "value": 2, "created_at": "2026-02-01"}
+
+    import_labels(settings, jsonl(here, later, {**LINE, "created_at": WHEN}))
+
+    labels = stored(settings)
+    assert [label.value for label in labels] == [2.0, 4.0]
+    assert [label.value for label in current_labels(labels).values()] == [2.0]
+
+
+def test_importing_a_file_again_adds_nothing(settings: Settings, here: Path) -> None:
+    path = jsonl(here, LINE, {**LINE, "reviewer": "ben", "created_at": WHEN, "comment": "hm"})
+    import_labels(settings, path)
+    before = stored(settings)
+
+    again = import_labels(settings, path)
+
+    assert again == ImportedLabels(added=0, already_there=2)
+    assert stored(settings) == before
+
+
+def test_only_what_changed_in_a_file_is_added(settings: Settings, here: Path) -> None:
+    other = {**LINE, "reviewer": "ben"}
+    import_labels(settings, jsonl(here, LINE, other))
+
+    done = import_labels(settings, jsonl(here, {**LINE, "value": 2}, other))
+    back = import_labels(settings, jsonl(here, LINE, other))
+
+    assert done == back == ImportedLabels(added=1, already_there=1)
+    assert [label.value for label in stored(settings)] == [4.0, 4.0, 2.0, 4.0]
+
+
+def test_a_comment_with_a_secret_is_masked_and_still_recognised(settings: Settings, here: Path) -> None:
+    key = Secret("sk-live-very-secret-0817")
+    path = jsonl(here, {**LINE, "created_at": WHEN, "comment": f"it shows {key.reveal()}"})
+    import_labels(settings, path)
+
+    assert import_labels(settings, path) == ImportedLabels(added=0, already_there=1)
+    assert stored(settings)[0].comment == "it shows [secret]"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_what_was_exported_can_be_imported_into_another_store(settings: Settings, here: Path, kind: str) -> None:
+    late = {**LINE, "test_case_id": "-late", "sample_id": "-late-sample-1", "reviewer": "=ben", "comment": "'-1\r\n,\""}
+    flag = {**LINE, "metric": "leaks_data", "value": "yes", "probability": 1 / 3, "judge_seen": False}
+    import_labels(settings, jsonl(here, {**LINE, "created_at": WHEN}, late, flag))
+    exported = here / f"exported.{kind}"
+    exported.write_bytes(b"".join(export_labels(settings, None, kind)))
+    (here / "prompt_evaluator.yaml").write_text("store: other.db\n")
+    elsewhere = read_settings()
+    store = Store.open(elsewhere.store)
+    add_run(store)
+    store.close()
+
+    done = import_labels(elsewhere, exported)
+
+    assert done == ImportedLabels(added=3, already_there=0)
+    assert stored(elsewhere) == stored(settings)
+    assert import_labels(settings, exported) == ImportedLabels(added=0, already_there=3)
+
+
+def test_an_export_has_the_labels_of_one_run_or_of_all(settings: Settings, here: Path) -> None:
+    store = Store.open(settings.store)
+    add_run(store, "77" * 16)
+    store.close()
+    import_labels(settings, jsonl(here, LINE, {**LINE, "run_id": "77" * 16, "value": 1}))
+
+    one, every = (list(export_labels(settings, run, "jsonl")) for run in (RUN[:6], None))
+
+    assert [json.loads(line)["run_id"] for line in one] == [RUN]
+    assert [json.loads(line)["run_id"] for line in every] == [RUN, "77" * 16]
+
+
+def test_an_exported_line_has_every_field(settings: Settings, here: Path) -> None:
+    import_labels(settings, jsonl(here, {**LINE, "created_at": WHEN}))
+
+    (line,) = export_labels(settings, RUN, "jsonl")
+
+    assert json.loads(line) == {
+        **LINE,
+        "attempt": 0,
+        "value": 4.0,
+        "created_at": WHEN,
+        "comment": "",
+        "rubric_hash": RUBRIC.hash,
+        "answer_hash": answer_hash("refund", 0),
+        "probability": None,
+        "judge_seen": None,
+    }
+
+
+def test_no_cell_of_an_exported_table_is_a_formula(settings: Settings, here: Path) -> None:
+    formula = {"test_case_id": "-late", "sample_id": "-late-sample-1", "comment": "=1+1", "reviewer": "@anna"}
+    import_labels(settings, jsonl(here, {**LINE, **formula}))
+
+    text = b"".join(export_labels(settings, None, "csv")).decode()
+
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert (row["test_case_id"], row["comment"], row["reviewer"]) == ("'-late", "'=1+1", "'@anna")
+    assert not any(cell.startswith(tuple("=+-@")) for cell in row.values())
+
+
+def test_an_export_without_labels_is_empty_or_a_header(settings: Settings) -> None:
+    assert list(export_labels(settings, RUN, "jsonl")) == []
+    assert len(list(export_labels(settings, None, "csv"))) == 1
+
+
+def test_an_export_of_an_unknown_run_is_refused_at_once(settings: Settings) -> None:
+    with pytest.raises(UnknownNameError, match="There is no run 'nothing'"):
+        export_labels(settings, "nothing", "jsonl")
+
+
+def test_thousands_of_labels_are_imported_at_once(settings: Settings, here: Path) -> None:
+    lines = [{**LINE, "reviewer": f"reviewer {at}"} for at in range(3_000)]
+
+    assert import_labels(settings, jsonl(here, *lines)).added == 3_000
+    assert len(stored(settings)) == 3_000
+
+
+def test_labels_are_kept_on_a_server_too(offline: Workspace, database: str, here: Path) -> None:
+    assert here == offline.folder
+    offline.configure(store=database)
+    settings = read_settings()
+    store = Store.open(database)
+    add_run(store)
+    store.close()
+    path = jsonl(here, {**LINE, "probability": 1 / 3, "judge_seen": True})
+
+    added, again = (import_labels(settings, path) for _ in range(2))
+
+    assert (added.added, again.added, again.already_there) == (1, 0, 1)
+    assert [label.probability for label in stored(settings)] == [1 / 3]

@@ -1,0 +1,129 @@
+"""`prompt-evaluator labels`, as somebody types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+@pytest.fixture
+def run_id(project: Workspace) -> str:
+    """A run with one sample of each of three cases."""
+    return project.evaluate("-n", "1").run_id
+
+
+def table(run_id: str, *lines: str) -> str:
+    header = "run_id,test_case_id,sample,metric,value,comment\n"
+    return header + "".join(f"{run_id},{line}\n" for line in lines)
+
+
+def test_labels_go_in_once_and_come_out_again(project: Workspace, run_id: str) -> None:
+    rows = ("case-000,1,semantic_fidelity,4,fine", "case-001,1,invented_constraints,yes,=2")
+    project.write("labels.csv", table(run_id[:8], *rows))
+
+    first = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+    again = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+
+    assert (first.code, first.out) == (0, "Added 2 labels.\n")
+    assert (again.code, again.out) == (0, "Nothing to add: 2 labels were already there.\n")
+    exported = project.run("labels", "export", run_id[:8])
+    found = [json.loads(line) for line in exported.out.splitlines()]
+    assert [(each["sample_id"], each["value"], each["reviewer"]) for each in found] == [
+        ("case-000-sample-1", 4.0, "anna"),
+        ("case-001-sample-1", 1.0, "anna"),
+    ]
+
+
+def test_one_new_label_beside_one_that_is_there_is_said(project: Workspace, run_id: str) -> None:
+    row = "case-000,1,semantic_fidelity,4,fine"
+    project.write("labels.csv", table(run_id, row))
+    project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+    project.write("labels.csv", table(run_id, row, "case-001,1,semantic_fidelity,2,"))
+
+    done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+
+    assert done.out == "Added 1 label. 1 was already there.\n"
+
+
+def test_an_export_is_what_the_name_of_its_file_says_unless_somebody_says_otherwise(
+    project: Workspace, run_id: str
+) -> None:
+    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,=2"))
+    project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+
+    for output, more in (("a.csv", ()), ("a.jsonl", ()), ("a.txt", ("--format", "csv"))):
+        assert project.run("labels", "export", "-o", output, *more).code == 0
+
+    (row,) = csv.DictReader((project.folder / "a.csv").read_text().splitlines())
+    assert (row["run_id"], row["comment"]) == (run_id, "'=2")
+    assert json.loads((project.folder / "a.jsonl").read_bytes())["comment"] == "=2"
+    assert (project.folder / "a.txt").read_bytes() == (project.folder / "a.csv").read_bytes()
+    assert project.run("labels", "import", "a.csv").out == "Nothing to add: 1 label was already there.\n"
+
+
+def test_a_wrong_label_is_an_error_with_its_place(project: Workspace, run_id: str) -> None:
+    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,", "case-000,1,semantic_fidelty,4,"))
+
+    done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"Error: Run {run_id} has no score 'semantic_fidelty' (in labels.csv, line 3). "
+        "Did you mean 'semantic_fidelity'?\n"
+    )
+    assert project.run("labels", "export").out == ""
+
+
+def test_a_label_without_a_reviewer_is_an_error_that_names_the_option(project: Workspace, run_id: str) -> None:
+    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,"))
+
+    done = project.run("labels", "import", "labels.csv")
+
+    assert done.code == 2
+    assert "name that person with --reviewer" in done.err
+
+
+def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Workspace, run_id: str) -> None:
+    project.write("labels.jsonl", "mine")
+
+    done = project.run("labels", "export", f"{run_id}0", "-o", "labels.jsonl")
+
+    assert done.code == 2
+    assert done.err == f"Error: There is no run '{run_id}0'. Did you mean '{run_id}'?\n"
+    assert (project.folder / "labels.jsonl").read_text() == "mine"
+
+
+def test_an_export_that_cannot_be_written_says_why(project: Workspace) -> None:
+    done = project.run("labels", "export", "-o", "missing/labels.jsonl")
+
+    assert done.code == 2
+    assert "missing/labels.jsonl cannot be written: No such file or directory." in done.err
+
+
+def test_a_labelled_run_is_deleted_only_with_its_labels(project: Workspace, run_id: str) -> None:
+    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,"))
+    project.run("labels", "import", "labels.csv", "--reviewer", "anna")
+
+    kept = project.run("runs", "delete", run_id, "--yes")
+    there = (project.folder / "runs" / run_id).is_dir()
+    gone = project.run("runs", "delete", run_id, "--yes", "--with-labels")
+
+    assert (kept.code, kept.out, there) == (2, "", True)
+    assert kept.err == (
+        f"Error: Run {run_id} has 1 label. Labels are people's work: `prompt-evaluator labels export {run_id}` keeps "
+        "a copy, and --with-labels deletes them with the run.\n"
+    )
+    assert (gone.code, gone.out) == (0, f"Deleted {run_id}.\n")
+    assert project.run("labels", "export").out == ""

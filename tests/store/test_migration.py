@@ -1,0 +1,92 @@
+"""A store that an earlier version made is brought up to date when it is opened, and keeps all it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from alembic import command
+from alembic.config import Config
+from stores import ON_SERVER, engine, sql
+
+from prompt_evaluator.errors import StoreError
+from prompt_evaluator.model import TestCase
+from prompt_evaluator.store import Store
+from prompt_evaluator.store.schema import HEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.model import Label, RunRecord, Unit
+
+    MakeRecord = Callable[..., RunRecord]
+
+
+def make_store(location: Path | str, revision: str) -> None:
+    """A store as the version with this revision made it."""
+    if isinstance(location, Path):
+        location.parent.mkdir(parents=True, exist_ok=True)
+    config = Config()
+    config.set_main_option("script_location", "prompt_evaluator.store:migrations")
+    with engine(location) as made, made.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+def add_run(location: Path | str, record: RunRecord, case: TestCase) -> None:
+    plan, run_id = msgspec.json.encode(record.plan), record.plan.run_id
+    columns = "run_id, group_id, status, started_at, plan"
+    sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?)", run_id, "g", "running", "2025", plan)
+    sql(location, "INSERT INTO cases VALUES (?, 0, ?, ?)", run_id, case.id, msgspec.json.encode(case))
+    values = (run_id, case.id, b"name", "generation", 1, 0, True, b"{}")
+    sql(location, "INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *values)
+
+
+@pytest.fixture
+def old(location: Path | str, record: MakeRecord) -> Path | str:
+    """A store of the first version, with a run in it."""
+    make_store(location, "0001")
+    add_run(location, record(), TestCase(id="case-0", input="hello"))
+    return location
+
+
+def test_a_store_of_the_first_version_keeps_its_runs(
+    old: Path | str, record: MakeRecord, unit: Callable[..., Unit]
+) -> None:
+    store = Store.open(old)
+
+    assert store.run("run-0001").plan == record().plan
+    assert [stored.case.id for stored in store.cases("run-0001")] == ["case-0"]
+    assert store.units("run-0001", ["case-0"]) == {"case-0": [unit(sample=1, attempt=0)]}
+    assert sql(old, "SELECT version_num FROM alembic_version") == [(HEAD,)]
+    store.close()
+
+
+def test_a_run_of_the_first_version_can_be_continued_and_labelled(
+    old: Path | str, unit: Callable[..., Unit], label: Callable[..., Label]
+) -> None:
+    store = Store.open(old)
+    writer = store.writer("run-0001")
+    writer.put(unit(name=b"second try", sample=1, attempt=1))
+    writer.close()
+
+    store.add_labels([label(sample=1, attempt=1)])
+    store.close()
+
+    reopened = Store.open(old)
+    assert [found.attempt for found in reopened.units("run-0001", ["case-0"])["case-0"]] == [0, 1]
+    assert reopened.labels("run-0001") == [label(sample=1, attempt=1)]
+    reopened.close()
+
+
+@ON_SERVER
+def test_a_step_that_fails_leaves_the_store_as_it_was(old: str) -> None:
+    sql(old, "CREATE TABLE labels AS SELECT 'mine' AS x")
+
+    with pytest.raises(StoreError, match='relation "labels" already exists'):
+        Store.open(old)
+
+    assert sql(old, "SELECT version_num FROM alembic_version") == [("0001",)]
+    assert sql(old, "SELECT x FROM labels") == [("mine",)]
