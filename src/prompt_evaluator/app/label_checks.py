@@ -12,7 +12,6 @@ from prompt_evaluator.app.outcomes import BATCH, case_ids
 from prompt_evaluator.app.run_records import metric_names
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import REDACTOR, Generation, Label
-from prompt_evaluator.pipeline.assemble import UNIT_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +36,7 @@ class Scale(NamedTuple):
 
 def score_scales(store: Store, record: RunRecord) -> dict[str, Scale]:
     """Every score that a run has, by its name, with its scale: the one place that knows what a plan asks for."""
-    scales = {name: Scale(*UNIT_SCALE) for name in metric_names(store, record)}
+    scales = {name: Scale(0, 1) for name in metric_names(store, record)}
     if rubric := record.plan.rubric:
         scales |= {each.name: Scale(each.min_score, each.max_score, of_rubric=True) for each in rubric.metrics}
         scales |= {flag.name: Scale(0, 1, yes_or_no=True, of_rubric=True) for flag in rubric.flags}
