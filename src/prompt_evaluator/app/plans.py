@@ -26,50 +26,12 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model import ProviderSettings, Rubric
+    from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.ports import Metric
     from prompt_evaluator.providers.catalogue import ModelName
 
-DEFAULT_MODEL = "mock/default"
 _NO_JUDGES = ("command", "python", "router")
 """Targets that answer questions, not rubrics."""
-QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
-
-
-class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluation can be told."""
-
-    dataset: Path | None = None
-    cases: tuple[TestCase, ...] | None = None
-    """In place of a dataset."""
-    system_prompt: Path | None = None
-    system_text: str | None = None
-    """In place of a file with the system prompt."""
-    num_samples: int = DEFAULT_SAMPLES
-    case_ids: tuple[str, ...] | None = None
-    where: tuple[str, ...] = ()
-    max_cases: int | None = None
-    rubric: str | None = "default"
-    metrics: tuple[str | dict[str, Any], ...] = ()
-    """Beside the rubric, or in its place."""
-    generator_model: str = DEFAULT_MODEL
-    judge_model: str | None = None
-    temperature: float = 0.7
-    judge_temperature: float = 0.0
-    max_tokens: int | None = None
-    seed: int | None = None
-    template: Path | None = None
-    judge_system_prompt: Path | None = None
-    judge_repeats: int = 1
-    output_dir: Path = Path("runs")
-    prompt_version: str | None = None
-    run_note: str | None = None
-    tags: dict[str, str] = {}
-    fail_under: dict[str, float] = {}
-    reducers: tuple[str, ...] = ()
-    reuse: bool = False
-    allow_mock_judge: bool = False
-    group_id: str | None = None
-    """Of runs that are made together; a run alone is its own group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +47,8 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     generator, judge = _model_names(options, models)
     dataset = _dataset(options)
     rubric = load_rubric(options.rubric, rubrics) if options.rubric else None
-    metrics = [build_metric(spec) for spec in options.metrics]
+    specs = _metric_specs(options)
+    metrics = [build_metric(spec) for spec in specs]
     template = _text(options.template) if options.template else None
     cases = _Selected(dataset, options)
     looked = _check_cases(cases, template, dataset, options)
@@ -107,7 +70,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
         prompt=_prompt(options),
         template=template,
         rubric=rubric,
-        metrics=tuple({"metric": spec} if isinstance(spec, str) else spec for spec in options.metrics),
+        metrics=tuple({"metric": spec} if isinstance(spec, str) else spec for spec in specs),
         generator=ModelConfig(
             model=str(generator),
             identity=identity(generator, models.settings),
@@ -127,6 +90,17 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
         synthetic=is_synthetic(generator, judge, models.settings),
     )
     return Prepared(plan, cases)
+
+
+def _metric_specs(options: EvaluateOptions) -> list[str | dict[str, Any]]:
+    """One for each metric: a text names several, separated by commas."""
+    specs: list[str | dict[str, Any]] = []
+    for given in options.metrics:
+        if isinstance(given, str):
+            specs += [name for part in given.split(",") if (name := part.strip())]
+        else:
+            specs.append(given)
+    return specs
 
 
 def _dataset(options: EvaluateOptions) -> Dataset:
