@@ -46,8 +46,8 @@ class _Clock(Unwatched):
 def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Callable[[], float]:
     """Seconds from the first call of a run of `evaluate-dataset` to the last commit."""
     from prompt_evaluator.app.evaluate import evaluate_dataset  # noqa: PLC0415
-    from prompt_evaluator.app.plans import EvaluateOptions  # noqa: PLC0415
     from prompt_evaluator.app.session import Session  # noqa: PLC0415
+    from prompt_evaluator.model.options import EvaluateOptions, RunLimits  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(dir=_made(_FOLDER)))
     os.chdir(folder)
@@ -62,7 +62,7 @@ def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Call
 
     def work() -> float:
         clock = _Clock()
-        session = Session(max_concurrency=int(concurrency), on_commit=clock.committed, watcher=clock)
+        session = Session(limits=RunLimits(max_concurrency=int(concurrency)), on_commit=clock.committed, watcher=clock)
         outcome = asyncio.run(evaluate_dataset(options, session))
         assert outcome.record.status == "completed", outcome
         slowest = sorted(clock.waits)[int(0.99 * len(clock.waits))]

@@ -314,7 +314,7 @@ def settings_page() -> str:
 
 
 def _ways(setting: Setting) -> str:
-    default = "nothing" if setting.default is None else f"`{setting.default}`"
+    default = setting.otherwise or ("nothing" if setting.default is None else f"`{_written(setting.default)}`")
     ways = {
         "May be": setting.kind.words,
         "Built in": default,
@@ -322,6 +322,11 @@ def _ways(setting: Setting) -> str:
         "Flag": f"`{setting.flag}`" if setting.flag else "none",
     }
     return "\n".join(f"- {name}: {text}" for name, text in ways.items())
+
+
+def _written(default: Any) -> str:
+    """As the file has it."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def _json(schema: Schema) -> str:

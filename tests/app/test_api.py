@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,7 +21,6 @@ from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from chat_service import ChatService
 
@@ -334,6 +334,79 @@ async def test_the_limits_of_the_settings_hold_unless_others_are_given(
     assert service.paid == 1
     assert (await exact("openai/test", max_calls=4)).status == "completed"
     assert service.paid == 5
+
+
+async def test_what_is_not_given_comes_from_the_configuration(here: Path) -> None:
+    (here / "prompt_evaluator.yaml").write_text(
+        "generator: {model: local/under-test, temperature: 0.2}\n"
+        "judge: {model: local/judge, repeats: 2}\n"
+        "rubric: content-quality\n"
+        "metrics: [is_json]\n"
+        "num_samples: 3\n"
+        "output_dir: results\n"
+        "dataset_paths: {tea: data/tea.yaml}\n"
+        "prompt_templates: {kind: kind.txt}\n"
+        "providers: {local: {kind: mock}}\n"
+    )
+    (here / "kind.txt").write_text("be kind")
+    (here / "data").mkdir()
+    (here / "data" / "tea.yaml").write_text(yaml.safe_dump(CASES))
+
+    run = await evaluate_async("tea", system_prompt=Path("kind"))
+
+    artifact = json.loads((here / "results" / run.run_id / "dataset_evaluation.json").read_bytes())
+    assert artifact["generator_config"]["model"] == "local/under-test"
+    assert artifact["generator_config"]["temperature"] == 0.2
+    assert artifact["judge_config"]["model"] == "local/judge"
+    assert artifact["judge_config"]["repeats"] == 2
+    assert artifact["rubric_metadata"]["rubric_name"] == "content-quality"
+    assert artifact["num_samples_per_case"] == 3
+    assert artifact["dataset_path"] == str(here / "data" / "tea.yaml")
+    assert "is_json" in run.metrics
+
+
+async def test_what_is_given_goes_over_the_environment_and_that_over_the_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "prompt_evaluator.yaml").write_text("num_samples: 4\nrubric: content-quality\njudge: {repeats: 2}\n")
+    monkeypatch.setenv("PROMPT_EVALUATOR_NUM_SAMPLES", "3")
+    monkeypatch.setenv("PROMPT_EVALUATOR_JUDGE_REPEATS", "3")
+
+    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="length")
+
+    artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
+    assert artifact["num_samples_per_case"] == 1
+    assert artifact["judge_config"]["repeats"] == 3
+    assert artifact["rubric_metadata"] is None
+
+
+async def test_everything_the_command_can_do_python_can(here: Path) -> None:
+    (here / "template.txt").write_text("Tell me: {{input}}")
+
+    run = await exact(
+        where=["topic=drinks"],
+        case_ids=["tea", "milk"],
+        max_cases=5,
+        template="template.txt",
+        fail_under={"exact_match": 1.0},
+        reducers=["pass@2"],
+        prompt_version="v2",
+        system_prompt="Be brief.",
+    )
+
+    (case,) = run.cases()
+    assert case.test_case_id == "tea"
+    assert run.metrics["exact_match"].below is False
+    artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
+    assert artifact["template"] == "Tell me: {{input}}"
+    assert artifact["prompt_version_id"] == "v2"
+
+
+def test_an_unknown_keyword_is_refused_with_the_nearest_before_anything_is_made(here: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"There is no option 'sample'\. Did you mean 'samples'"):
+        evaluate(CASES, sample=3)
+
+    assert list(here.iterdir()) == []
 
 
 async def test_what_was_asked_in_the_same_way_is_taken_over(here: Path) -> None:

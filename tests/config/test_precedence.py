@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,8 +10,9 @@ import pytest
 import yaml
 
 from prompt_evaluator.config.loading import load_settings
-from prompt_evaluator.config.settings import FILE, FOLDER, SETTINGS, STORE, flags_of
+from prompt_evaluator.config.settings import SETTINGS, STORE, flags_of
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model.declaration import FILE, FOLDER
 
 SOURCES = ("flag", "environment", "dotenv", "file", "built-in")
 
@@ -30,11 +32,17 @@ TABLE = {
     "generator.temperature": SourcedValue(0.1, 0.2, 0.3, 0.4, 0.7),
     "generator.max_tokens": SourcedValue(10, 20, 30, 40, None),
     "generator.seed": SourcedValue(-1, 2, 3, 4, None),
+    "generator.params": SourcedValue({"top_p": 0.1}, {"top_p": 0.2}, {"top_p": 0.3}, {"top_p": 0.4}, None),
+    "generator.render_prompt": SourcedValue(flag=True, environment=False, dotenv=True, file=True, built_in=False),
+    "generator.attempts": SourcedValue(2, 3, 4, 5, 1),
     "judge.model": SourcedValue("openai/a", "openai/b", "openai/c", "openai/d", None),
     "judge.temperature": SourcedValue(0.1, 0.2, 0.3, 0.4, 0.0),
     "judge.repeats": SourcedValue(2, 3, 4, 5, 1),
     "judge.system_prompt": SourcedValue("a.txt", "b.txt", "c.txt", "d.txt", None),
     "rubric": SourcedValue("code-review", "content-quality", "mine", "yours", "default"),
+    "metrics": SourcedValue(
+        ("a,b",), "regex(pattern=a,b)", [{"metric": "length", "max_words": 3}], ["c", {"metric": "d"}], None
+    ),
     "num_samples": SourcedValue(1, 2, 3, 4, 5),
     "output_dir": SourcedValue("a", "b", "c", "d", "runs"),
     "max_concurrency": SourcedValue(1, 2, 3, 4, None),
@@ -61,8 +69,8 @@ def test_a_source_holds_over_all_below_it(name: str, source: str, tmp_path: Path
     else:
         (home / "prompt_evaluator.yaml").write_text("")
     if "dotenv" in speaking:
-        (here / ".env").write_text(f"# comment\n{setting.variable}={said.dotenv}\n")
-    environment = {setting.variable: str(said.environment)} if "environment" in speaking else {}
+        (here / ".env").write_text(f"# comment\n{setting.variable}={_written(said.dotenv)}\n")
+    environment = {setting.variable: _written(said.environment)} if "environment" in speaking else {}
     flags = {name: said.flag} if "flag" in speaking else {}
 
     settings = load_settings(None, flags, environment, here)
@@ -88,7 +96,13 @@ def _nested(name: str, value: Any) -> Any:
     return {group: {last: value}} if group else {last: value}
 
 
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _placed(name: str, value: Any, base: Path) -> Any:
+    if name == "metrics" and value is not None:
+        return (value,) if isinstance(value, str) else tuple(value)
     is_path = SETTINGS[name].kind in (FILE, FOLDER, STORE) and value is not None and "://" not in value
     return base / value if is_path else value
 
@@ -103,6 +117,12 @@ def _placed(name: str, value: Any, base: Path) -> Any:
         ("generator.temperature", "nan"),
         ("max_cost", "inf"),
         ("judge.repeats", "true"),
+        ("generator.attempts", "0"),
+        ("generator.attempts", "101"),
+        ("generator.render_prompt", "perhaps"),
+        ("generator.params", "top_p=0.9"),
+        ("generator.params", "[0.9]"),
+        ("generator.params", '{"top_p": '),
     ],
 )
 def test_a_variable_that_cannot_be_right_is_refused_by_its_name(name: str, text: str, tmp_path: Path) -> None:

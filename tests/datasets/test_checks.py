@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from prompt_evaluator.app.models import Models
-from prompt_evaluator.app.plans import EvaluateOptions, prepare
+from prompt_evaluator.app.plans import prepare
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import MetricUse, TestCase
+from prompt_evaluator.model.options import EvaluateOptions
 
 if TYPE_CHECKING:
     from tests.datasets.conftest import Write

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
+from prompt_evaluator.app.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.app.outcomes import results
-from prompt_evaluator.app.plans import DEFAULT_MODEL, DEFAULT_SAMPLES, EvaluateOptions
 from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
+from prompt_evaluator.model.options import LIMITS, OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.config.loading import Settings
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -74,81 +78,62 @@ class Evaluation:
         return polars.DataFrame(self.rows(), infer_schema_length=None)
 
 
-async def evaluate_async(  # noqa: PLR0913 - each is something a caller may want to say
+def _with_options(work: Callable[P, T]) -> Callable[P, T]:
+    """Show the declared options in the function's signature and docstring, in place of `**options`."""
+    signature = inspect.signature(work)
+    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    names = {parameter.name for parameter in own}
+    options = [option for option in (OPTIONS | LIMITS).values() if option.keyword not in names]
+    shown = [
+        inspect.Parameter(
+            option.keyword, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type
+        )
+        for option in options
+    ]
+    described: Any = work
+    described.__signature__ = signature.replace(parameters=[*own, *shown])
+    lines = "\n".join(f"        {option.keyword}: {option.help}" for option in options)
+    described.__doc__ = (work.__doc__ or "").replace("        options: Those of the command line.", lines)
+    return work
+
+
+@_with_options
+async def evaluate_async(
     dataset: str | Path | Iterable[TestCase | Mapping[str, Any]],
-    target: str | Callable[..., Any] = DEFAULT_MODEL,
+    target: str | Callable[..., Any] | None = None,
     *,
     system_prompt: str | Path | None = None,
-    rubric: str | None = "default",
-    metrics: Sequence[str | dict[str, Any]] = (),
-    judge: str | None = None,
-    samples: int = DEFAULT_SAMPLES,
-    temperature: float = 0.7,
-    judge_temperature: float = 0.0,
-    judge_repeats: int = 1,
-    max_tokens: int | None = None,
-    seed: int | None = None,
-    max_concurrency: int | None = None,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    output_dir: str | Path = "runs",
-    note: str | None = None,
-    tags: Mapping[str, str] | None = None,
-    reuse: bool = False,
-    allow_mock_judge: bool = False,
+    **options: Any,
 ) -> Evaluation:
     """Evaluate a target on a dataset, as `prompt-evaluator evaluate-dataset` does.
 
+    What is not given, or None, comes from the configuration (environment, `.env`, `prompt_evaluator.yaml`) and is built
+    in where that says nothing either. Only `rubric=None` says something: no rubric, metrics alone. Options may also be
+    called as their flags are, such as `num_samples`.
+
     Args:
-        dataset: A file's path, or cases: `TestCase` objects, or mappings as they would stand in a file.
+        dataset: A file's path, a configured name, or cases: `TestCase` objects, or mappings as they would be in a file.
         target: A model's name (`provider/model`), or a function that takes the input and returns the answer.
         system_prompt: A text, or the `Path` of a file.
-        rubric: The name of a rubric that ships, or a file's path; None for metrics alone.
-        metrics: Names, or mappings `{"metric": name, …options}`, beside the rubric.
-        judge: The judging model. The target's own when it is not named, which a function cannot be.
-        samples: Answers per case.
-        temperature: Of the target.
-        judge_temperature: Of the judge.
-        judge_repeats: How often each answer is judged.
-        max_tokens: Of each answer.
-        seed: Sample k uses seed + k.
-        max_concurrency: Calls in flight at most, per key. This limit and the next two: the settings' when not given.
-        max_calls: Ends the run before it makes more calls than this.
-        max_cost: Ends the run before it spends more US dollars than this.
-        output_dir: Where the artifacts go.
-        note: A sentence to remember the run by.
-        tags: Labels.
-        reuse: Whether to take over what earlier runs asked in the very same way.
-        allow_mock_judge: Whether the mock may judge a real target.
+        options: Those of the command line.
 
     Raises:
         PromptEvaluatorError: Something that was given is wrong; nothing has been paid for.
     """
-    options = EvaluateOptions(
-        dataset=Path(dataset) if isinstance(dataset, (str, Path)) else None,
-        cases=None if isinstance(dataset, (str, Path)) else in_memory_cases(dataset),
-        system_prompt=system_prompt if isinstance(system_prompt, Path) else None,
-        system_text=system_prompt if isinstance(system_prompt, str) else None,
-        rubric=rubric,
-        metrics=tuple(metrics),
-        generator_model=target if isinstance(target, str) else _adopted(target),
-        judge_model=judge,
-        num_samples=samples,
-        temperature=temperature,
-        judge_temperature=judge_temperature,
-        judge_repeats=judge_repeats,
-        max_tokens=max_tokens,
-        seed=seed,
-        output_dir=Path(output_dir),
-        run_note=note,
-        tags=dict(tags or {}),
-        reuse=reuse,
-        allow_mock_judge=allow_mock_judge,
-    )
-    limits = {"max_concurrency": max_concurrency, "max_calls": max_calls, "max_cost": max_cost}
-    settings = read_settings(flags=limits)
-    session = Session(settings=settings, **{name: settings.value(name) for name in limits})
-    return _evaluation(await evaluate_dataset(options, session), session)
+    name = target if target is None or isinstance(target, str) else _adopted(target)
+    given = given_options({**options, "target": name} if name is not None else options)
+    fixed: dict[str, Any] = {}
+    if isinstance(dataset, (str, Path)):
+        given["dataset"] = dataset
+    else:
+        fixed["cases"] = in_memory_cases(dataset)
+    if isinstance(system_prompt, Path):
+        given["system_prompt"] = system_prompt
+    else:
+        fixed["system_text"] = system_prompt
+    settings = read_settings(flags=flags_of(given))
+    session = Session(settings=settings, limits=run_limits(settings))
+    return _evaluation(await evaluate_dataset(evaluate_options(settings, given, **fixed), session), session)
 
 
 def _without_loop(name: str, work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:

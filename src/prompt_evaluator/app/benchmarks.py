@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from prompt_evaluator.app.outcomes import Outcome
-    from prompt_evaluator.app.plans import EvaluateOptions
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import Dataset
+    from prompt_evaluator.model.options import EvaluateOptions
 
 _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
 

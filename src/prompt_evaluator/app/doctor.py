@@ -17,6 +17,7 @@ import msgspec
 from prompt_evaluator.app.settings import find_rubric, masked, read_settings
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
 from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.model.declaration import NO_RUBRIC
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 from prompt_evaluator.providers.keys import Key
 
@@ -90,8 +91,11 @@ def _names(settings: Settings) -> Iterator[Symptom]:
             if not Path(sourced.value).is_file():
                 text = f"`{name}` names a file that is not there: {sourced.value}"
                 yield Symptom(topic=table, state="note", text=text, advice=f"Correct it in {sourced.origin}.")
+    if (name := settings.value("rubric")) == NO_RUBRIC:
+        yield Symptom(topic="rubric", state="ok", text="none: metrics alone")
+        return
     try:
-        rubric = find_rubric(settings, settings.value("rubric"))
+        rubric = find_rubric(settings, name)
     except PromptEvaluatorError as error:
         yield _problem("rubric", error)
     else:

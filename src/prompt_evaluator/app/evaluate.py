@@ -17,6 +17,8 @@ from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig, RunRecord
+from prompt_evaluator.model.declaration import NO_RUBRIC
+from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.app.models import Models
-    from prompt_evaluator.app.plans import EvaluateOptions
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import ModelConfig, RunPlan, TestCase
+    from prompt_evaluator.model import ModelConfig, Rubric, RunPlan, TestCase
+    from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.store import Store
 
 FINAL = ("completed", "partial", "failed")
@@ -125,7 +127,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 parent,
                 run_id=str(uuid.uuid4()),
                 parent_run_id=parent.run_id,
-                rubric=load_rubric(rubric, session.settings.rubrics) if rubric else parent.rubric,
+                rubric=_rubric(rubric, parent, session),
                 judge=JudgeConfig(
                     model=str(judge),
                     identity=identity(judge, models.settings),
@@ -142,6 +144,13 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
     finally:
         store.close()
+
+
+def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:
+    """The rubric of that name; the parent's own when none is named."""
+    if name is None:
+        return parent.rubric
+    return None if name == NO_RUBRIC else load_rubric(name, session.settings.rubrics)
 
 
 async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
@@ -205,11 +214,7 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
 
 
 def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
-    compared = (
-        *("dataset", "prompt", "rubric", "metrics", "reducers", "template", "generator", "judge"),
-        *("num_samples", "filters"),
-    )
-    for field in compared:
+    for field in dict.fromkeys(option.kept_in for option in OPTIONS.values() if option.kept_in):
         before, after = getattr(plan, field), getattr(wanted, field)
         if msgspec.json.encode(before) != msgspec.json.encode(after):
             raise ConfigurationError(

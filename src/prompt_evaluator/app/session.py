@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.options import RunLimits
 from prompt_evaluator.providers.budget import Budget
 from prompt_evaluator.store import Store
 
@@ -27,25 +28,23 @@ class Session:
     settings: Settings = field(default_factory=read_settings)
     watcher: Watcher | None = None
     meter: Meter | None = None
-    max_concurrency: int | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
+    limits: RunLimits = field(default_factory=RunLimits)
     on_run: Callable[[Run], None] | None = None
-    """Told of a run before it starts, so that a signal can stop it."""
+    """Called with a run before it starts, so that a signal can stop it."""
     on_commit: Callable[[float], None] | None = None
-    """Told of each finished unit how many seconds it took to become durable."""
+    """Called with the seconds that each finished unit took to become durable."""
     _budget: Budget = field(init=False)
 
     def __post_init__(self) -> None:
         # One for the whole session: a group of runs may not spend it once for each of them.
-        object.__setattr__(self, "_budget", Budget(max_calls=self.max_calls, max_cost=self.max_cost))
+        object.__setattr__(self, "_budget", Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost))
 
     def models(self) -> Models:
         """The providers that are configured, within this session's budget."""
         return Models(
             self.settings.providers,
             meter=self.meter,
-            max_concurrency=self.max_concurrency,
+            max_concurrency=self.limits.max_concurrency,
             budget=self._budget,
         )
 
@@ -54,7 +53,7 @@ class Session:
 
     def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
         """A budget of money cannot be kept for a model whose price nobody knows."""
-        if self.max_cost is None or self.max_calls is not None:
+        if self.limits.max_cost is None or self.limits.max_calls is not None:
             return
         for name in names:
             if models.price(name) is None:

@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
+from prompt_evaluator.app.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.cli.evaluate_dataset import commas, evaluate_options
+from prompt_evaluator.cli.options import commas, option, options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, outcome_as_json, print_json, run_options
 
 if TYPE_CHECKING:
@@ -77,27 +78,23 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @benchmark_command.command("run")
 @click.option("--dataset", "datasets", callback=_some, required=True, help="One or more names, separated by commas.")
 @click.option("--model", "models", callback=_some, help="One or more.  [default: mock/default]")
-@click.option("--metrics", callback=_some, default="correctness", show_default=True, help="One or more.")
-@click.option("--judge-model", help="For metrics that need one.  [default: the model itself]")
-@click.option("--num-samples", "-n", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
-@click.option("--reducers", callback=commas, help="Such as pass@3, pass^3, majority, best-of or 2-of-3.")
-@click.option("--temperature", "-t", type=click.FloatRange(0), default=0.0, show_default=True, help="Of the model.")
-@click.option("--rubric", help="Judge by a rubric too: one that ships, a file, or a configured name.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Of each answer.")
-@click.option("--seed", type=int, help="Sample k uses seed + k.")
-@click.option("--max-cases", type=click.IntRange(1), help="Only the first so many tasks of each dataset.")
-@click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only tasks whose metadata fits. May be repeated.")
-@click.option("--output-dir", "-o", type=click.Path(path_type=Path), help="Where results go.  [default: runs]")
-@click.option("--reuse", is_flag=True, help="Take over what earlier runs asked and got in the very same way.")
-@click.option("--allow-mock-judge", is_flag=True, help="Let the mock judge a real model's answers.")
-@click.option("--run-note", help="A sentence to remember the runs by.")
+@option("metrics", help="Metrics to score by.", otherwise="correctness, unless there is a --metrics-file")
+@option("judge_model", otherwise="the model itself")
+@option("num_samples", default=1, help="Samples per task.")
+@option("temperature", default=0.0)
+@option("rubric", help="Judge by a rubric too: one that ships, a file, or a configured name.", otherwise="none")
+@options("metrics_file", "reducers", "max_tokens", "seed", "params", "attempts")
+@option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
+@option("where", help="Evaluate only tasks whose metadata fits.")
+@options("output_dir", "reuse", "allow_mock_judge")
+@option("run_note", help="A sentence to remember the runs by.")
 @config_option
 @run_options
 def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     *,
     datasets: tuple[str, ...],
     models: tuple[str, ...] | None,
-    metrics: tuple[str, ...],
+    metrics: tuple[str, ...] | None,
     rubric: str | None,
     flags: RunFlags,
     config_path: Path | None,
@@ -107,15 +104,21 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
 
     Exits as evaluate-dataset does; of several runs, the worst decides.
     """
+    if metrics and not any(text.strip(" ,") for text in metrics):
+        raise click.BadParameter("name at least one", param_hint="--metrics")
     command = RunCommand(flags, config_path, given)
-    options = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics)
+    wanted = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics or _own_metrics(given))
     folder = Path(command.settings.value("benchmark.datasets_dir"))
     paths = [get_benchmark(name, folder).path for name in datasets]
-    asked = models or (options.generator_model,)
-    outcomes = command.wait_for(_all(run_benchmarks(options, command.session, datasets=paths, models=asked)))
+    asked = models or (wanted.generator_model,)
+    outcomes = command.wait_for(_all(run_benchmarks(wanted, command.session, datasets=paths, models=asked)))
     if flags.as_json:
         print_json({"runs": [outcome_as_json(outcome) for outcome in outcomes]})
     sys.exit(max(command.conclude(outcome) for outcome in outcomes))
+
+
+def _own_metrics(given: dict[str, Any]) -> tuple[str, ...]:
+    return () if given["metrics_file"] else ("correctness",)
 
 
 async def _all(runs: AsyncIterator[Outcome]) -> list[Outcome]:

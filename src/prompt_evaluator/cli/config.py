@@ -77,7 +77,9 @@ def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
 
 
 def _value(value: Any) -> str:
-    return "-" if value is None else _short(str(value))
+    if value is None:
+        return "-"
+    return _short(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _path(name: ShownName) -> str:

@@ -11,6 +11,7 @@ from prompt_evaluator.app.generate import generate
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import print_json
 from prompt_evaluator.config.settings import flags_of
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 @click.command("generate")
 @click.argument("prompt", required=False)
-@click.option("--model", "-m", help="Who answers.  [default: mock/default]")
-@click.option("--system-prompt", "-s", help="The system prompt: a file, or a configured name.")
-@click.option("--temperature", "-t", type=click.FloatRange(0), help="Of the model.  [default: 0.7]")
-@click.option("--max-tokens", type=click.IntRange(1), help="Of the answer.")
-@click.option("--seed", type=int, help="Makes the answer repeatable where the model can.")
+@click.option("--model", "-m", help="The model that answers, as PROVIDER/MODEL.  [default: mock/default]")
+@option("system_prompt", help="The system prompt: a file, or a configured name.")
+@option("temperature", help="Temperature of the model.")
+@option("max_tokens", help="The most tokens the answer may have.")
+@option("seed", help="Makes the answer repeatable where the model allows it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as one JSON object.")
 @config_option
 def generate_command(

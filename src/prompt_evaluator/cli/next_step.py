@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.advice import ENOUGH_FOR_SPREAD, is_spread
-from prompt_evaluator.app.plans import DEFAULT_SAMPLES
 from prompt_evaluator.cli.text import wrap
+from prompt_evaluator.model.declaration import NO_RUBRIC
+from prompt_evaluator.model.options import DEFAULT_SAMPLES, OPTIONS
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.outcomes import Outcome
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import OverallMetric
 
 _COOLER = "0.3"
-_DEFAULTS = {"--temperature": "0.7", "--judge-temperature": "0", "--judge-repeats": "1", "--rubric": "default"}
+_DEFAULTS = {option.flag: (option.default_text or "").removesuffix(".0") for option in OPTIONS.values()}
 
 
 def next_step(outcome: Outcome, width: int) -> list[str]:
@@ -78,10 +79,10 @@ def _command(plan: RunPlan, changed: set[str]) -> list[str] | None:
     settings = {
         "-d": shown_path(Path(plan.dataset.path)),
         "-s": shown_path(Path(plan.target.prompt.path)),
-        "--generator-model": plan.target.model if plan.target.model != "mock/default" else None,
+        "--generator-model": plan.target.model,
         "--judge-model": judge.model if judge and judge.model != plan.target.model else None,
-        "--rubric": (plan.rubric.path or plan.rubric.name) if plan.rubric else None,
-        "--num-samples": str(plan.num_samples) if plan.num_samples != DEFAULT_SAMPLES else None,
+        "--rubric": (plan.rubric.path or plan.rubric.name) if plan.rubric else NO_RUBRIC,
+        "--num-samples": str(plan.num_samples),
         "--temperature": _plain(plan.target.temperature),
         "--judge-temperature": _plain(judge.temperature) if judge else None,
         "--judge-repeats": str(judge.repeats) if judge else None,

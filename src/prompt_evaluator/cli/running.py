@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from prompt_evaluator.app.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.next_step import resume_command
+from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.config.settings import flags_of
+from prompt_evaluator.model.options import LIMITS
 from prompt_evaluator.providers.meter import Meter
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -38,9 +41,8 @@ _BELOW, _FAILED = 1, 3
 class RunFlags:
     """The flags that every command has that carries out runs."""
 
-    max_concurrency: int | None
-    max_calls: int | None
-    max_cost: float | None
+    limits: dict[str, Any]
+    """How far the run may go: what was given of `RunLimits`."""
     as_json: bool
     strict: bool
     verbose: int
@@ -48,9 +50,7 @@ class RunFlags:
 
 
 _OPTIONS = (
-    click.option("--max-concurrency", "-j", type=click.IntRange(1), help="Calls in flight at most, per key."),
-    click.option("--max-calls", type=click.IntRange(1), help="Stop before making more calls than this."),
-    click.option("--max-cost", type=click.FloatRange(0), help="Stop before spending more US dollars than this."),
+    options(*LIMITS),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else."),
     click.option("--strict", is_flag=True, help="Exit 3 when a sample has no score."),
     click.option("--verbose", "-v", count=True, help="Say more while it runs."),
@@ -63,9 +63,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_flags(**given: Any) -> None:
-        names = RunFlags.__dataclass_fields__
-        flags = RunFlags(**{name: given.pop(name) for name in names})
-        command(flags=flags, **given)
+        limits = {name: given.pop(name) for name in LIMITS}
+        others = {name: given.pop(name) for name in RunFlags.__dataclass_fields__ if name != "limits"}
+        command(flags=RunFlags(limits=limits, **others), **given)
 
     for option in reversed(_OPTIONS):
         with_flags = option(with_flags)
@@ -80,8 +80,7 @@ class RunCommand:
     ) -> None:
         """Take the common flags, the configuration file, and what else was given by flag."""
         self._flags = flags
-        limits = {"max_concurrency": flags.max_concurrency, "max_calls": flags.max_calls, "max_cost": flags.max_cost}
-        self.settings = read_settings(config_path, flags_of({**(given or {}), **limits}))
+        self.settings = read_settings(config_path, flags_of({**(given or {}), **flags.limits}))
         self._caught: signal.Signals | None = None
         self._run: Run | None = None
         meter = Meter()
@@ -92,9 +91,7 @@ class RunCommand:
             settings=self.settings,
             watcher=watcher,
             meter=meter,
-            max_concurrency=self.settings.value("max_concurrency"),
-            max_calls=self.settings.value("max_calls"),
-            max_cost=self.settings.value("max_cost"),
+            limits=run_limits(self.settings),
             on_run=self._remember,
         )
 
@@ -132,11 +129,11 @@ class RunCommand:
         if self._caught is not None or self._run is None:
             os._exit(128 + caught)  # asked twice, or before there was anything to save
         self._caught = caught
-        self._watcher.note(f"{caught.name}: finishing what is under way; once more to leave at once.")
+        self._watcher.note("Stopping: finishing calls in flight. Press Ctrl-C again to quit now.")
         self._run.stop(f"interrupted by {caught.name}")
 
     def _warn(self, outcome: Outcome, *, seen: bool) -> None:
-        """Say what went wrong; why a run stopped and how it goes on is not told twice to who sees the summary."""
+        """Say what went wrong; why a run stopped and how to continue is not said twice to whoever sees the summary."""
         status = outcome.record.status
         if status == "partial":
             click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.config.dotenv import Variable, read_dotenv
-from prompt_evaluator.config.problems import described
-from prompt_evaluator.config.reading import File, SourcedValue, converted, find_config, read_config
+from prompt_evaluator.config.reading import File, SourcedValue, find_config, read_config
 from prompt_evaluator.config.settings import (
     CONFIG_VARIABLE,
-    FILE,
-    FOLDER,
     NAME_TABLES,
     PREFIX,
-    RUBRIC,
     SETTINGS,
     STORE,
     NameTable,
     Setting,
 )
-from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.config.values import checked
+from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import ProviderSettings
+from prompt_evaluator.model.declaration import FILE, FOLDER, MAPPING, RUBRIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,7 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self._sourced(name).origin
 
     def parameters(self) -> dict[str, Any]:
-        """Every setting that has a flag, by the name of the flag's parameter, such as `judge_model`."""
+        """Every setting that is an option, by the name of the option, such as `judge_model`."""
         return {setting.parameter: self.value(name) for name, setting in SETTINGS.items() if setting.parameter}
 
     def named(self, table: NameTable, text: str | os.PathLike[str]) -> Path:
@@ -183,22 +181,33 @@ class _Sources:
                 raise UnknownNameError("setting", name, SETTINGS)
 
     def decide(self, setting: Setting) -> SourcedValue:
-        """The first who says something."""
+        """The first who says something; for a mapping, the first who says something about a key."""
+        if setting.kind is MAPPING:
+            return self._merged(setting)
         value, origin, base = next(self._all(setting))
         return SourcedValue(self._placed(setting, value, base), origin)
+
+    def _merged(self, setting: Setting) -> SourcedValue:
+        """All mappings in one, whose order does not depend on who said what. Its origin is all who decided on a key."""
+        merged: dict[str, Any] = {}
+        origins = []
+        for value, origin, _ in self._all(setting):
+            if new := {key: item for key, item in (value or {}).items() if key not in merged}:
+                merged |= new
+                origins.append(origin)
+        return SourcedValue(dict(sorted(merged.items())) or None, " and ".join(origins) or BUILT_IN)
 
     def _all(self, setting: Setting) -> Iterator[tuple[Any, str, Path]]:
         name, variable = setting.name, setting.variable
         if (flag := self._flags.get(name)) is not None:
-            value = os.fspath(flag) if isinstance(flag, os.PathLike) else flag
             origin = setting.flag or name
-            yield _checked(setting, value, origin), origin, self._here
+            yield checked(setting.kind, flag, origin), origin, self._here
         if text := self._environment.get(variable, "").strip():
-            yield _checked(setting, text, variable, text=True), variable, self._here
+            yield checked(setting.kind, text, variable, text=True), variable, self._here
         if (added := self._added.get(variable)) and added.value.strip():
             where = added.path.name if added.path.parent == self._here else str(added.path)
             origin = f"{variable} in {where}, line {added.line}"
-            yield _checked(setting, added.value.strip(), origin, text=True), origin, added.path.parent
+            yield checked(setting.kind, added.value.strip(), origin, text=True), origin, added.path.parent
         if sourced := self._file.values.get(name):
             yield *sourced, self._home
         yield setting.default, BUILT_IN, self._home
@@ -218,11 +227,3 @@ class _Sources:
     def _named(self, table: NameTable, name: str) -> Path | None:
         sourced = self._shelves[table].get(name)
         return sourced.value if sourced else None
-
-
-def _checked(setting: Setting, value: Any, origin: str, *, text: bool = False) -> Any:
-    try:
-        return converted(setting, value, text=text)
-    except ValueError:
-        what = f"{origin} has to be {setting.kind.words}, not {described(value)}"
-        raise ConfigurationError(f"{what}. Correct it or leave it out.") from None

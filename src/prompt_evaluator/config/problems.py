@@ -61,7 +61,7 @@ class Place(NamedTuple):
         return self.problem(what, f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(names)}.")
 
 
-def described(value: Any, *, shown: bool = True) -> str:
+def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one for each kind of value
     """A value in a sentence."""
     match value:
         case None:
@@ -70,9 +70,11 @@ def described(value: Any, *, shown: bool = True) -> str:
             return str(value).lower()
         case dict():
             return "a mapping"
-        case list():
+        case list() | tuple():
             return "a list"
         case str():
             return f"the text {value[:_SHOWN]!r}" if shown else "a text"
-        case _:
+        case int() | float():
             return f"the number {value}" if shown else "a number"
+        case _:  # from Python, where it may be anything
+            return f"a value of the type {type(value).__name__}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import msgspec
 
 from prompt_evaluator.config.entries import providers
 from prompt_evaluator.config.lines import Lines
 from prompt_evaluator.config.problems import Place
-from prompt_evaluator.config.settings import CONFIG_VARIABLE, NAME_TABLES, SETTINGS, VERSION, NameTable, Setting
+from prompt_evaluator.config.settings import CONFIG_VARIABLE, NAME_TABLES, SETTINGS, VERSION, NameTable
+from prompt_evaluator.config.values import converted
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_text, read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
@@ -75,14 +73,6 @@ def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
     )
 
 
-def converted(setting: Setting, value: Any, *, text: bool = False) -> Any:
-    """The value in the setting's own type, also from a text; raises a ValueError where it cannot be."""
-    result = msgspec.convert(value, setting.kind.type, strict=not text)
-    if isinstance(result, float) and not math.isfinite(result):
-        raise ValueError
-    return result
-
-
 def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, SourcedValue]]:
     for group in GROUPS:
         _check_group(root.get(group) or {}, top / group)
@@ -93,7 +83,7 @@ def _values(root: dict[str, Any], top: Place) -> Iterator[tuple[str, SourcedValu
             continue
         place = top / group / last if group else top / name
         try:
-            yield name, SourcedValue(converted(setting, value), place.origin)
+            yield name, SourcedValue(converted(setting.kind, value), place.origin)
         except ValueError:
             raise place.wrong(setting.kind.words, value, advice=setting.help) from None
 

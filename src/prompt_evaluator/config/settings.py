@@ -1,14 +1,18 @@
-"""Every setting there is: its name, what it may be, what it is when nobody says, and where it can be sourced."""
+"""Every setting there is: its name, what it may be, what it is when nobody says, and where it can be set."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.declaration import FOLDER, Kind
+from prompt_evaluator.model.options import LIMITS, OPTIONS
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 PREFIX = "PROMPT_EVALUATOR_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
@@ -25,22 +29,7 @@ NAME_TABLES: dict[NameTable, tuple[str, str]] = {
 """Mappings of short names to paths: what one of them names, and its help."""
 
 
-class Kind(msgspec.Struct, frozen=True):
-    """What a value may be."""
-
-    type: Any
-    words: str
-    """After "has to be"."""
-
-
-TEXT = Kind(Annotated[str, Meta(min_length=1)], "a text that is not empty")
-FILE = Kind(Annotated[str, Meta(min_length=1)], "the path or the short name of a file")
-FOLDER = Kind(Annotated[str, Meta(min_length=1)], "the path of a folder")
-RUBRIC = Kind(Annotated[str, Meta(min_length=1)], "the name or the path of a rubric")
 STORE = Kind(Annotated[str, Meta(min_length=1)], "the path of a file or a postgresql:// address")
-WHOLE = Kind(int, "a whole number")
-COUNT = Kind(Annotated[int, Meta(ge=1)], "a whole number of at least 1")
-AMOUNT = Kind(Annotated[float, Meta(ge=0)], "a number of at least 0")
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,92 +40,41 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     default: Any = None
     """A path is taken from beside the configuration file."""
+    otherwise: str | None = None
+    """What happens when nobody says, where that is not a fixed value."""
     help: str
     flag: str | None = None
+    parameter: str | None = None
+    """The name of the option, such as `judge_model`."""
 
     @property
     def variable(self) -> str:
         return PREFIX + self.name.upper().replace(".", "_")
 
-    @property
-    def parameter(self) -> str | None:
-        """The flag as a Python name."""
-        return self.flag.removeprefix("--").replace("-", "_") if self.flag else None
+
+def _of_options() -> Iterator[Setting]:
+    for option in (OPTIONS | LIMITS).values():
+        if option.setting is not None:
+            yield Setting(
+                name=option.setting,
+                kind=option.kind,
+                default=_written(option.default),
+                otherwise=option.otherwise,
+                help=option.help,
+                flag=option.flag,
+                parameter=option.name,
+            )
+
+
+def _written(default: Any) -> Any:
+    """A default as it would stand in the file; nothing is the same as an empty one."""
+    return None if default in ((), {}) else str(default) if isinstance(default, Path) else default
 
 
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
     for setting in (
-        Setting(
-            name="generator.model",
-            kind=TEXT,
-            default="mock/default",
-            help="The model under test, as PROVIDER/MODEL.",
-            flag="--generator-model",
-        ),
-        Setting(
-            name="generator.temperature",
-            kind=AMOUNT,
-            default=0.7,
-            help="How freely the model under test answers.",
-            flag="--temperature",
-        ),
-        Setting(name="generator.max_tokens", kind=COUNT, help="Tokens of an answer at most.", flag="--max-tokens"),
-        Setting(
-            name="generator.seed",
-            kind=WHOLE,
-            help="Makes runs repeatable where the model can: sample k uses seed + k.",
-            flag="--seed",
-        ),
-        Setting(
-            name="judge.model",
-            kind=TEXT,
-            help="The model that judges; the generator's when nobody says.",
-            flag="--judge-model",
-        ),
-        Setting(
-            name="judge.temperature",
-            kind=AMOUNT,
-            default=0.0,
-            help="How freely the judge answers.",
-            flag="--judge-temperature",
-        ),
-        Setting(
-            name="judge.repeats", kind=COUNT, default=1, help="Judge each answer so often.", flag="--judge-repeats"
-        ),
-        Setting(
-            name="judge.system_prompt",
-            kind=FILE,
-            help="Instructions to the judge, in place of the built-in ones.",
-            flag="--judge-system-prompt",
-        ),
-        Setting(
-            name="rubric",
-            kind=RUBRIC,
-            default="default",
-            help="What the judge looks for: a name or a file.",
-            flag="--rubric",
-        ),
-        Setting(name="num_samples", kind=COUNT, default=5, help="Samples per case.", flag="--num-samples"),
-        Setting(name="output_dir", kind=FOLDER, default="runs", help="Where results go.", flag="--output-dir"),
-        Setting(
-            name="max_concurrency",
-            kind=COUNT,
-            help="Calls in flight at most, per key.",
-            flag="--max-concurrency",
-        ),
-        Setting(
-            name="max_cost",
-            kind=AMOUNT,
-            help="US dollars that a run may cost; then it stops and can be resumed.",
-            flag="--max-cost",
-        ),
-        Setting(
-            name="max_calls",
-            kind=COUNT,
-            help="Calls that a run may make; then it stops and can be resumed.",
-            flag="--max-calls",
-        ),
+        *_of_options(),
         Setting(name="benchmark.datasets_dir", kind=FOLDER, default="benchmarks", help="Where benchmarks are."),
         Setting(
             name="store",
@@ -149,7 +87,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 def flags_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A command's parameters, such as `judge_model`, as settings, such as `judge.model`; others are left out."""
+    """Options by their names, such as `judge_model`, as settings, such as `judge.model`; others are left out."""
     return {
         setting.name: value
         for setting in SETTINGS.values()

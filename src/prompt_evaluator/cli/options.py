@@ -1,0 +1,159 @@
+"""Declared options as flags: a command only says which of them it has."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
+
+import click
+import msgspec
+
+from prompt_evaluator.model.declaration import (
+    CONDITIONS,
+    DATASET,
+    FILE,
+    FOLDER,
+    LABELS,
+    MAPPING,
+    METRICS,
+    NUMBERS,
+    PATH,
+    SWITCH,
+    WORDS,
+)
+from prompt_evaluator.model.options import LIMITS, OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.model.declaration import Kind, Option
+
+F = TypeVar("F", bound="Callable[..., Any] | click.Command")
+
+
+def options(*names: str) -> Callable[[F], F]:
+    """Give a command these options, as they are declared."""
+
+    def with_options(command: F) -> F:
+        for name in reversed(names):
+            command = option(name)(command)
+        return command
+
+    return with_options
+
+
+def option(
+    name: str,
+    *,
+    help: str | None = None,  # noqa: A002 - click's name for it
+    default: Any = None,
+    otherwise: str | None = None,
+    required: bool = False,
+) -> Callable[[F], F]:
+    """Give a command one option, with what is different about it here.
+
+    The command receives None where the option is not given, so that the settings can have their say.
+
+    Args:
+        name: Of the option, such as `num_samples`.
+        help: In place of the declared text.
+        default: A value that goes over the settings.
+        otherwise: What happens when the option is not given, in place of the declared default.
+        required: Whether the command needs it.
+    """
+    found = (OPTIONS | LIMITS)[name]
+    how = _HOW.get(found.kind, {})
+    shown = None if default is not None or required else otherwise or found.default_text
+    return click.option(
+        *_flags(found),
+        found.name,
+        type=_type(found.kind),
+        default=default,
+        show_default=default is not None,
+        required=required,
+        metavar=found.metavar,
+        help=" ".join(filter(None, (help or found.help, _REMARKS.get(found.kind))))
+        + (f"  [default: {shown}]" if shown else ""),
+        **how,
+    )
+
+
+def commas(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Words separated by commas."""
+    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    return values or None
+
+
+def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """`name=value`, as often as it is given."""
+    found = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not of the form name=value", param=parameter)
+        found[name] = text
+    return found or None
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
+    """`name=4.0`, as often as it is given."""
+    found = {}
+    for name, text in (_pairs(context, parameter, values) or {}).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = math.nan
+        if not math.isfinite(found[name]):  # no mean is below NaN: such a bar would always be passed
+            raise click.BadParameter(f"{text!r} is not a number; write metric=4.0", param=parameter)
+    return found or None
+
+
+def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
+    """`name=value`, as often as it is given; a value that is JSON is what the JSON says."""
+    pairs = _pairs(context, parameter, values)
+    return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+_HOW: dict[Kind, dict[str, Any]] = {
+    SWITCH: {"is_flag": True},
+    WORDS: {"callback": commas},
+    CONDITIONS: {"multiple": True, "callback": _several},
+    METRICS: {"multiple": True, "callback": _several},
+    LABELS: {"multiple": True, "callback": _pairs},
+    NUMBERS: {"multiple": True, "callback": _numbers},
+    MAPPING: {"multiple": True, "callback": _values},
+}
+_REMARKS = {
+    WORDS: "Separated by commas.",
+    METRICS: "Separated by commas; may be repeated.",
+    MAPPING: "A value is JSON or text. May be repeated.",
+    **dict.fromkeys((CONDITIONS, LABELS, NUMBERS), "May be repeated."),
+}
+
+
+def _flags(found: Option) -> tuple[str, ...]:
+    """What a setting can switch on, a flag can switch off."""
+    if found.kind is SWITCH and found.setting:
+        return (f"{found.flag}/--no-{found.flag.removeprefix('--')}", *found.flags[1:])
+    return found.flags
+
+
+def _type(kind: Kind) -> Any:
+    if kind in (DATASET, FILE, PATH, FOLDER):
+        return click.Path()  # a text as it is: `./name` is a file where `name` may be a configured name
+    if get_origin(kind.type) is not Annotated:
+        return kind.type if kind.type in (int, float) else None
+    number, bounds = get_args(kind.type)
+    if number is int:
+        return click.IntRange(bounds.ge, bounds.le)
+    return click.FloatRange(bounds.ge, bounds.le) if number is float else None

@@ -1,0 +1,59 @@
+"""A value in the type that its option declares, whether a file, a variable, a flag or a Python caller gave it."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.config.problems import described
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.declaration import MAPPING, METRICS, NUMBERS
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.declaration import Kind
+
+
+def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
+    """The value in its own type, also from a text; raises a ValueError where it cannot be."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if text and kind in (MAPPING, METRICS):
+        value = _json_or_text(value)
+    result = msgspec.convert(value, kind.type, strict=not text)
+    for number in (result,) if isinstance(result, float) else result.values() if kind is NUMBERS else ():
+        if not math.isfinite(number):  # no mean is below NaN: such a limit would always be kept
+            raise ValueError
+    if kind is MAPPING:
+        return _plain(result)
+    if kind is METRICS:
+        return tuple(result) if isinstance(result, list) else (result,)
+    return result
+
+
+def checked(kind: Kind, value: Any, origin: str, *, text: bool = False) -> Any:
+    """The same, with a sentence about who gave a value that cannot be."""
+    try:
+        return converted(kind, value, text=text)
+    except ValueError:
+        what = f"{origin} has to be {kind.words}, not {described(value)}"
+        raise ConfigurationError(f"{what}. Correct it or leave it out.") from None
+
+
+def _json_or_text(text: str) -> Any:
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _plain(mapping: dict[str, Any]) -> Any:
+    """Only what can be sent: a Python caller may have put anything into it."""
+    try:
+        return msgspec.to_builtins(mapping)
+    except TypeError:
+        raise ValueError from None

@@ -1,0 +1,341 @@
+"""Every option of an evaluation, declared once: flags, settings, the Python API and resuming are made from this."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from prompt_evaluator.model.case import TestCase
+from prompt_evaluator.model.declaration import (
+    AMOUNT,
+    ATTEMPTS,
+    CONDITIONS,
+    COUNT,
+    DATASET,
+    FILE,
+    FOLDER,
+    LABELS,
+    MAPPING,
+    METRICS,
+    NOTE,
+    NUMBERS,
+    PATH,
+    RUBRIC,
+    SWITCH,
+    TEXT,
+    WHOLE,
+    WORDS,
+    Option,
+    declared,
+)
+
+QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
+
+
+class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What an evaluation can be told. A field without `Option` is set by the program, not by its user."""
+
+    dataset: Annotated[
+        Path | None,
+        Option(
+            help="The cases: a .yaml, .yml, .jsonl or .json file, or a configured name.",
+            kind=DATASET,
+            flags=("--dataset", "-d"),
+            kept_in="dataset",
+        ),
+    ] = None
+    cases: tuple[TestCase, ...] | None = None
+    """In place of a dataset."""
+    system_prompt: Annotated[
+        Path | None,
+        Option(
+            help="The system prompt: a file, or a configured name. Sent verbatim unless --render-prompt is given.",
+            kind=FILE,
+            flags=("--system-prompt", "-s"),
+            kept_in="target.prompt",
+        ),
+    ] = None
+    system_text: str | None = None
+    """In place of a file with the system prompt."""
+    template: Annotated[
+        Path | None,
+        Option(
+            help="A file with {{field}} places, sent in place of the case's input.",
+            kind=PATH,
+            flags=("--template",),
+            kept_in="target.template",
+        ),
+    ] = None
+    prompt_version: Annotated[
+        str | None,
+        Option(
+            help="Your own name for this version of the prompt.",
+            kind=NOTE,
+            flags=("--prompt-version",),
+            kept_in="target.prompt",
+        ),
+    ] = None
+    generator_model: Annotated[
+        str,
+        Option(
+            help="The model under test, as PROVIDER/MODEL.",
+            kind=TEXT,
+            flags=("--generator-model",),
+            setting="generator.model",
+            keyword="target",
+            kept_in="target.model",
+        ),
+    ] = "mock/default"
+    temperature: Annotated[
+        float,
+        Option(
+            help="Temperature of the model under test.",
+            kind=AMOUNT,
+            flags=("--temperature", "-t"),
+            setting="generator.temperature",
+            kept_in="target.temperature",
+        ),
+    ] = 0.7
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            help="The most tokens an answer may have.",
+            kind=COUNT,
+            flags=("--max-tokens",),
+            setting="generator.max_tokens",
+            kept_in="target.max_tokens",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(
+            help="Makes runs repeatable where the model allows it: sample k uses seed + k.",
+            kind=WHOLE,
+            flags=("--seed",),
+            setting="generator.seed",
+            kept_in="target.seed",
+        ),
+    ] = None
+    params: Annotated[
+        dict[str, Any],
+        Option(
+            help="Further parameters of the model under test, such as top_p=0.9.",
+            kind=MAPPING,
+            flags=("--param",),
+            setting="generator.params",
+            metavar="KEY=VALUE",
+            kept_in="target.params",
+        ),
+    ] = {}
+    render_prompt: Annotated[
+        bool,
+        Option(
+            help="Fill {{field}} in the system prompt from each case.",
+            kind=SWITCH,
+            flags=("--render-prompt",),
+            setting="generator.render_prompt",
+            kept_in="target.render_prompt",
+        ),
+    ] = False
+    attempts: Annotated[
+        int,
+        Option(
+            help="Ask again, up to this many times in all, while an answer misses a pass mark.",
+            kind=ATTEMPTS,
+            flags=("--attempts",),
+            setting="generator.attempts",
+            kept_in="target.attempts",
+        ),
+    ] = 1
+    judge_model: Annotated[
+        str | None,
+        Option(
+            help="The model that judges, as PROVIDER/MODEL.",
+            kind=TEXT,
+            flags=("--judge-model",),
+            setting="judge.model",
+            keyword="judge",
+            otherwise="the model under test",
+            kept_in="judge",
+        ),
+    ] = None
+    judge_temperature: Annotated[
+        float,
+        Option(
+            help="Temperature of the judge.",
+            kind=AMOUNT,
+            flags=("--judge-temperature",),
+            setting="judge.temperature",
+            kept_in="judge",
+        ),
+    ] = 0.0
+    judge_repeats: Annotated[
+        int,
+        Option(
+            help="How many times to judge each answer.",
+            kind=COUNT,
+            flags=("--judge-repeats",),
+            setting="judge.repeats",
+            kept_in="judge",
+        ),
+    ] = 1
+    judge_system_prompt: Annotated[
+        Path | None,
+        Option(
+            help="Instructions for the judge, in place of the built-in ones: a file, or a configured name.",
+            kind=FILE,
+            flags=("--judge-system-prompt",),
+            setting="judge.system_prompt",
+            kept_in="judge",
+        ),
+    ] = None
+    allow_mock_judge: Annotated[
+        bool,
+        Option(help="Let the mock judge a real model's answers.", kind=SWITCH, flags=("--allow-mock-judge",)),
+    ] = False
+    rubric: Annotated[
+        str | None,
+        Option(
+            help="What the judge looks for: a rubric that ships, a file, a configured name, or none.",
+            kind=RUBRIC,
+            flags=("--rubric",),
+            setting="rubric",
+            kept_in="rubric",
+        ),
+    ] = "default"
+    metrics: Annotated[
+        tuple[str | dict[str, Any], ...],
+        Option(
+            help="Metrics beside the rubric.",
+            kind=METRICS,
+            flags=("--metrics",),
+            setting="metrics",
+            kept_in="metrics",
+        ),
+    ] = ()
+    """As they were written; `app.plans` reads them."""
+    metrics_file: Annotated[
+        Path | None,
+        Option(
+            help="A YAML or JSON file with metrics, in place of or beside --metrics.",
+            kind=PATH,
+            flags=("--metrics-file",),
+            kept_in="metrics",
+        ),
+    ] = None
+    reducers: Annotated[
+        tuple[str, ...],
+        Option(
+            help="How a case's samples become one number: pass@3, pass^3, majority, best-of or 2-of-3.",
+            kind=WORDS,
+            flags=("--reducers",),
+            kept_in="reducers",
+        ),
+    ] = ()
+    fail_under: Annotated[
+        dict[str, float],
+        Option(
+            help="The lowest mean a metric may have; below it the command exits with 1.",
+            kind=NUMBERS,
+            flags=("--fail-under",),
+            metavar="METRIC=4.0",
+        ),
+    ] = {}
+    num_samples: Annotated[
+        int,
+        Option(
+            help="Samples per case.",
+            kind=COUNT,
+            flags=("--num-samples", "-n"),
+            setting="num_samples",
+            keyword="samples",
+            kept_in="num_samples",
+        ),
+    ] = DEFAULT_SAMPLES
+    case_ids: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            help="Evaluate only these cases, by id.",
+            kind=WORDS,
+            flags=("--case-ids",),
+            kept_in="filters",
+        ),
+    ] = None
+    where: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Evaluate only cases whose metadata fits.",
+            kind=CONDITIONS,
+            flags=("--where",),
+            metavar="KEY=VALUE",
+            kept_in="filters",
+        ),
+    ] = ()
+    max_cases: Annotated[
+        int | None,
+        Option(
+            help="Evaluate at most N matching cases.",
+            kind=COUNT,
+            flags=("--max-cases",),
+            metavar="N",
+            kept_in="filters",
+        ),
+    ] = None
+    output_dir: Annotated[
+        Path,
+        Option(help="Where results go.", kind=FOLDER, flags=("--output-dir", "-o"), setting="output_dir"),
+    ] = Path("runs")
+    reuse: Annotated[
+        bool,
+        Option(
+            help="Reuse what earlier runs asked in exactly the same way, instead of paying for it again.",
+            kind=SWITCH,
+            flags=("--reuse",),
+        ),
+    ] = False
+    run_note: Annotated[
+        str | None,
+        Option(help="A sentence to remember the run by.", kind=NOTE, flags=("--run-note",), keyword="note"),
+    ] = None
+    tags: Annotated[
+        dict[str, str],
+        Option(help="Labels of the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE"),
+    ] = {}
+    group_id: str | None = None
+    """The group of runs that are made together; a run alone is its own group."""
+
+
+class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run may go. They are no part of what is evaluated, so a run can be resumed with others."""
+
+    max_concurrency: Annotated[
+        int | None,
+        Option(
+            help="The most calls in flight at once, per key.",
+            kind=COUNT,
+            flags=("--max-concurrency", "-j"),
+            setting="max_concurrency",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        Option(
+            help="Stop before spending more US dollars than this. The run can be resumed.",
+            kind=AMOUNT,
+            flags=("--max-cost",),
+            setting="max_cost",
+        ),
+    ] = None
+    max_calls: Annotated[
+        int | None,
+        Option(
+            help="Stop before making more calls than this. The run can be resumed.",
+            kind=COUNT,
+            flags=("--max-calls",),
+            setting="max_calls",
+        ),
+    ] = None
+
+
+OPTIONS = declared(EvaluateOptions)
+LIMITS = declared(RunLimits)

@@ -1,0 +1,288 @@
+"""Every declared option can be given by flag, by setting, by variable and in Python, and means the same everywhere."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import pytest
+import yaml
+
+from prompt_evaluator import evaluate
+from prompt_evaluator.app.options import evaluate_options, given_options, run_limits
+from prompt_evaluator.cli.benchmark import run_command
+from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
+from prompt_evaluator.cli.evaluate_single import evaluate_single_command
+from prompt_evaluator.cli.options import option
+from prompt_evaluator.cli.score import score_command
+from prompt_evaluator.config.loading import Settings, load_settings
+from prompt_evaluator.config.settings import SETTINGS, flags_of
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model import RunPlan
+from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions
+
+if TYPE_CHECKING:
+    from workspace import Workspace
+
+EVERY = OPTIONS | LIMITS
+SET = [name for name, option in EVERY.items() if option.setting]
+
+
+class Example(NamedTuple):
+    """One value, in every way of writing it."""
+
+    flags: tuple[str, ...]
+    python: Any
+    value: Any
+    """What the run is told. A path is meant from the working directory."""
+
+
+EXAMPLES = {
+    "dataset": Example(("-d", "cases.yaml"), None, Path("cases.yaml")),
+    "system_prompt": Example(("-s", "prompt.txt"), None, Path("prompt.txt")),
+    "template": Example(("--template", "t.txt"), "t.txt", Path("t.txt")),
+    "prompt_version": Example(("--prompt-version", "v2"), "v2", "v2"),
+    "generator_model": Example(("--generator-model", "a/b"), "a/b", "a/b"),
+    "temperature": Example(("-t", "0.25"), 0.25, 0.25),
+    "max_tokens": Example(("--max-tokens", "9"), 9, 9),
+    "seed": Example(("--seed", "-3"), -3, -3),
+    "params": Example(
+        ("--param", "top_p=0.5", "--param", 'stop=["x"]', "--param", "effort=low"),
+        {"top_p": 0.5, "stop": ["x"], "effort": "low"},
+        {"top_p": 0.5, "stop": ["x"], "effort": "low"},
+    ),
+    "render_prompt": Example(("--render-prompt",), python=True, value=True),
+    "attempts": Example(("--attempts", "100"), 100, 100),
+    "judge_model": Example(("--judge-model", "a/b"), "a/b", "a/b"),
+    "judge_temperature": Example(("--judge-temperature", "1"), 1, 1.0),
+    "judge_repeats": Example(("--judge-repeats", "3"), 3, 3),
+    "judge_system_prompt": Example(("--judge-system-prompt", "j.txt"), "j.txt", Path("j.txt")),
+    "allow_mock_judge": Example(("--allow-mock-judge",), python=True, value=True),
+    "rubric": Example(("--rubric", "none"), "none", None),
+    "metrics": Example(
+        ("--metrics", "length,is_json", "--metrics", "regex(pattern=a,b)"),
+        ["length,is_json", "regex(pattern=a,b)"],
+        ("length,is_json", "regex(pattern=a,b)"),
+    ),
+    "metrics_file": Example(("--metrics-file", "m.yaml"), Path("m.yaml"), Path("m.yaml")),
+    "reducers": Example(("--reducers", "pass@2, majority"), ["pass@2", "majority"], ("pass@2", "majority")),
+    "fail_under": Example(("--fail-under", "a=4", "--fail-under", "b=.5"), {"a": 4, "b": 0.5}, {"a": 4.0, "b": 0.5}),
+    "num_samples": Example(("-n", "7"), 7, 7),
+    "case_ids": Example(("--case-ids", "a, b"), ("a", "b"), ("a", "b")),
+    "where": Example(("--where", "a=b,c", "--where", "d>1"), ["a=b,c", "d>1"], ("a=b,c", "d>1")),
+    "max_cases": Example(("--max-cases", "2"), 2, 2),
+    "output_dir": Example(("-o", "out"), Path("out"), Path("out")),
+    "reuse": Example(("--reuse",), python=True, value=True),
+    "run_note": Example(("--run-note", "x"), "x", "x"),
+    "tags": Example(("--tag", "a=b=c", "--tag", "d="), {"a": "b=c", "d": ""}, {"a": "b=c", "d": ""}),
+    "max_concurrency": Example(("-j", "4"), 4, 4),
+    "max_cost": Example(("--max-cost", "0.5"), 0.5, 0.5),
+    "max_calls": Example(("--max-calls", "4"), 4, 4),
+}
+IN_PYTHON = [name for name, example in EXAMPLES.items() if example.python is not None]
+
+
+def told(name: str, settings: Settings, given: dict[str, Any]) -> Any:
+    """What the run is told in the end."""
+    return getattr(run_limits(settings) if name in LIMITS else evaluate_options(settings, given), name)
+
+
+def expected(name: str, folder: Path) -> Any:
+    value = EXAMPLES[name].value
+    return folder / value if isinstance(value, Path) and OPTIONS[name].setting else value
+
+
+def test_there_is_an_example_of_every_option() -> None:
+    assert set(EXAMPLES) == set(EVERY)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_flag_reaches_the_run(name: str, tmp_path: Path) -> None:
+    given = parsed(*EXAMPLES[name].flags)
+
+    assert told(name, load_settings(None, flags_of(given), {}, tmp_path), given) == expected(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+@pytest.mark.parametrize("how", ["keyword", "name of the flag"])
+def test_a_keyword_reaches_the_run(name: str, how: str, tmp_path: Path) -> None:
+    word = EVERY[name].keyword if how == "keyword" else name
+    given = given_options({word: EXAMPLES[name].python})
+
+    assert told(name, load_settings(None, flags_of(given), {}, tmp_path), given) == expected(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", SET)
+def test_a_setting_of_the_file_reaches_the_run(name: str, tmp_path: Path) -> None:
+    group, _, last = (EVERY[name].setting or "").rpartition(".")
+    value = json.loads(json.dumps(EXAMPLES[name].python, default=str))
+    (tmp_path / "prompt_evaluator.yaml").write_text(yaml.safe_dump({group: {last: value}} if group else {last: value}))
+
+    assert told(name, load_settings(None, {}, {}, tmp_path), {}) == expected(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", SET)
+def test_a_variable_reaches_the_run(name: str, tmp_path: Path) -> None:
+    value = EXAMPLES[name].python
+    text = str(value) if isinstance(value, (str, Path)) else json.dumps(value)
+    variable = SETTINGS[EVERY[name].setting or ""].variable
+
+    assert told(name, load_settings(None, {}, {variable: text}, tmp_path), {}) == expected(name, tmp_path)
+
+
+def test_what_nobody_says_is_what_is_declared(tmp_path: Path) -> None:
+    found = evaluate_options(load_settings(None, {}, {}, tmp_path), parsed())
+
+    assert found == EvaluateOptions(output_dir=tmp_path / "runs")
+
+
+def test_python_shows_every_option_in_the_signature_and_the_docstring() -> None:
+    parameters = inspect.signature(evaluate).parameters
+
+    assert set(parameters) == {option.keyword for option in EVERY.values()}
+    assert list(parameters)[:3] == ["dataset", "target", "system_prompt"]
+    assert parameters["samples"].default == 5
+    assert parameters["samples"].annotation is int
+    for declared in EVERY.values():
+        assert f"    {declared.keyword}: " in (inspect.getdoc(evaluate) or "")
+
+
+def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
+    kept = {option.kept_in for option in EVERY.values()} - {None}
+
+    assert kept <= set(RunPlan.__struct_fields__)
+    assert {"dataset", "prompt", "rubric", "metrics", "reducers", "template", "generator", "judge"} <= kept
+    assert {"num_samples", "filters"} <= kept
+    assert not {option.kept_in for option in LIMITS.values()} - {None}
+
+
+@pytest.mark.parametrize("command", [evaluate_dataset_command, evaluate_single_command, run_command, score_command])
+def test_no_two_flags_of_a_command_are_the_same(command: click.Command) -> None:
+    flags = [flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
+
+    assert len(flags) == len(set(flags))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (("--param", "top_p"), "--param"),
+        (("--param", "=1"), "--param"),
+        (("--attempts", "0"), "--attempts"),
+        (("--attempts", "101"), "--attempts"),
+    ],
+)
+def test_a_flag_that_cannot_be_right_is_refused_by_its_name(arguments: tuple[str, ...], flag: str) -> None:
+    with pytest.raises(click.BadParameter) as caught:
+        parsed(*arguments)
+
+    assert flag in caught.value.format_message()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("true", True), ("null", None), ('"1"', "1"), ("low", "low"), ("", ""), ("{1", "{1"), ("NaN", "NaN")],
+)
+def test_a_parameter_is_json_where_it_is_json_and_else_text(text: str, value: object) -> None:
+    assert parsed("--param", f"x={text}")["params"] == {"x": value}
+
+
+def test_a_flag_can_switch_off_what_a_setting_switches_on(tmp_path: Path) -> None:
+    (tmp_path / "prompt_evaluator.yaml").write_text("generator: {render_prompt: true}\n")
+    given = parsed("--no-render-prompt")
+
+    assert evaluate_options(load_settings(None, {}, {}, tmp_path), {}).render_prompt
+    assert not evaluate_options(load_settings(None, flags_of(given), {}, tmp_path), given).render_prompt
+
+
+def test_parameters_of_the_file_the_environment_and_the_flags_are_merged_key_by_key(tmp_path: Path) -> None:
+    (tmp_path / "prompt_evaluator.yaml").write_text("generator:\n  params: {a: 1, b: 1, c: 1}\n")
+    environment = {"PROMPT_EVALUATOR_GENERATOR_PARAMS": '{"b": 2, "c": 2}'}
+    given = parsed("--param", "c=3", "--param", "d=3")
+
+    settings = load_settings(None, flags_of(given), environment, tmp_path)
+
+    assert evaluate_options(settings, given).params == {"a": 1, "b": 2, "c": 3, "d": 3}
+    origins = "--param and PROMPT_EVALUATOR_GENERATOR_PARAMS and prompt_evaluator.yaml, line 2"
+    assert settings.origin("generator.params") == origins
+
+
+def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
+    (tmp_path / "prompt_evaluator.yaml").write_text(
+        "dataset_paths: {support: data.yaml}\nprompt_templates: {strict: p.txt}\n"
+    )
+    given = parsed("-d", "./support", "--judge-system-prompt", "./strict")
+    options = evaluate_options(load_settings(None, flags_of(given), {}, tmp_path), given)
+
+    assert options.dataset == Path("support")
+    assert options.judge_system_prompt == tmp_path / "strict"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "sentence"),
+    [
+        ({"sampels": 3}, "There is no option 'sampels'. Did you mean 'samples'?"),
+        ({"samples": 3, "num_samples": 3}, "samples and num_samples are the same option. Give one of them."),
+        ({"samples": 0}, "samples has to be a whole number of at least 1, not the number 0."),
+        ({"attempts": 101}, "attempts has to be a whole number from 1 to 100, not the number 101."),
+        ({"case_ids": "a,b"}, "case_ids has to be a list of texts, not the text 'a,b'."),
+        ({"reuse": 1}, "reuse has to be true or false, not the number 1."),
+        ({"fail_under": {"a": float("nan")}}, "fail_under has to be a mapping of names to numbers, not a mapping."),
+        ({"params": {"a": object()}}, "params has to be a mapping"),
+        ({"judge": object()}, "judge has to be a text that is not empty, not a value of the type object."),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_keyword_that_cannot_be_right_is_refused_by_its_name(keywords: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        given_options(keywords)
+
+    assert str(caught.value).startswith(sentence)
+
+
+def test_none_is_not_given_but_for_the_rubric() -> None:
+    assert given_options(dict.fromkeys(("samples", "judge", "tags", "max_calls"))) == {}
+    assert given_options({"rubric": None}) == {"rubric": "none"}
+
+
+def test_a_command_can_say_otherwise_about_an_option() -> None:
+    @click.command()
+    @option("num_samples", default=1, help="Samples per task.")
+    @option("judge_model", otherwise="the run's own")
+    def command(**_given: Any) -> None: ...
+
+    text = " ".join(command.get_help(click.Context(command)).split())
+
+    assert "Samples per task. [default: 1; x>=1]" in text
+    assert "[default: the run's own]" in text
+
+
+@pytest.mark.parametrize("how", ["flag", "file"])
+def test_none_is_no_rubric(offline: Workspace, how: str) -> None:
+    if how == "file":
+        offline.configure(rubric="none", metrics=["length", {"metric": "is_json"}])
+    flags = ("--rubric", "none", "--metrics", "length", "--metrics", "is_json") if how == "flag" else ()
+
+    done = offline.evaluate("-n", "1", *flags)
+
+    assert done.artifact["rubric_metadata"] is None
+    assert [metric["metric"] for metric in done.artifact["metrics_config"]] == ["length", "is_json"]
+    assert offline.run("doctor").code == 0
+
+
+def test_structured_settings_are_shown_as_json(offline: Workspace) -> None:
+    offline.configure(generator={"params": {"top_p": 0.5}}, metrics="length")
+
+    shown = offline.run("config", "show").words
+
+    assert 'generator.params {"top_p":0.5} prompt_evaluator.yaml, line 2' in shown
+    assert "generator.render_prompt false built-in" in shown
+    assert 'metrics ["length"] prompt_evaluator.yaml, line 4' in shown
+
+
+def parsed(*arguments: str) -> dict[str, Any]:
+    """What `evaluate-dataset` makes of its arguments."""
+    return evaluate_dataset_command.make_context("evaluate-dataset", list(arguments)).params
