@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.estimate import estimate
+from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
-from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
+from prompt_evaluator.app.plans import check_mock_judge, is_synthetic, prepare, read_prompt
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
@@ -126,7 +127,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 rubric=load_rubric(rubric, session.settings.rubrics) if rubric else parent.rubric,
                 judge=JudgeConfig(
                     model=str(judge),
-                    identity=identity(judge, models.settings),
+                    identity=models.identity(judge),
                     temperature=judge_temperature,
                     seed=parent.generator.seed,
                     system_prompt=parent.judge.system_prompt if parent.judge else None,
@@ -176,11 +177,7 @@ def _check_models(plan: RunPlan, models: Models, session: Session) -> None:
 def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
     """Say, with both hashes, what is no longer what the run was made from."""
     for model in _asked(plan):
-        if (now_at := identity(models.name(model.model), models.settings)) != model.identity:
-            raise ConfigurationError(
-                f"{model.model} is no longer what it was when run {plan.run_id} was started: it was {model.identity} "
-                f"and is now {now_at}. Restore the provider's address, or start a new run."
-            )
+        _refuse_another_model(plan.run_id, model, models)
     pairs: dict[str, tuple[str, str | None, str]] = {}
     if (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
@@ -200,6 +197,25 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
             )
     if wanted is not None:
         _refuse_other_settings(plan, wanted)
+
+
+def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> None:
+    name = models.name(model.model)
+    if (now_at := models.identity(name)) == model.identity:
+        return
+    service, _, code = model.identity.partition(CODE_MARK)
+    service_now, _, code_now = now_at.partition(CODE_MARK)
+    if code and not code_now:
+        models.check(name)  # knows best why it is not there any more
+    if service == service_now:
+        raise ConfigurationError(
+            f"The program's code has changed since run {run_id} was started: {model.model} was {code or 'unknown'} and "
+            f"is now {code_now or 'unknown'}. Restore it, or start a new run."
+        )
+    raise ConfigurationError(
+        f"{model.model} is no longer what it was when run {run_id} was started: it was {model.identity} "
+        f"and is now {now_at}. Restore the provider's address, or start a new run."
+    )
 
 
 def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,12 +109,12 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
         metrics=tuple({"metric": spec} if isinstance(spec, str) else spec for spec in options.metrics),
         generator=ModelConfig(
             model=str(generator),
-            identity=identity(generator, models.settings),
+            identity=models.identity(generator),
             temperature=options.temperature,
             max_tokens=options.max_tokens,
             seed=options.seed,
         ),
-        judge=judge_config(judge, options, models.settings),
+        judge=_judge_config(judge, options, models),
         num_samples=options.num_samples,
         output_dir=str(options.output_dir.resolve()),
         note=options.run_note,
@@ -146,23 +145,15 @@ def _prompt(options: EvaluateOptions) -> PromptRef | None:
     return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 
-def judge_config(judge: ModelName, options: EvaluateOptions, settings: Mapping[str, ProviderSettings]) -> JudgeConfig:
+def _judge_config(judge: ModelName, options: EvaluateOptions, models: Models) -> JudgeConfig:
     return JudgeConfig(
         model=str(judge),
-        identity=identity(judge, settings),
+        identity=models.identity(judge),
         temperature=options.judge_temperature,
         seed=options.seed,
         system_prompt=_text(options.judge_system_prompt) if options.judge_system_prompt else None,
         repeats=options.judge_repeats,
     )
-
-
-def identity(name: ModelName, settings: Mapping[str, ProviderSettings]) -> str:
-    """Which service answers, without secrets: the address may name the same model somewhere else."""
-    found = settings[name.provider]
-    address = (os.environ.get(found.base_url_env) if found.base_url_env else None) or found.base_url or ""
-    scheme, _, rest = address.partition("://")
-    return f"{found.kind}|{scheme}://{rest.rpartition('@')[2].partition('?')[0].rstrip('/')}"
 
 
 def read_prompt(path: Path, version: str | None) -> PromptRef:
