@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from service import says, service
 
-from prompt_evaluator.errors import BadReplyError, QuotaExhaustedError
+from prompt_evaluator.errors import BadReplyError, QuotaExhaustedError, RequestRefusedError
 from prompt_evaluator.model import Message, ToolCall, Usage
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -42,6 +42,49 @@ async def test_every_parameter_has_its_field_and_the_system_prompt_stands_apart(
         "tools": [{"name": "weather", "description": FUNCTION["description"], "input_schema": SCHEMA}],
         "top_k": 5,
     }
+
+
+async def test_turns_of_one_side_are_one_message_with_results_first_and_no_empty_text() -> None:
+    call = ToolCall(name="now", arguments={}, id="t1")
+    messages = (
+        Message("user", "one"),
+        Message("user", "two"),
+        Message("assistant", "", tool_calls=(call,)),
+        Message("user", "hurry"),
+        Message("system", "Be brief."),
+        Message("tool", "noon", tool_call_id="t1"),
+        Message("user", ""),
+    )
+    async with service("anthropic") as svc:
+        await svc.ask(messages=messages)
+
+    assert svc.last.json["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "now", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "noon"},
+                {"type": "text", "text": "hurry"},
+            ],
+        },
+    ]
+
+
+async def test_a_call_whose_arguments_are_no_object_is_refused_before_it_is_sent() -> None:
+    call = ToolCall(name="now", arguments="{not JSON", id="t1")
+    async with service("anthropic") as svc:
+        with pytest.raises(RequestRefusedError, match="'now' whose arguments are not a JSON object"):
+            await svc.ask(messages=(Message("user", "hi"), Message("assistant", "", tool_calls=(call,))))
+
+    assert svc.server.received == []
+
+
+async def test_a_parameter_given_by_the_user_wins_over_ours_and_null_takes_it_out() -> None:
+    async with service("anthropic") as svc:
+        await svc.ask(temperature=0.7, options={"temperature": None, "max_tokens": 9})
+
+    assert svc.last.json == {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
 
 
 async def test_tools_may_be_given_in_either_shape() -> None:

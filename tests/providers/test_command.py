@@ -117,6 +117,7 @@ async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: Ca
         temperature=0.5,
         seed=7,
         tools=({"name": "look_up"},),
+        options={"top_p": 0.9},
         sample=2,
         attempt=1,
         case=TestCase(id="a", input="hällo", metadata={"tier": 1}),
@@ -138,6 +139,7 @@ async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: Ca
         "max_tokens": None,
         "seed": 7,
         "tools": [{"name": "look_up"}],
+        "params": {"top_p": 0.9},
         "sample": 2,
         "attempt": 1,
     }

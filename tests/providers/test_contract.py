@@ -11,7 +11,7 @@ import pytest
 from stands import ALL, HTTP, RETRYING, Stand
 
 from prompt_evaluator.errors import ProviderError, TimedOutError
-from prompt_evaluator.model import Limits, Message, Price, Usage
+from prompt_evaluator.model import Limits, Message, Price, ToolCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +161,108 @@ async def test_calls_still_work_after_one_of_them_was_cancelled(kind: str) -> No
         assert (await stand.ask()).text
 
 
+ROME = ToolCall(name="weather", arguments={"city": "Rome"}, id="c1")
+CONVERSATION = (
+    Message("system", "Be kind."),
+    Message("user", "How is Rome?"),
+    Message("assistant", "Let me look.", tool_calls=(ROME,)),
+    Message("tool", "sunny", tool_call_id="c1"),
+    Message("user", "And tomorrow?"),
+)
+ROME_FOR_OPENAI = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}}
+FOR_OPENAI = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "How is Rome?"},
+    {"role": "assistant", "content": "Let me look.", "tool_calls": [ROME_FOR_OPENAI]},
+    {"role": "tool", "content": "sunny", "tool_call_id": "c1"},
+    {"role": "user", "content": "And tomorrow?"},
+]
+FOR_ANTHROPIC = [
+    {"role": "user", "content": "How is Rome?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Rome"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "sunny"},
+            {"type": "text", "text": "And tomorrow?"},
+        ],
+    },
+]
+FOR_TARGETS = [
+    *FOR_OPENAI[:2],
+    {
+        "role": "assistant",
+        "content": "Let me look.",
+        "tool_calls": [{"name": "weather", "arguments": {"city": "Rome"}, "id": "c1"}],
+    },
+    *FOR_OPENAI[3:],
+]
+FOR_ROUTER = (
+    "system: Be kind.\n\nuser: How is Rome?\n\n"
+    'assistant: Let me look.\nweather({"city":"Rome"})\n\ntool: sunny\n\nuser: And tomorrow?'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("openai", {"messages": FOR_OPENAI}),
+        ("litellm", {"messages": FOR_OPENAI}),
+        ("anthropic", {"messages": FOR_ANTHROPIC, "system": "Be kind."}),
+        ("router", {"prompt": FOR_ROUTER}),
+        ("python", {"messages": FOR_TARGETS, "question": "And tomorrow?"}),
+        ("command", {"messages": FOR_TARGETS, "prompt": "And tomorrow?"}),
+    ],
+)
+async def test_a_conversation_with_tools_reaches_the_service_in_its_own_shape(
+    kind: str, expected: dict[str, Any]
+) -> None:
+    async with Stand(kind, "repeats") as stand:
+        received = await stand.received(messages=CONVERSATION)
+
+    assert {field: received[field] for field in expected} == expected
+
+
+async def test_the_mock_answers_what_the_user_said_last() -> None:
+    async with Stand("mock", "answers") as stand:
+        answer = await stand.ask(messages=CONVERSATION)
+
+    assert "tomorrow" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("openai", None),
+        ("anthropic", None),
+        ("litellm", None),
+        ("router", "config"),
+        ("python", "params"),
+        ("command", "params"),
+    ],
+)
+async def test_parameters_that_only_this_service_knows_are_passed_on(kind: str, field: str | None) -> None:
+    options = {"top_p": 0.9, "reasoning": {"effort": "low"}}
+    async with Stand(kind, "repeats") as stand:
+        received = await stand.received(options=options)
+
+    holder = received if field is None else received[field]
+    assert {name: holder.get(name) for name in options} == options
+
+
+async def test_the_mock_answers_the_same_whatever_parameters_it_is_given() -> None:
+    async with Stand("mock", "answers") as stand:
+        plain, with_options = await stand.ask(), await stand.ask(options={"top_p": 0.9})
+
+    assert (plain.text, plain.usage) == (with_options.text, with_options.usage)
+
+
 ODD_REQUESTS: dict[str, dict[str, Any]] = {
     "half a character": {"messages": (Message("user", "\ud800"),)},
     "no message": {"messages": ()},
@@ -168,6 +270,16 @@ ODD_REQUESTS: dict[str, dict[str, Any]] = {
     "a NUL": {"messages": (Message("user", "a\0b"),)},
     "a temperature that is no number": {"temperature": float("nan")},
     "an option that is no JSON": {"options": {"x": object()}},
+    "a tool call that is no JSON": {
+        "messages": (Message("assistant", "", tool_calls=(ToolCall(name="f", arguments={"x": object()}),)),)
+    },
+    "a tool call with half a character": {
+        "messages": (Message("assistant", "", tool_calls=(ToolCall(name="f", arguments={"x": "\ud800"}),)),)
+    },
+    "a tool call with broken arguments": {
+        "messages": (Message("assistant", "", tool_calls=(ToolCall(name="f", arguments="{not JSON"),)),)
+    },
+    "a result that no call asked for": {"messages": (Message("tool", "sunny"),)},
     "a million characters": {"messages": (Message("user", "x" * 1_000_000),)},
 }
 

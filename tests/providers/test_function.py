@@ -88,6 +88,25 @@ async def test_a_function_is_given_what_else_its_signature_names(calls: CallCont
     assert answer.text == "2+2 a 3 be kind 1 2"
 
 
+@pytest.mark.parametrize("form", ["(messages)", "(text, messages)"], ids=["first", "beside the text"])
+async def test_a_function_that_names_the_messages_gets_the_conversation(
+    calls: CallContext, module: Module, form: str
+) -> None:
+    name = module(f"def answer{form}: return ' '.join(turn.role for turn in messages)")
+
+    assert (await ask(calls, f"{name}:answer")).text == "system user assistant user"
+
+
+async def test_a_function_may_change_its_parameters_without_changing_those_of_others(
+    calls: CallContext, module: Module
+) -> None:
+    name = module("def answer(text, params): return str(params['nested'].pop('a'))")
+    options = {"nested": {"a": 1}}
+
+    assert (await ask(calls, f"{name}:answer", options=options)).text == "1"
+    assert options == {"nested": {"a": 1}}
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -388,3 +407,20 @@ async def test_a_function_that_cannot_be_called_is_known_before_any_call_and_end
 
 def test_a_function_that_is_there_passes_the_check(module: Module) -> None:
     check(f"{module('def answer(text): ...')}:answer")
+
+
+@pytest.mark.parametrize("form", ["def", "async def"])
+async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_failure(
+    calls: CallContext, module: Module, form: str
+) -> None:
+    broken = "class Broken(Exception):\n    def __str__(self): raise RuntimeError\n"
+
+    with pytest.raises(TargetFailedError, match="Broken: its message cannot be read"):
+        await ask(calls, f"{module(f'{broken}{form} answer(text): raise Broken')}:answer")
+
+
+async def test_an_object_that_fails_when_it_is_looked_at_is_no_function(calls: CallContext, module: Module) -> None:
+    name = module("class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\nodd = Odd()")
+
+    with pytest.raises(ModelNotFoundError, match="cannot be looked up: RuntimeError: odd"):
+        await ask(calls, f"{name}:odd.answer")

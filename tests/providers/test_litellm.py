@@ -135,6 +135,28 @@ async def test_every_parameter_of_a_request_reaches_litellm(calls: CallContext) 
     )
 
 
+async def test_a_parameter_given_by_the_user_wins_over_ours_but_not_over_the_policy(calls: CallContext) -> None:
+    fake = FakeLiteLLM()
+    given = {"temperature": 0.1, "seed": None, "num_retries": 9, "timeout": 1}
+    request = Request(model="m", messages=(Message("user", "2+2"),), temperature=0.7, seed=3, options=given)
+
+    await provider(calls, fake, options={"temperature": 0.5, "top_p": 0.9}).complete(request)
+
+    asked = fake.asked[0]
+    assert (asked["temperature"], asked["top_p"], asked["num_retries"]) == (0.1, 0.9, 0)
+    assert asked["timeout"] > 1
+    assert "seed" not in asked
+
+
+async def test_an_exception_that_cannot_say_what_it_is_about_is_a_provider_error(calls: CallContext) -> None:
+    class BrokenError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    with pytest.raises(ProviderError, match="BrokenError: its message cannot be read"):
+        await ask(calls, FakeLiteLLM(BrokenError()))
+
+
 async def test_litellm_is_silenced_before_it_is_used(calls: CallContext) -> None:
     fake = FakeLiteLLM()
 

@@ -65,6 +65,57 @@ async def test_every_parameter_has_its_field() -> None:
     }
 
 
+async def test_calls_without_text_have_no_content_and_broken_arguments_stay_as_they_are() -> None:
+    call = ToolCall(name="weather", arguments="{not JSON", id="c1")
+    async with service("openai") as svc:
+        await svc.ask(messages=(Message("user", "hi"), Message("assistant", "", tool_calls=(call,))))
+
+    sent = svc.last.json["messages"][1]
+    assert sent["content"] is None
+    assert sent["tool_calls"][0]["function"] == {"name": "weather", "arguments": "{not JSON"}
+
+
+async def test_calls_and_results_without_ids_are_joined_in_order() -> None:
+    calls = (ToolCall(name="a", arguments={}), ToolCall(name="b", arguments={}))
+    turns = (Message("assistant", "", tool_calls=calls), Message("tool", "1"), Message("tool", "2"))
+    async with service("openai") as svc:
+        await svc.ask(messages=(*turns, *turns))
+
+    sent = svc.last.json["messages"]
+    made = [call["id"] for turn in sent for call in turn.get("tool_calls", ())]
+    assert made == [turn["tool_call_id"] for turn in sent if turn["role"] == "tool"]
+    assert len(set(made)) == 4
+
+
+async def test_a_result_belongs_to_the_call_that_it_names_and_the_next_one_to_the_call_that_is_left() -> None:
+    calls = (ToolCall(name="a", arguments={}, id="c1"), ToolCall(name="b", arguments={}, id="c2"))
+    turns = (
+        Message("assistant", "", tool_calls=calls),
+        Message("tool", "2", tool_call_id="c2"),
+        Message("tool", "1"),
+        Message("tool", "?"),
+    )
+    async with service("openai") as svc:
+        await svc.ask(messages=turns)
+
+    sent = svc.last.json["messages"][1:]
+    assert [turn.get("tool_call_id") for turn in sent] == ["c2", "c1", None]
+
+
+async def test_a_parameter_given_by_the_user_wins_over_ours() -> None:
+    async with service("openai") as svc:
+        await svc.ask(temperature=0.7, max_tokens=50, options={"temperature": 0.1, "max_tokens": 9})
+
+    assert svc.last.json == {**PLAIN, "temperature": 0.1, "max_tokens": 9}
+
+
+async def test_a_parameter_that_is_null_is_not_sent() -> None:
+    async with service("openai") as svc:
+        await svc.ask(temperature=0.7, seed=3, options={"temperature": None, "stop": None})
+
+    assert svc.last.json == {**PLAIN, "seed": 3}
+
+
 async def test_tools_may_be_given_in_either_shape() -> None:
     wrapped = {"type": "function", "function": FUNCTION}
     async with service("openai") as svc:

@@ -35,6 +35,21 @@ async def test_without_an_entry_the_model_is_the_config() -> None:
     assert svc.last.json["config"] == {"id": "candidate-9"}
 
 
+async def test_an_entry_without_an_id_has_the_models() -> None:
+    async with service("router") as svc:
+        await svc.ask(model="candidate-9", options={"top_p": 0.9})
+
+    assert svc.last.json["config"] == {"id": "candidate-9", "top_p": 0.9}
+
+
+async def test_turns_of_a_longer_conversation_begin_with_their_role() -> None:
+    turns = (Message("user", "hi"), Message("assistant", "ho"), Message("user", "again"))
+    async with service("router") as svc:
+        await svc.ask(messages=turns)
+
+    assert svc.last.json["prompt"] == "user: hi\n\nassistant: ho\n\nuser: again"
+
+
 async def test_all_messages_make_the_prompt() -> None:
     async with service("router") as svc:
         await svc.ask(messages=(Message("system", "Be kind."), Message("user", "hi")))

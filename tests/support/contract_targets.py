@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Message
 
 
 def answers(_question: str) -> dict[str, Any]:
@@ -21,3 +26,7 @@ def fails(_question: str) -> str:
 async def hangs(_question: str) -> str:
     await asyncio.sleep(600)
     return "too late"
+
+
+def repeats(question: str, *, messages: tuple[Message, ...], params: dict[str, Any]) -> str:
+    return msgspec.json.encode({"question": question, "messages": messages, "params": params}).decode()

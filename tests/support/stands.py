@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+import sys
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,25 +21,28 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Answer
     from prompt_evaluator.ports import Provider
 
-Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for now"]
-"""`fails for now` is what the provider tries again."""
+Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for now", "repeats"]
+"""`fails for now` is what the provider tries again; `repeats` lets `Stand.received` see what arrived."""
 ALL = ("openai", "anthropic", "router", "mock", "python", "command", "litellm")
 RETRYING = tuple(kind for kind in ALL if kind != "python")
 HTTP = ("openai", "anthropic", "router")
 
 _GOOD = {"text": "A good answer.", "usage": {"input_tokens": 11, "output_tokens": 7}}
+_REPEATS = "import json, sys; print(json.dumps({'text': sys.stdin.read()}))"
 _PROGRAMS: dict[Behaviour, str] = {
     "answers": f"cat >/dev/null; echo {shlex.quote(json.dumps(_GOOD))}",
     "does not count": """echo '{"text": "A good answer."}'""",
     "fails": "echo out of order >&2; exit 3",
     "hangs": "sleep 600",
     "fails for now": "echo garbage",
+    "repeats": shlex.join([sys.executable, "-ISc", _REPEATS]),
 }
 _FUNCTIONS: dict[Behaviour, str] = {
     "answers": "answers",
     "does not count": "does_not_count",
     "fails": "fails",
     "hangs": "hangs",
+    "repeats": "repeats",
 }
 _FAULTS: dict[Behaviour, dict[str, Any]] = {
     "fails": {"faults": {"refused": 1.0}},
@@ -82,6 +86,13 @@ class Stand:
     async def ask(self, **changes: Any) -> Answer:
         return await self.provider.complete(self.request(**changes))
 
+    async def received(self, **changes: Any) -> Any:
+        """What arrives at the service when it is asked this, as the service reads it. Only where it `repeats`."""
+        answer = await self.ask(**changes)
+        if self.kind in HTTP:
+            return self.server.received[-1].json
+        return json.loads(answer.text)
+
     def _provider(self) -> Provider:
         settings = ProviderSettings(
             **{
@@ -108,12 +119,13 @@ class FakeLiteLLM:
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
 
-    async def acompletion(self, **_arguments: Any) -> Any:
+    async def acompletion(self, **arguments: Any) -> Any:
         if self._behaviour == "hangs":
             await asyncio.sleep(600)
         if self._behaviour.startswith("fails"):
             raise _ServiceUnavailableError("out of order")
-        message = SimpleNamespace(content="A good answer.", tool_calls=None)
+        text = json.dumps(arguments) if self._behaviour == "repeats" else "A good answer."
+        message = SimpleNamespace(content=text, tool_calls=None)
         counted = SimpleNamespace(prompt_tokens=11, completion_tokens=7)
         return SimpleNamespace(
             choices=[SimpleNamespace(message=message, finish_reason="stop", logprobs=None)],
@@ -131,7 +143,7 @@ class _ServiceUnavailableError(Exception):
 
 def _handler(behaviour: Behaviour) -> Handler:
     match behaviour:
-        case "answers":
+        case "answers" | "repeats":
             return respond
         case "does not count":
             return _does_not_count

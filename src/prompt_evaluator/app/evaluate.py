@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from prompt_evaluator.app.estimate import estimate
+from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
-from prompt_evaluator.app.plans import check_mock_judge, identity, is_synthetic, prepare, read_prompt
+from prompt_evaluator.app.plans import check_mock_judge, is_synthetic, prepare, read_prompt
 from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
@@ -130,7 +132,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 rubric=_rubric(rubric, parent, session),
                 judge=JudgeConfig(
                     model=str(judge),
-                    identity=identity(judge, models.settings),
+                    identity=models.identity(judge),
                     temperature=judge_temperature,
                     seed=parent.target.seed,
                     system_prompt=parent.judge.system_prompt if parent.judge else None,
@@ -187,11 +189,7 @@ def _check_models(plan: RunPlan, models: Models, session: Session) -> None:
 def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
     """Say, with both hashes, what is no longer what the run was made from."""
     for model in _asked(plan):
-        if (now_at := identity(models.name(model.model), models.settings)) != model.identity:
-            raise ConfigurationError(
-                f"{model.model} is no longer what it was when run {plan.run_id} was started: it was {model.identity} "
-                f"and is now {now_at}. Restore the provider's address, or start a new run."
-            )
+        _refuse_another_model(plan.run_id, model, models)
     pairs: dict[str, tuple[str, str | None, str]] = {}
     if (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
@@ -213,12 +211,31 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
         _refuse_other_settings(plan, wanted)
 
 
+def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> None:
+    name = models.name(model.model)
+    if (now_at := models.identity(name)) == model.identity:
+        return
+    service, _, code = model.identity.partition(CODE_MARK)
+    service_now, _, code_now = now_at.partition(CODE_MARK)
+    if code and not code_now:
+        models.check(name)  # knows best why it is not there any more
+    if service == service_now:
+        raise ConfigurationError(
+            f"The program's code has changed since run {run_id} was started: {model.model} was {code or 'unknown'} and "
+            f"is now {code_now or 'unknown'}. Restore it, or start a new run."
+        )
+    raise ConfigurationError(
+        f"{model.model} is no longer what it was when run {run_id} was started: it was {model.identity} "
+        f"and is now {now_at}. Restore the provider's address, or start a new run."
+    )
+
+
 def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
     for field in dict.fromkeys(option.kept_in for option in OPTIONS.values() if option.kept_in):
-        before, after = getattr(plan, field), getattr(wanted, field)
+        before, after = attrgetter(field)(plan), attrgetter(field)(wanted)
         if msgspec.json.encode(before) != msgspec.json.encode(after):
             raise ConfigurationError(
-                f"Run {plan.run_id} was started with another {field.replace('_', ' ')}: {before!r}, not {after!r}. "
+                f"Run {plan.run_id} was started with another {field.rpartition('.')[2].replace('_', ' ')}: {before!r}, not {after!r}. "
                 "Resume it without these settings, or start a new run."
             )
 

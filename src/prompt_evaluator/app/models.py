@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
@@ -13,7 +14,7 @@ from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.budget import Budget
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.providers.meter import Meter
+
+
+CODE_MARK = "|code:"
+"""What stands before the digest of the code in an identity."""
+_MADE_OF_CODE = ("command", "python")
+"""Kinds whose answers come from a program or a function of the user's, which can be edited."""
 
 
 class Models:
@@ -59,6 +66,18 @@ class Models:
             return Price(input=0, output=0)
         return Prices(name.provider, settings.prices).of(name.model)
 
+    def identity(self, name: ModelName) -> str:
+        """Which service answers, without secrets: its address, and a digest of the code of a function or program.
+
+        The same name may be another model somewhere else, and other code may stand behind it tomorrow.
+        """
+        found = self.settings[name.provider]
+        address = (os.environ.get(found.base_url_env) if found.base_url_env else None) or found.base_url or ""
+        scheme, _, rest = address.partition("://")
+        service = f"{found.kind}|{scheme}://{rest.rpartition('@')[2].partition('?')[0].rstrip('/')}"
+        code = self._fingerprint(name) if found.kind in _MADE_OF_CODE else None
+        return service if code is None else f"{service}{CODE_MARK}{code}"
+
     def check(self, name: ModelName) -> None:
         """Refuse, before any call, a provider without a usable key, and a function or program that is not there."""
         try:
@@ -67,6 +86,10 @@ class Models:
             raise ConfigurationError(str(error)) from None
         if check := getattr(self.provider(name.provider), "check", None):
             check(name.model)
+
+    def _fingerprint(self, name: ModelName) -> str | None:
+        fingerprint: Callable[[str], str | None] | None = getattr(self.provider(name.provider), "fingerprint", None)
+        return fingerprint(name.model) if fingerprint else None
 
     async def __aenter__(self) -> Self:
         return self

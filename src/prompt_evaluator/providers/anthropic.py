@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.errors import BadReplyError
+from prompt_evaluator.errors import BadReplyError, RequestRefusedError
 from prompt_evaluator.model import Answer, ToolCall, Usage
+from prompt_evaluator.providers.conversation import with_call_ids
 from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.limit_headers import learn_from
+from prompt_evaluator.providers.request_options import with_options
+from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import ProviderSettings, Request, Secret
+    from collections.abc import Iterable
+
+    from prompt_evaluator.model import Message, ProviderSettings, Request, Secret
     from prompt_evaluator.providers.call_context import CallContext
 
 _MAX_TOKENS = 4096
@@ -57,7 +63,7 @@ class AnthropicProvider(HttpProvider):
     fixed_headers = {"anthropic-version": "2023-06-01"}  # noqa: RUF012 - a constant of the protocol
 
     async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
-        reply = await self._post(encode(_body(request), self._name), timeout)
+        reply = await self._post(encode(_body(request, self._name), self._name), timeout)
         learn_from(reply.headers, self._policy)
         return _answer(decode(reply, _REPLY, self._name), reply, request, self._name)
 
@@ -65,16 +71,12 @@ class AnthropicProvider(HttpProvider):
         return {self._settings.api_key_header or "x-api-key": key.reveal()}
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _body(request: Request, provider: str) -> dict[str, Any]:
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens or _MAX_TOKENS,
-        "messages": [
-            {"role": message.role, "content": message.content}
-            for message in request.messages
-            if message.role != "system"
-        ],
+        "messages": _turns(request.messages, provider),
     }
     if system:
         body["system"] = system
@@ -82,7 +84,36 @@ def _body(request: Request) -> dict[str, Any]:
         body["temperature"] = request.temperature
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    return body | request.options
+    return with_options(body, request.options)
+
+
+def _turns(messages: Iterable[Message], provider: str) -> list[dict[str, Any]]:
+    """User and assistant in turn: a tool's result is something that the user says."""
+    said = (message for message in with_call_ids(messages) if message.role != "system")
+    turns = groupby(said, key=lambda message: "assistant" if message.role == "assistant" else "user")
+    return [{"role": role, "content": _content(list(group), provider)} for role, group in turns]
+
+
+def _content(messages: list[Message], provider: str) -> str | list[dict[str, Any]]:
+    """A text where that is all there is; otherwise blocks, results before texts and no empty text, as the API wants."""
+    first = messages[0]
+    if len(messages) == 1 and first.role != "tool" and not first.tool_calls:
+        return first.content
+    blocks = [block for message in messages for block in _blocks(message, provider)]
+    return sorted(blocks, key=lambda block: block["type"] != "tool_result")
+
+
+def _blocks(message: Message, provider: str) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+    for call in message.tool_calls:
+        given = parsed_arguments(call.arguments)
+        if isinstance(given, str):
+            sentence = f"the conversation has a call of {call.name!r} whose arguments are not a JSON object."
+            raise RequestRefusedError(sentence, provider=provider)
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
+    return blocks
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:

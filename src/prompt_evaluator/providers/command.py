@@ -25,6 +25,7 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR, Answer, Message, Request
+from prompt_evaluator.providers import fingerprint
 from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None
     seed: int | None
     tools: tuple[dict[str, Any], ...]
+    params: dict[str, Any]
+    """What was given for this target alone, as with `--param`."""
     sample: int
     attempt: int
     case: _Subject | None
@@ -82,6 +85,13 @@ class CommandProvider:
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no program."""
         check(model)
+
+    def fingerprint(self, model: str) -> str | None:
+        """A digest of the program's files, so that answers of another version are not reused; None if not found."""
+        try:
+            return fingerprint.of_command(_words(model))
+        except ConfigurationError:
+            return None
 
     async def complete(self, request: Request) -> Answer:
         return await self._policy.call(self._send, request)
@@ -114,6 +124,7 @@ class CommandProvider:
             max_tokens=request.max_tokens,
             seed=request.seed,
             tools=request.tools,
+            params=request.options,
             sample=request.sample,
             attempt=request.attempt,
             case=_Subject(id=case.id, input=case.input, metadata=case.metadata) if case else None,

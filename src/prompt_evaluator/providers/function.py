@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import functools
 import importlib
 import inspect
@@ -17,7 +18,7 @@ import traceback
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
 
 import msgspec
 
@@ -28,14 +29,15 @@ from prompt_evaluator.errors import (
     TargetFailedError,
     TimedOutError,
 )
-from prompt_evaluator.model import REDACTOR, Answer, Request
-from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
+from prompt_evaluator.model import Answer, Request
+from prompt_evaluator.providers import fingerprint
+from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, message_of, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.model import Message, ProviderSettings
     from prompt_evaluator.providers.call_context import CallContext
     from prompt_evaluator.providers.call_policy import CallPolicy
 
@@ -51,6 +53,8 @@ _EXTRAS: dict[str, Callable[[Request], Any]] = {
     "seed": operator.attrgetter("seed"),
     "sample": operator.attrgetter("sample"),
     "attempt": operator.attrgetter("attempt"),
+    "messages": operator.attrgetter("messages"),
+    "params": lambda request: copy.deepcopy(request.options),  # all requests share one, and it is part of their names
 }
 """What a function is given by keyword when its signature names it."""
 _SHOWN_MESSAGE = 2_000
@@ -62,9 +66,12 @@ class LoadedFunction(NamedTuple):
     """A function, and how it wants to be called."""
 
     function: Callable[..., Any]
-    takes_request: bool
+    takes: Literal["text", "messages", "request"]
+    """What it is given first."""
     extras: tuple[str, ...]
     in_thread: bool
+    files: str | None = None
+    """A digest of the files it came from, as they were when it was loaded: what they say later is not what runs."""
 
 
 class _ExitedError(Exception):
@@ -72,7 +79,10 @@ class _ExitedError(Exception):
 
 
 class FunctionProvider:
-    """Calls `module:function` with the question, or with the whole `Request` if its first parameter is annotated so.
+    """Calls `module:function` with what the user said last.
+
+    If its first parameter is called `messages`, it is given the whole conversation, and if that is annotated as a
+    `Request`, the whole request.
 
     An async function runs on this event loop and is cancelled when time is up. A sync function runs in a thread of
     its own: Python cannot stop a thread, so when time is up or the call is cancelled its result is dropped and the
@@ -92,6 +102,14 @@ class FunctionProvider:
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no function."""
         check(model)
+
+    def fingerprint(self, model: str) -> str | None:
+        """A digest of the function's code, so that answers of another version are not reused; None if unknown."""
+        try:
+            target = load(model)
+        except ConfigurationError:
+            return None
+        return target.files or fingerprint.of_memory(target.function)
 
     async def complete(self, request: Request) -> Answer:
         return await self._policy.call(self._send, request)
@@ -125,7 +143,7 @@ class FunctionProvider:
         try:
             return read_reply(_as_json(result))
         except (ValueError, TypeError, RecursionError) as problem:
-            sentence = f"the function did not return an answer: {REDACTOR.text(str(problem))}."
+            sentence = f"the function did not return an answer: {message_of(problem)}."
             raise BadReplyError(sentence, provider=self.name) from None
 
 
@@ -149,10 +167,11 @@ def adopt(function: Callable[..., Any]) -> str:
     name = model = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
     # Two lambdas of one scope have one name, and the first may still be running.
     for number in count(2):
-        if model not in _ADOPTED or _ADOPTED[model].function is function:
+        if model not in _ADOPTED:
+            _ADOPTED[model] = _target(model, function)._replace(files=fingerprint.of_adopted(function))
+        if _ADOPTED[model].function is function:
             break
         model = f"{name}~{number}"
-    _ADOPTED[model] = _target(model, function)
     return f"python:{model}"
 
 
@@ -175,9 +194,11 @@ def _load(model: str) -> LoadedFunction:
         function = operator.attrgetter(path)(module)
     except AttributeError:
         _no_function(module, path)
+    except Exception as error:  # a module or an object may find its attributes by code of its own
+        raise ConfigurationError(f"`python:{model}` cannot be looked up: {_what_happened(error)}") from error
     if not callable(function):
         raise ConfigurationError(f"`{path}` in the module `{module_name}` is of type {_kind(function)}, no function.")
-    return _target(model, function)
+    return _target(model, function)._replace(files=fingerprint.of_files(module_name, function))
 
 
 def _imported(name: str) -> ModuleType:
@@ -211,7 +232,7 @@ def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
     signature = _signature(function)
     if signature is None:
-        return LoadedFunction(function, takes_request=False, extras=(), in_thread=not is_async)
+        return LoadedFunction(function, takes="text", extras=(), in_thread=not is_async)
     parameters = list(signature.parameters.values())
     named = {each.name for each in parameters[1:] if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
     extras = tuple(name for name in _EXTRAS if name in named)
@@ -220,8 +241,7 @@ def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
     except TypeError as error:
         sentence = f"`python:{model}` cannot be called with a question: {error}. Besides it, a function may name"
         raise ConfigurationError(f"{sentence} {', '.join(_EXTRAS)}.") from None
-    takes_request = _is_request(parameters[0].annotation)
-    return LoadedFunction(function, takes_request=takes_request, extras=extras, in_thread=not is_async)
+    return LoadedFunction(function, takes=_wanted(parameters[0]), extras=extras, in_thread=not is_async)
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -229,22 +249,35 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(function, eval_str=True)
     except (NameError, AttributeError, TypeError, SyntaxError):  # annotations that exist only for a type checker
         return inspect.signature(function)
-    except ValueError:  # written in C, without a signature
+    except Exception:  # noqa: BLE001 - written in C, or an object whose `__signature__` has a bug
         return None
 
 
-def _is_request(annotation: object) -> bool:
-    return annotation is Request or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Request")
+def _wanted(first: inspect.Parameter) -> Literal["text", "messages", "request"]:
+    annotation = first.annotation
+    if annotation is Request or (isinstance(annotation, str) and annotation.rpartition(".")[2] == "Request"):
+        return "request"
+    return "messages" if first.name == "messages" else "text"
 
 
 async def _result(target: LoadedFunction, request: Request) -> Any:
-    question = request if target.takes_request else last_user_text(request)
-    call = functools.partial(target.function, question, **{name: _EXTRAS[name](request) for name in target.extras})
+    extras = {name: _EXTRAS[name](request) for name in target.extras}
+    call = functools.partial(target.function, _first_argument(target, request), **extras)
     try:
         value = await _in_thread(call) if target.in_thread else call()
         return await value if inspect.isawaitable(value) else value
     except SystemExit as error:
         raise _ExitedError(f"it called sys.exit({error.code!r})") from None
+
+
+def _first_argument(target: LoadedFunction, request: Request) -> Request | tuple[Message, ...] | str:
+    match target.takes:
+        case "request":
+            return request
+        case "messages":
+            return request.messages
+        case "text":
+            return last_user_text(request)
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:
@@ -294,7 +327,7 @@ def _as_json(result: object) -> bytes:
 def _what_happened(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    message = REDACTOR.text(str(error))[:_SHOWN_MESSAGE]
+    message = message_of(error)[:_SHOWN_MESSAGE]
     return f"{type(error).__name__}: {message}{place}."
 
 

@@ -27,14 +27,16 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.keys import Key
-from prompt_evaluator.providers.target_reply import answer_of, read_reply
+from prompt_evaluator.providers.request_options import with_options
+from prompt_evaluator.providers.target_reply import answer_of, message_of, read_reply
 from prompt_evaluator.providers.waiting import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.model import Answer, ProviderSettings, Request
+    from prompt_evaluator.model import Answer, Message, ProviderSettings, Request
     from prompt_evaluator.providers.call_context import CallContext
     from prompt_evaluator.providers.call_policy import CallPolicy
 
@@ -113,8 +115,8 @@ class LiteLLMProvider:
         seconds = time.monotonic() - began
         try:
             reply = read_reply(msgspec.json.encode(_fields(response) | {"cost": self._cost(request.model, response)}))
-        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            sentence = f"LiteLLM did not return an answer: {REDACTOR.text(str(error))}."
+        except Exception as error:  # noqa: BLE001 - its response is an object with code of its own
+            sentence = f"LiteLLM did not return an answer: {message_of(error)}."
             raise BadReplyError(sentence, provider=self.name) from None
         return answer_of(reply, asked=request.model, seconds=seconds)
 
@@ -141,12 +143,11 @@ class LiteLLMProvider:
             "api_base": _base_url(self._settings),
             "extra_headers": self._settings.headers or None,
         }
+        ours = {name: value for name, value in wishes.items() if value is not None}
         return {
-            **self._settings.options,
-            **request.options,
-            **{name: value for name, value in wishes.items() if value is not None},
+            **with_options(self._settings.options | ours, request.options),
             "model": request.model,
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+            "messages": [_plain(message) for message in chat_messages(request.messages, self.name)],
             "timeout": timeout_s,
             "num_retries": 0,
             "max_retries": 0,
@@ -164,7 +165,7 @@ class LiteLLMProvider:
         return cost if math.isfinite(cost) and cost > 0 else None
 
     def _translated(self, error: Exception) -> ProviderError:
-        message = REDACTOR.text(str(error))
+        message = message_of(error)
         status = _status(error)
         response = getattr(error, "response", None)
         return _class_of(error, message.lower(), status)(
@@ -212,6 +213,12 @@ def _know_keys(environment: Mapping[str, str]) -> None:
 
 def _base_url(settings: ProviderSettings) -> str | None:
     return os.environ.get(settings.base_url_env or "") or settings.base_url
+
+
+def _plain(message: Message | dict[str, Any]) -> dict[str, Any]:
+    """LiteLLM looks into messages as dictionaries."""
+    plain: dict[str, Any] = msgspec.to_builtins(message)
+    return plain
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:

@@ -191,6 +191,8 @@ class _Source:
             content = message.content.encode("utf-8", "surrogatepass")
             text.update(b"%s %d " % (message.role.encode(), len(content)))
             text.update(content)
+            if message.tool_calls:
+                text.update(repr(message.tool_calls).encode("utf-8", "surrogatepass"))
         self._text = text
 
     def rng(self, purpose: str, *more: int) -> Random:
@@ -231,6 +233,8 @@ def _drawn(rates: dict[str, float], share: float) -> str | None:
 def _usage(request: Request, text: str, calls: tuple[ToolCall, ...]) -> Usage:
     """As many tokens as so much text usually has."""
     asked = sum(len(message.content) for message in request.messages)
+    before = [call for message in request.messages for call in message.tool_calls]
+    asked += sum(len(call.name) + len(str(call.arguments)) for call in before)
     asked += len(msgspec.json.encode(request.tools)) if request.tools else 0
     made = len(text) + sum(len(call.name) + len(msgspec.json.encode(call.arguments)) for call in calls)
     return Usage(input_tokens=_tokens(asked), output_tokens=_tokens(made))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from prompt_evaluator.providers.target_reply import last_user_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from random import Random
@@ -225,5 +227,5 @@ def _topic(question: str) -> str:
 
 
 def _echo(request: Request, rng: Random) -> str:
-    said = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
+    said = last_user_text(request)
     return " ".join([rng.choice(_LEADS) + _opener(said, rng), *rng.sample(_BODIES, rng.randint(1, 3))])

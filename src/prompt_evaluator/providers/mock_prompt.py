@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.providers.mock_answers import POOR_SIGNS, contains, wishes_of, words
+from prompt_evaluator.providers.target_reply import last_user_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,14 +31,14 @@ _REFERENCE_LABEL = re.compile(r"reference|expected|ideal|gold", re.IGNORECASE)
 
 
 def prompt_of(request: Request) -> str:
-    return "\n\n".join(message.content for message in request.messages if message.role != "assistant")
+    return "\n\n".join(message.content for message in request.messages if message.role in ("system", "user"))
 
 
 def schema_asked_for(request: Request) -> dict[str, Any] | None:
     """The shape the reply must have: given as a schema, or shown as an example in the prompt."""
     if request.response_schema is not None:
         return request.response_schema
-    last = request.messages[-1].content if request.messages else ""
+    last = _last_said(request)
     if request.case and request.case.reference is not None and last.strip() == request.case.input.strip():
         return None  # the case's own question, which has its own answer
     prompt = prompt_of(request)
@@ -94,6 +95,13 @@ def section(prompt: str, labels: Sequence[str]) -> str:
         elif taking and not line.startswith("```"):
             found.append(line)
     return "\n".join(found).strip()
+
+
+def _last_said(request: Request) -> str:
+    """By the user, whatever tools have said since; by anybody where there is no user."""
+    if any(message.role == "user" for message in request.messages):
+        return last_user_text(request)
+    return request.messages[-1].content if request.messages else ""
 
 
 def _label(line: str) -> tuple[str, str]:

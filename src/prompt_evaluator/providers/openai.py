@@ -9,9 +9,11 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
+from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.limit_headers import learn_from
+from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class OpenAIProvider(HttpProvider):
 
     async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         refused = self._refused.get(request.model, ())
-        body = _body(request, refused)
+        body = _body(request, refused, self._name)
         try:
             reply = await self._post(encode(body, self._name), timeout)
         except RequestRefusedError as error:
@@ -120,11 +122,11 @@ class OpenAIProvider(HttpProvider):
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 
 
-def _body(request: Request, refused: tuple[str, ...]) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": request.model, "messages": request.messages}
+def _body(request: Request, refused: tuple[str, ...], provider: str) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": request.model, "messages": chat_messages(request.messages, provider)}
     if request.temperature is not None:
         body["temperature"] = request.temperature
-    if request.max_tokens is not None:
+    if request.max_tokens is not None and "max_tokens" not in request.options:  # the same by its older name
         body["max_completion_tokens"] = request.max_tokens
     if request.seed is not None:
         body["seed"] = request.seed
@@ -134,7 +136,7 @@ def _body(request: Request, refused: tuple[str, ...]) -> dict[str, Any]:
         body["response_format"] = _response_format(request.response_schema)
     if request.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
-    body |= request.options
+    body = with_options(body, request.options)
     for field in refused:
         if field in body:
             body = _FALLBACKS[field](body)

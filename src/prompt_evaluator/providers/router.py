@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.model import Answer
+from prompt_evaluator.providers.conversation import written_arguments
 from prompt_evaluator.providers.http import decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import ProviderSettings, Request
+    from prompt_evaluator.model import Message, ProviderSettings, Request
     from prompt_evaluator.providers.call_context import CallContext
 
 
@@ -31,9 +32,26 @@ class RouterProvider(HttpProvider):
     """Posts the prompt to the router, with the configuration entry under test as it stands."""
 
     async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
-        prompt = "\n\n".join(message.content for message in request.messages)
-        config = request.options or {"id": request.model}
+        prompt = _prompt(request.messages, self._name)
+        config = request.options if "id" in request.options else {"id": request.model, **request.options}
         body = encode({"prompt": prompt, "config": config, "attempt": request.attempt}, self._name)
         reply = await self._post(body, timeout)
         output = decode(reply, _REPLY, self._name).output
         return Answer(text=output, latency_ms=reply.latency_ms, model=request.model)
+
+
+def _prompt(messages: tuple[Message, ...], provider: str) -> str:
+    """All messages in one text, because the router takes nothing else.
+
+    What the system says and one question of the user are joined as they are. With more turns than that, each begins
+    with its role, as in `user: …`, and the calls of an assistant follow its text as `weather({"city":"Rome"})`.
+    """
+    turns = [message.role for message in messages if message.role != "system"]
+    if turns in ([], ["user"]):
+        return "\n\n".join(message.content for message in messages)
+    return "\n\n".join(_turn(message, provider) for message in messages)
+
+
+def _turn(message: Message, provider: str) -> str:
+    calls = [f"{call.name}({written_arguments(call, provider)})" for call in message.tool_calls]
+    return f"{message.role}: " + "\n".join([message.content, *calls] if message.content else calls)
