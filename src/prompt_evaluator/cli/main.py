@@ -17,7 +17,7 @@ _INTERRUPTED, _BROKEN_PIPE, _FAILED = 130, 141, 3
 # Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
 COMMANDS = {
     "init": ("prompt_evaluator.cli.init:init_command", "Make a project that runs offline at once."),
-    "validate": ("prompt_evaluator.cli.validate:validate_command", "MetricUse dataset files and list every problem."),
+    "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
     "evaluate-dataset": (
         "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
         "Evaluate a prompt on every case of a dataset.",

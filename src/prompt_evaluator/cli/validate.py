@@ -22,7 +22,7 @@ _BAD_INPUT = 2
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def validate_command(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    """MetricUse dataset files: what they contain, and every problem with its place and what to do.
+    """Check dataset files: what they contain, and every problem with its place and what to do.
 
     Reads .jsonl, .yaml and .yml, and .json task lists of the release harness. Makes no call to any model.
     Exits 0 when every file can be used, 2 otherwise.

@@ -28,7 +28,7 @@ def check_file(path: Path) -> os.stat_result:
         if path.is_symlink():
             what, advice = "The path is a symbolic link to a file that does not exist", "Mend the link."
         else:
-            what, advice = "File not found", "MetricUse the path."
+            what, advice = "File not found", "Check the path."
         raise InputNotFoundError(what, path=path, advice=advice) from None
     except (OSError, ValueError) as error:  # too long, a loop of links, a NUL in the name
         raise unreadable(path, error) from None
@@ -88,7 +88,7 @@ def nul_byte(*, path: Path, line: int) -> InputError:
 
 def unreadable(path: Path, error: OSError | ValueError) -> InputError:
     why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return InputError(f"The file cannot be read: {why}", path=path, advice="MetricUse its permissions and its path.")
+    return InputError(f"The file cannot be read: {why}", path=path, advice="Check its permissions and its path.")
 
 
 def _kind(mode: int) -> str:

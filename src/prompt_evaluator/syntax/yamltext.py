@@ -231,7 +231,7 @@ def _malformed(error: yaml.MarkedYAMLError, path: Path) -> InputError:
     no_colon = "could not find expected ':'" in problem  # noticed at the end of the text that was to be a field name
     mark = (error.context_mark if no_colon else None) or error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
-    advice = "MetricUse the indentation, the colons after field names, and quotes around special characters."
+    advice = "Check the indentation, the colons after field names, and quotes around special characters."
     if "cannot start any token" in problem:
         problem, advice = (
             "a tab or a reserved character (@ or `) where a value starts",
