@@ -4,6 +4,7 @@ from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
 from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.dataset import Dataset
 from prompt_evaluator.model.message import Message, Role, ToolCall
+from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import (
     CallFailure,
@@ -71,4 +72,5 @@ __all__ = [
     "UnitKind",
     "Usage",
     "Verdict",
+    "merged_uses",
 ]

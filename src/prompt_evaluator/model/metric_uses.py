@@ -1,0 +1,35 @@
+"""How the wishes of a run, a dataset and a case become one list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.case import MetricUse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def merged_uses(general: Iterable[MetricUse], specific: Iterable[MetricUse]) -> tuple[MetricUse, ...]:
+    """Both lists by name, in the order of first appearance; the specific one's options win over the general one's.
+
+    Raises:
+        ValueError: One name stands for two metrics.
+    """
+    uses = {use.key: use for use in general}
+    for use in specific:
+        uses[use.key] = _merged(uses[use.key], use) if use.key in uses else use
+    return tuple(uses.values())
+
+
+def _merged(general: MetricUse, specific: MetricUse) -> MetricUse:
+    if general.metric != specific.metric:
+        both = f"{general.metric!r} and {specific.metric!r}"
+        raise ValueError(f"two metrics, {both}, are called {specific.key!r}: give one of them another name")
+    return MetricUse(
+        metric=specific.metric,
+        name=specific.name or general.name,
+        judge=specific.judge or general.judge,
+        negated=specific.negated or general.negated,
+        options={**general.options, **specific.options},
+    )
