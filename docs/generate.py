@@ -20,7 +20,7 @@ from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, Setting
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
-from prompt_evaluator.datasets.dialects.guide import _FIELDS
+from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
 from prompt_evaluator.datasets.fields import MAX_ID
 from prompt_evaluator.metrics.catalogue import METRICS
@@ -360,7 +360,7 @@ def _guide_case() -> Schema:
     return {
         "type": "object",
         "required": ["id", "input"],
-        "properties": {name: types[name] for name in _FIELDS} | {"id": _id(), "input": _full_text()},
+        "properties": {name: types[name] for name in CASE_FIELDS} | {"id": _id(), "input": _full_text()},
     }
 
 

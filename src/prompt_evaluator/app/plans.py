@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.app.case_checks import problems_with_uses
 from prompt_evaluator.datasets import open_dataset
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.metrics.catalogue import build_metric
@@ -131,7 +132,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
 
 def _dataset(options: EvaluateOptions) -> Dataset:
     if options.dataset is not None:
-        return open_dataset(options.dataset)
+        return open_dataset(options.dataset, inspect=problems_with_uses)
     cases = options.cases or ()
     digest = hashlib.sha256(msgspec.json.encode(cases)).hexdigest()
     return Dataset(name="cases", path=Path(), hash=digest, count=len(cases), format="", dialect="given", cases=cases)

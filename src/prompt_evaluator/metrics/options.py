@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from prompt_evaluator.metrics.rule import Rule
     from prompt_evaluator.model import TestCase
 
@@ -29,26 +26,14 @@ class ExpectedTool(msgspec.Struct, frozen=True):
     """Values, or matchers such as `{"$contains": "x"}`; None when any arguments will do."""
 
 
-def checks_of(case: TestCase) -> tuple[MetricUse, ...]:
-    """What the case asks for: by its dialect, or in a field `checks` that is a list of names or of options.
-
-    `checks: [is_json, {metric: regex, pattern: "^Dear"}]`; anything else in such a field is the author's own affair.
-    """
-    listed = case.metadata.get("checks")
-    return (*case.checks, *_written(listed)) if isinstance(listed, list) else case.checks
-
-
 def for_case(metric: R, case: TestCase) -> list[R]:
     """The metric with the options of each check of its name over its own; with those of its aliases if there is none.
 
     Raises:
         ConfigurationError: A check has an option that the metric does not have, or a wrong value.
     """
-    checks = checks_of(case)
-    if not checks:
-        return [metric]
-    asked = [check for check in checks if check.metric == metric.name]
-    asked = asked or [check for check in checks if check.metric in metric.implied]
+    asked = [check for check in case.checks if check.metric == metric.name]
+    asked = asked or [check for check in case.checks if check.metric in metric.implied]
     if not asked:
         return [metric]
     own = msgspec.to_builtins(metric)
@@ -95,20 +80,10 @@ def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:
 
     None when it says nothing, which is not the same as expecting no call.
     """
-    for check in checks_of(case):
+    for check in case.checks:
         if check.metric == "tool_correctness" and "expected_tools" in check.options:
             return _calls(check.options["expected_tools"])
     return _calls(case.metadata.get("expected_tools")) or None
-
-
-def _written(listed: list[Any]) -> Iterator[MetricUse]:
-    for item in listed:
-        if isinstance(item, str):
-            yield MetricUse(metric=item)
-        elif isinstance(item, dict) and isinstance(name := item.get("metric"), str):
-            yield MetricUse(
-                metric=name, options={option: value for option, value in item.items() if option != "metric"}
-            )
 
 
 def _calls(value: Any) -> tuple[ExpectedTool, ...] | None:
