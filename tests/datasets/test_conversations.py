@@ -102,7 +102,7 @@ def test_text_parts_are_joined_with_newlines() -> None:
 
 
 def test_what_services_add_to_a_turn_is_ignored() -> None:
-    turn = {**HELLO, "name": "kim", "refusal": None, "annotations": [], "tool_calls": None}
+    turn: dict[str, Any] = {**HELLO, "name": "kim", "refusal": None, "annotations": [], "tool_calls": None}
 
     assert parse_messages([turn]) == (Message("user", "Hello"),)
 
