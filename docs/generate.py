@@ -20,7 +20,7 @@ from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, Setting
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
-from prompt_evaluator.datasets.dialects.guide import _FIELDS
+from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
 from prompt_evaluator.datasets.fields import MAX_ID
 from prompt_evaluator.metrics.catalogue import METRICS
@@ -31,6 +31,7 @@ from prompt_evaluator.model import (
     JudgeConfig,
     Mark,
     ModelConfig,
+    Role,
     Rubric,
     RunPlan,
     RunRecord,
@@ -345,10 +346,18 @@ def dataset_schema() -> str:
             "benchmark": {
                 "type": "object",
                 "required": ["tasks"],
-                "properties": {"name": _text(), "description": _text(), "tasks": _list_of("benchmark_task")},
+                "properties": {
+                    "name": _text(),
+                    "description": _text(),
+                    "checks": _checks(),
+                    "tasks": _list_of("benchmark_task"),
+                },
             },
             "benchmark_task": _benchmark_task(),
             "harness_task": _harness_task(),
+            "use": _use(),
+            "conversation": {**_list_of("turn"), "minItems": 1},
+            "turn": _turn(),
             "function": {"type": "object", "required": ["name"], "properties": {"name": _full_text()}},
             "call": {
                 "type": "object",
@@ -364,13 +373,14 @@ def _guide_case() -> Schema:
     types = _types()
     return {
         "type": "object",
-        "required": ["id", "input"],
-        "properties": {name: types[name] for name in _FIELDS} | {"id": _id(), "input": _full_text()},
+        "required": ["id"],
+        "properties": {name: types[name] for name in CASE_FIELDS} | {"id": _id()} | _shaped(),
+        "anyOf": _questions(),
     }
 
 
 def _benchmark_task() -> Schema:
-    types, required = _types(), ("name", "input", "expected_output")
+    types, required = _types(), ("name", "expected_output")
     wrapped = {"type": "object", "required": ["function"], "properties": {"function": {"$ref": "#/$defs/function"}}}
     return {
         "type": "object",
@@ -379,6 +389,7 @@ def _benchmark_task() -> Schema:
             "id": _id(),
             **{name: _full_text() for name in required},
             **{name: types[name] for name in _OPTIONAL_TEXTS},
+            **_shaped(),
             "difficulty": {"enum": [*_DIFFICULTIES, None], "default": "medium"},
             "context": _texts(),
             "tools": _or_null({"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/function"}, wrapped]}}),
@@ -387,13 +398,73 @@ def _benchmark_task() -> Schema:
                 {"type": "array", "items": {"anyOf": [_full_text(), {"$ref": "#/$defs/call"}]}}
             ),
         },
+        "anyOf": _questions(),
     }
 
 
 def _harness_task() -> Schema:
     texts = {name: _texts() for name in _METRICS}
     own = {"id": _or_null(_id()), "category": _or_null(_text()), "prompt": _full_text()}
-    return {"type": "object", "required": ["prompt"], "properties": own | texts}
+    return {"type": "object", "required": ["prompt"], "properties": own | texts | _shaped()}
+
+
+def _shaped() -> Schema:
+    """Fields that commands understand where they have this shape, and leave alone where they are plainly not ours."""
+    return {
+        "input": _or_null(_full_text()),
+        "checks": _checks(),
+        "references": {"if": {"type": "array"}, "then": _texts()},
+    }
+
+
+def _questions() -> list[Schema]:
+    conversation = {"$ref": "#/$defs/conversation"}
+    talk = {"type": "array", "items": {"type": "object"}, "contains": {"required": ["role"]}}
+    return [
+        {"required": ["input"], "properties": {"input": _full_text(), "messages": {"not": talk}}},
+        {"required": ["messages"], "properties": {"input": {"type": "null"}, "messages": conversation}},
+    ]
+
+
+def _checks() -> Schema:
+    use = {"$ref": "#/$defs/use"}
+    plain = {"type": ["string", "number", "boolean", "null"]}
+    return {"anyOf": [{"type": "array", "items": {"anyOf": [_full_text(), use]}}, use, plain]}
+
+
+def _use() -> Schema:
+    """One use of a metric as a mapping; as a text it is a name, or a name with options in brackets."""
+    about: Schema = {name: _or_null({"type": "string", "pattern": r"\S"}) for name in ("name", "judge")}
+    about |= {"not": {"type": ["boolean", "null"]}, "options": {"type": ["object", "null"]}}
+    reserved = {"enum": ["metric", *about]}
+    return {
+        "anyOf": [
+            {"type": "object", "required": ["metric"], "properties": {"metric": _full_text(), **about}},
+            {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": 1,
+                "propertyNames": {"not": reserved},
+                "additionalProperties": {"type": ["object", "null"], "properties": about},
+            },
+        ]
+    }
+
+
+def _turn() -> Schema:
+    part = {"type": "object", "required": ["type", "text"], "properties": {"type": {"const": "text"}, "text": _text()}}
+    call = {"type": "object", "required": ["name"], "properties": {"name": _full_text()}}
+    wrapped = {"type": "object", "required": ["function"], "properties": {"function": call}}
+    return {
+        "type": "object",
+        "required": ["role"],
+        "properties": {
+            "role": {"enum": list(get_args(Role))},
+            "content": {"anyOf": [{"type": ["string", "null"]}, {"type": "array", "items": part}]},
+            "tool_calls": _or_null({"type": "array", "items": {"anyOf": [call, wrapped]}}),
+            "tool_call_id": _or_null(_full_text()),
+        },
+    }
 
 
 def _types() -> dict[str, Schema]:

@@ -102,7 +102,7 @@ class TestDiscovery:
         (("--dataset", "tea,coffee", "--model", "openai/test,openia/test"), "Did you mean 'openai'?"),
         (("--dataset", "tea,coffee", "--model", "openai/test,anthropic/x"), "ANTHROPIC_API_KEY"),
         (("--dataset", "tea", "--metrics", "length,similaritie"), "Did you mean 'similarity'?"),
-        (("--dataset", "tea,odd"), "The case 'b' has a check that cannot be used"),
+        (("--dataset", "tea,odd"), "line 2: checks field validation failed: The metric 'regex' has no option 'patern'"),
         (("--dataset", "tea", "--reducers", "pass@7"), "pass@7"),
         (("--dataset", "tea", "--model", "openai/test,openai/x", "--max-cost", "1"), "The price of openai/test"),
         (("--dataset", "tea", "--judge-model", "nobody/x"), "There is no provider 'nobody'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from placeless import placeless
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -44,7 +45,7 @@ def test_the_minimal_dataset_of_the_document_is_read(write: Write) -> None:
 
     assert (dataset.name, dataset.dialect) == ("My Custom Benchmark", "benchmark")
     assert dataset.description == "Tests for domain-specific code generation."
-    assert list(dataset.cases) == [
+    assert placeless(dataset.cases) == [
         TestCase(
             id="custom-001",
             input="Write a Go HTTP handler that returns JSON.",
@@ -161,6 +162,17 @@ def test_a_sequence_of_tools_is_a_request_in_order(write: Write) -> None:
 
     calls = [{"name": "open"}, {"name": "read", "args": {"n": 1}}]
     assert case.checks == (MetricUse(metric="tool_correctness", options={"expected_tools": calls, "mode": "ordered"}),)
+
+
+def test_a_sequence_beside_expected_tools_is_a_second_use_with_a_name_of_its_own(write: Write) -> None:
+    case = only_case(write, task("expected_tools: [{name: a}]", "expected_tool_sequence: [b]"))
+
+    assert [use.key for use in case.checks] == ["tool_correctness", "tool_sequence"]
+    assert case.checks[1] == MetricUse(
+        metric="tool_correctness",
+        name="tool_sequence",
+        options={"expected_tools": [{"name": "b"}], "mode": "ordered"},
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from placeless import placeless
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.model import TestCase
@@ -81,21 +82,21 @@ TWO = '{"id": "a", "input": "first"}\n{"id": "b", "input": "second"}\n'
 def test_jsonl_is_one_json_object_per_line(write: Write) -> None:
     cases, _ = load_dataset(write("dataset.jsonl", GUIDE_JSONL))
 
-    assert cases == GUIDE_CASES
+    assert placeless(cases) == GUIDE_CASES
 
 
 @pytest.mark.parametrize("name", ["dataset.yaml", "dataset.yml"])
 def test_yaml_is_a_list_of_objects(write: Write, name: str) -> None:
     cases, _ = load_dataset(write(name, GUIDE_YAML))
 
-    assert cases == GUIDE_CASES
+    assert placeless(cases) == GUIDE_CASES
 
 
 def test_both_formats_have_identical_semantics(write: Write) -> None:
     from_jsonl, _ = load_dataset(write("dataset.jsonl", GUIDE_JSONL))
     from_yaml, _ = load_dataset(write("dataset.yaml", GUIDE_YAML))
 
-    assert from_jsonl == from_yaml
+    assert placeless(from_jsonl) == placeless(from_yaml)
 
 
 @pytest.mark.parametrize("field", ["id", "input"])

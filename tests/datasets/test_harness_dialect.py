@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from placeless import placeless
 
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import InputError
@@ -28,7 +29,7 @@ def test_a_task_is_a_prompt_with_signals_and_triggers(write: Write) -> None:
         "hallucinationTriggers": ["range_inclusive"],
     }
 
-    assert cases(write, record) == [
+    assert placeless(cases(write, record)) == [
         TestCase(
             id="fix-loop",
             input="Fix the loop.",

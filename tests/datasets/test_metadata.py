@@ -23,7 +23,7 @@ NAMES = [
     "1",
     "",
     "metadata_field",
-    "checks",
+    "check",
     "Id",
     "INPUT",
     "é",

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from placeless import placeless
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -112,7 +113,7 @@ def read_back(name: str, content: str | bytes) -> list[TestCase]:
         assert survey(path).problems == []
         if path.suffix != ".json":
             assert load_dataset(path)[0] == cases
-        return cases
+        return placeless(cases)
 
 
 def exactly(cases: list[TestCase]) -> str:
@@ -153,7 +154,9 @@ def benchmark_cases(draw: st.DrawFn) -> TestCase:
     if expected:
         checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": expected}))
     if ordered:
-        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": ordered, "mode": "ordered"}))
+        options = {"expected_tools": ordered, "mode": "ordered"}
+        name = "tool_sequence" if expected else None
+        checks.append(MetricUse(metric="tool_correctness", name=name, options=options))
     return TestCase(
         id=draw(ids),
         input=draw(non_empty),
@@ -258,12 +261,12 @@ def outcome(path: Path, content: bytes) -> str:
         said = str(error)
         assert said in [str(problem) for problem in survey(path).problems]
     else:
-        said = exactly(cases)
+        said = exactly(placeless(cases))
         json.dumps([case.metadata for case in cases], allow_nan=False).encode()
         assert survey(path).problems == []
     if path.suffix != ".json":
         try:
-            loaded = exactly(load_dataset(path)[0])
+            loaded = exactly(placeless(load_dataset(path)[0]))
         except InputError as error:
             loaded = str(error)
         assert loaded in (said, "[]")  # an empty file is no error there
@@ -286,6 +289,40 @@ def test_no_damage_to_a_good_file_raises_anything_but_a_dataset_error(data: st.D
 
     with tempfile.TemporaryDirectory() as folder:
         outcome(Path(folder) / f"d{extension}", content)
+
+
+# A field that is not ours to read is the author's own, whatever is in it.
+
+role = st.sampled_from(["user", "assistant", "tool", "system", "bot", 3])
+turns = st.lists(
+    st.fixed_dictionaries({}, optional={"role": role, "content": values, "tool_calls": values, "tool_call_id": values})
+)
+uses = st.lists(
+    st.text(characters, max_size=8)
+    | st.dictionaries(st.sampled_from(["metric", "name", "judge", "not", "options", "a"]), values, max_size=4)
+)
+
+
+@same_each_time
+@given(
+    shaped=st.fixed_dictionaries(
+        {}, optional={"checks": uses | values, "messages": turns | values, "references": phrases | values}
+    ),
+    name=st.sampled_from(["d.jsonl", "d.yaml"]),
+)
+def test_nothing_in_checks_messages_or_references_keeps_a_case_from_loading(shaped: dict[str, Any], name: str) -> None:
+    record = {"id": "a", "input": "x", **shaped}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(json.dumps(record) if name == "d.jsonl" else as_yaml([record]), encoding="utf-8")
+
+        ((case,), _) = load_dataset(path)
+        found = survey(path)
+
+    assert (case.id, case.input, case.messages) == ("a", "x", ())
+    assert {problem.field for problem in found.problems} <= set(shaped) & {"checks", "messages", "references"}
+    for field, value in shaped.items():
+        assert field not in case.metadata or case.metadata[field] == value
 
 
 json_values = st.sampled_from(

@@ -7,7 +7,7 @@ from scoring import answer, case, score, value
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.metrics.catalogue import METRICS, build_metric
-from prompt_evaluator.metrics.options import ExpectedTool, checks_of, context_of, expected_tools_of
+from prompt_evaluator.metrics.options import ExpectedTool, context_of, expected_tools_of
 from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped
 
 RULES = [
@@ -151,15 +151,8 @@ def test_a_definition_is_made_of_what_json_can_hold() -> None:
     }
 
 
-def test_checks_may_be_written_as_a_field_of_any_case() -> None:
-    on = case(None, MetricUse(metric="a"), checks=["is_json", {"metric": "regex", "pattern": "x"}, 3, {"no": "metric"}])
-
-    assert checks_of(on) == (
-        MetricUse(metric="a"),
-        MetricUse(metric="is_json"),
-        MetricUse(metric="regex", options={"pattern": "x"}),
-    )
-    assert checks_of(case(checks="later")) == ()
+async def test_a_field_called_checks_in_the_metadata_asks_for_nothing() -> None:
+    assert isinstance(await score("regex", "x", on=case(checks=[{"metric": "regex", "pattern": "y"}])), Skipped)
 
 
 @pytest.mark.parametrize(

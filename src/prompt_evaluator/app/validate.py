@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from prompt_evaluator.app.case_checks import problems_with_uses
 from prompt_evaluator.datasets import Survey, survey
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def validate(paths: Iterable[Path]) -> Iterable[Survey]:
     """Survey each file, one after the other, as they are asked for."""
-    return (survey(path) for path in paths)
+    return (survey(path, inspect=problems_with_uses) for path in paths)
 
 
 def survey_as_json(found: Survey) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.datasets.dialects.guide import quick_case
+from prompt_evaluator.datasets.dialects import GUIDE
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import Position, Report, duplicate
 
@@ -46,7 +46,8 @@ def report_duplicates(path: Path, suspects: set[str], report: Report) -> None:
     for lines, records in JsonlFile(path, lambda _: None).batches():
         for line, record in zip(lines, records, strict=True):
             case_id = record.get("id")  # of any type: a survey goes on after a record that is wrong
-            if type(case_id) is str and case_id in suspects and (case := quick_case(record)):
+            if type(case_id) is str and case_id in suspects:
                 where = Position(path, line)
-                if (earlier := first.setdefault(case.id, where)) is not where:
-                    report(duplicate(case.id, where, earlier))
+                usable = GUIDE.case(record, where, lambda _: None)
+                if usable and (earlier := first.setdefault(case_id, where)) is not where:
+                    report(duplicate(case_id, where, earlier))

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.positions import Position
-from prompt_evaluator.model import MetricUse
+from prompt_evaluator.syntax.source import absolute
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,18 +74,6 @@ def check_texts(name: str, record: dict[str, Any], where: Position, report: Repo
     return True
 
 
-def requested(value: Any) -> tuple[MetricUse, ...] | None:
-    """`checks:` as requests for metrics: a list of mappings with `metric` and its options. None of anything else."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        return None
-    if not all(isinstance(item.get("metric"), str) and item["metric"] for item in value):
-        return None
-    return tuple(
-        MetricUse(metric=item["metric"], options={name: given for name, given in item.items() if name != "metric"})
-        for item in value
-    )
-
-
 def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
     """A field called `metadata` that is a mapping is merged in and wins; otherwise it is a field like any other."""
     inner = extra.get("metadata")
@@ -93,32 +82,15 @@ def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in extra.items() if name != "metadata"} | inner
 
 
-def described(value: object) -> str:
-    """A value in the words of somebody who writes YAML or JSON."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return f"the boolean {str(value).lower()}"
-        case int() | float():
-            return f"the number {str(value)[:40]}"
-        case str():
-            return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"
-
-
 def mappings(
     items: list[Any], document: Document, path: Path, report: Report
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
     """Each case of a list with its place; what is not a mapping is reported and left out."""
     # An alias may stand for a value from deep inside, where no lines are kept.
-    lines = document.places.get(id(items), {})
+    lines, file = document.places.get(id(items), {}), absolute(path)
     for index, item in enumerate(items):
         if isinstance(item, dict):
-            yield Position(path, lines.get(index), index, document.places.get(id(item), {})), item
+            yield Position(path, lines.get(index), index, document.places.get(id(item), {}), file), item
         else:
             what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
             where = Position(path, lines.get(index), index)

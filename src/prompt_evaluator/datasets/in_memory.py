@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from prompt_evaluator.datasets.dialects import GUIDE
+from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
 from prompt_evaluator.datasets.positions import Position, duplicate, stop_at_the_first
 from prompt_evaluator.model import TestCase
 
@@ -35,10 +35,10 @@ def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
 def _case(given: object, where: Position) -> TestCase:
     if isinstance(given, TestCase):
         # Structs check nothing when they are made.
-        GUIDE.case({name: getattr(given, name) for name in _CHECKED}, where, stop_at_the_first)
+        GUIDE.case({name: getattr(given, name) for name in CASE_FIELDS}, where, stop_at_the_first)
         case: TestCase | None = given
     elif isinstance(given, Mapping):
-        case = GUIDE.case(dict(given), where, stop_at_the_first)
+        case = GUIDE.case(dict(given), where, stop_at_the_first, strict=True)
     else:
         what = f"Case {where.index} is a {type(given).__name__}, neither a TestCase nor a mapping"
         raise where.problem(what, advice="Give mappings with `id` and `input`.")
@@ -46,14 +46,10 @@ def _case(given: object, where: Position) -> TestCase:
     return _kept(case, where)
 
 
-_CHECKED = [name for name in TestCase.__struct_fields__ if name not in ("metadata", "checks")]
-
-
 def _kept(case: TestCase, where: Position) -> TestCase:
     """Refuse now what the store could not hold later."""
     try:
-        kept: Any = msgspec.json.encode(case)
+        return msgspec.json.decode(msgspec.json.encode(case), type=TestCase)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         what = f"The case {case.id!r} has a value that cannot be kept: {error}"
         raise where.problem(what, advice="Use texts, numbers, lists and mappings.") from None
-    return msgspec.json.decode(kept, type=TestCase)

@@ -13,6 +13,7 @@ from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import stop_at_the_first
 from prompt_evaluator.datasets.reading import (
     GUIDE_FORMATS,
+    LENIENT,
     checked_format,
     document_cases,
     jsonl_cases,
@@ -46,7 +47,7 @@ def load_dataset(dataset_path: Path | str) -> tuple[list[TestCase], dict[str, st
 
 def _load_jsonl(path: Path) -> tuple[list[TestCase], str]:
     file = JsonlFile(path, stop_at_the_first)
-    cases = [case for block in jsonl_cases(file, stop_at_the_first) for case in block]
+    cases = [case for block in jsonl_cases(file, LENIENT) for case in block]
     if len({case.id for case in cases}) != len(cases):
         report_duplicates(path, {case.id for case in cases}, stop_at_the_first)
     return cases, file.hash
@@ -54,7 +55,7 @@ def _load_jsonl(path: Path) -> tuple[list[TestCase], str]:
 
 def _load_document(path: Path, file_format: str) -> tuple[list[TestCase], str]:
     data = read_bytes(path)
-    _, cases = document_cases(parse_document(data, path, file_format), path, stop_at_the_first)
+    _, cases = document_cases(parse_document(data, path, file_format), path, LENIENT)
     return cases, hashlib.sha256(data).hexdigest()
 
 

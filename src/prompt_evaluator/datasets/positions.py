@@ -30,6 +30,8 @@ class Position:
     index: int | None = None
     """Set where cases are items of a list; a JSONL case is known by its line alone."""
     field_lines: Mapping[str | int, int] = field(default_factory=dict)
+    file: str | None = None
+    """The absolute path, as cases keep it; None for cases that did not come from a file."""
 
     @property
     def label(self) -> str:
@@ -40,8 +42,10 @@ class Position:
         line = self.field_lines.get(field, self.line) if field else self.line
         return InputError(what, path=self.path, advice=advice, line=line, index=self.index, field=field, note=note)
 
-    def missing(self, field: str, advice: str) -> InputError:
-        return self.problem(f"Record at {self.label} is missing required field: {field}", advice=advice, field=field)
+    def missing(self, field: str, advice: str, *, instead: str | None = None, note: str = "") -> InputError:
+        """Take the field, and the one that was written `instead` of it if that is what is wrong."""
+        what = f"Record at {self.label} is missing required field: {field}"
+        return self.problem(what, advice=advice, field=instead or field, note=note)
 
     def invalid(self, field: str, why: str, advice: str) -> InputError:
         what = f"Invalid test case at {self.label}: {field} field validation failed: {why}"

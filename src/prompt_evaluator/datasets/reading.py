@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from msgspec import structs
 
 from prompt_evaluator.datasets.dialects import GUIDE, recognise
 from prompt_evaluator.datasets.dialects.guide import quick_case
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
-from prompt_evaluator.datasets.fields import mappings, requested
+from prompt_evaluator.datasets.fields import mappings
 from prompt_evaluator.datasets.jsonl import JsonlFile
-from prompt_evaluator.datasets.positions import Position, Report, duplicate, stop_at_the_first
+from prompt_evaluator.datasets.positions import Position, duplicate, stop_at_the_first
+from prompt_evaluator.datasets.shared_checks import Reading, SharedChecks, read_shared_checks
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import Dataset, TestCase
 from prompt_evaluator.syntax.jsontext import parse_json
-from prompt_evaluator.syntax.source import check_file, read_bytes, stem
+from prompt_evaluator.syntax.source import absolute, check_file, read_bytes, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompt_evaluator.datasets.dialects.dialect import Dialect
+    from prompt_evaluator.datasets.shared_checks import Inspect
     from prompt_evaluator.syntax.document import Document
 
 GUIDE_FORMATS = (".jsonl", ".yaml", ".yml")
 ALL_FORMATS = (*GUIDE_FORMATS, ".json")
+LENIENT = Reading(stop_at_the_first)
+"""As the format guide promises: whatever does not have our shape is the author's own."""
 
-Observe = Callable[[dict[str, Any]], None]
-"""Sees each case as it was written, before anything is made of it."""
 
-
-def open_dataset(path: Path | str) -> Dataset:
+def open_dataset(path: Path | str, *, inspect: Inspect | None = None) -> Dataset:
     """A dataset whose every case has been checked, and which has at least one.
+
+    Args:
+        path: The file.
+        inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
 
     Raises:
         InputError: The first problem found.
     """
     path = Path(path)
     file_format = checked_format(path, ALL_FORMATS)
-    dataset = _open_jsonl(path) if file_format == ".jsonl" else _open_document(path, file_format)
+    reading = Reading(stop_at_the_first, strict=True, inspect=inspect)
+    dataset = _open_jsonl(path, reading) if file_format == ".jsonl" else _open_document(path, file_format, reading)
     if not dataset.count:
         raise no_cases(path)
     return dataset
@@ -60,35 +63,41 @@ def no_cases(path: Path) -> InputError:
     return InputError("The dataset has no cases", path=path, advice="Add at least one case.")
 
 
-def jsonl_cases(file: JsonlFile, report: Report, observe: Observe | None = None) -> Iterator[list[TestCase]]:
+def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
     """The cases of one pass over a JSONL file, a block at a time; equal ids are the caller's to find."""
+    nothing_shared = SharedChecks(reading)
     for lines, records in file.batches():
-        if observe:
+        if reading.observe:
             for record in records:
-                observe(record)
-        cases = [quick_case(record) for record in records]
+                reading.observe(record)
+        name = absolute(file.path)
+        cases = [quick_case(record, name, line) for line, record in zip(lines, records, strict=True)]
         for position, case in enumerate(cases):
             if case is None:
-                GUIDE.case(records[position], Position(file.path, lines[position]), report)
+                where = Position(file.path, lines[position], file=name)
+                cases[position] = _case(GUIDE, records[position], where, nothing_shared)
         yield [case for case in cases if case is not None]
 
 
-def document_cases(
-    document: Document, path: Path, report: Report, observe: Observe | None = None
-) -> tuple[Dialect, list[TestCase]]:
+def document_cases(document: Document, path: Path, reading: Reading) -> tuple[Dialect, list[TestCase]]:
     """All cases of a parsed file, with the dialect that claimed it."""
     dialect = recognise(document.root, path)
+    shared = read_shared_checks(document, path, reading)
     cases = []
-    everywhere = requested(document.root.get("checks")) if isinstance(document.root, dict) else None
     first: dict[str, Position] = {}
-    for where, record in mappings(dialect.items(document.root), document, path, report):
-        if observe:
-            observe(record)
-        if case := dialect.case(record, where, report):
+    for where, record in mappings(dialect.items(document.root), document, path, reading.report):
+        if reading.observe:
+            reading.observe(record)
+        if case := _case(dialect, record, where, shared):
             if (earlier := first.setdefault(case.id, where)) is not where:
-                report(duplicate(case.id, where, earlier))
-            cases.append(structs.replace(case, checks=case.checks + everywhere) if everywhere else case)
+                reading.report(duplicate(case.id, where, earlier))
+            cases.append(case)
     return dialect, cases
+
+
+def _case(dialect: Dialect, record: dict[str, Any], where: Position, shared: SharedChecks) -> TestCase | None:
+    case = dialect.case(record, where, shared.reading.report, strict=shared.reading.strict)
+    return shared.add_to(case, where) if case else None
 
 
 def parse_document(data: bytes, path: Path, file_format: str) -> Document:
@@ -99,10 +108,10 @@ def parse_document(data: bytes, path: Path, file_format: str) -> Document:
     return parse_yaml(data, path)
 
 
-def _open_document(path: Path, file_format: str) -> Dataset:
+def _open_document(path: Path, file_format: str, reading: Reading) -> Dataset:
     data = read_bytes(path)
     document = parse_document(data, path, file_format)
-    dialect, cases = document_cases(document, path, stop_at_the_first)
+    dialect, cases = document_cases(document, path, reading)
     header = document.root if isinstance(document.root, dict) else {}
     return Dataset(
         name=_text(header.get("name")) or stem(path),
@@ -116,10 +125,10 @@ def _open_document(path: Path, file_format: str) -> Dataset:
     )
 
 
-def _open_jsonl(path: Path) -> Dataset:
+def _open_jsonl(path: Path, reading: Reading) -> Dataset:
     before = check_file(path)
     file, ids, count = JsonlFile(path, stop_at_the_first), IdFilter(), 0
-    for cases in jsonl_cases(file, stop_at_the_first):
+    for cases in jsonl_cases(file, reading):
         ids.add(cases)
         count += len(cases)
     if ids.suspects:
@@ -146,7 +155,7 @@ class _CheckedJsonl:
         if (found.st_size, found.st_mtime_ns) != self._stamp:
             raise self._changed()
         file = JsonlFile(self._path, stop_at_the_first)
-        for cases in jsonl_cases(file, stop_at_the_first):
+        for cases in jsonl_cases(file, LENIENT):
             yield from cases
         if file.hash != self._hash:
             raise self._changed()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,8 +20,12 @@ from prompt_evaluator.datasets.reading import (
     no_cases,
     parse_document,
 )
+from prompt_evaluator.datasets.shared_checks import Reading
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import read_bytes
+
+if TYPE_CHECKING:
+    from prompt_evaluator.datasets.shared_checks import Inspect
 
 MAX_PROBLEMS = 1_000
 """Problems kept of one file; the rest are only counted."""
@@ -54,15 +58,21 @@ class Survey(msgspec.Struct, kw_only=True):
         self.fields.update(name for name, value in record.items() if value not in (None, "", [], {}))
 
 
-def survey(path: Path | str) -> Survey:
-    """Read a whole file, keep every problem, raise nothing."""
+def survey(path: Path | str, *, inspect: Inspect | None = None) -> Survey:
+    """Read a whole file, keep every problem, raise nothing.
+
+    Args:
+        path: The file.
+        inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
+    """
     result = Survey(path=Path(path))
+    reading = Reading(result.add_problem, strict=True, observe=result.observe, inspect=inspect)
     try:
         result.format = checked_format(result.path, ALL_FORMATS)
         if result.format == ".jsonl":
-            _survey_jsonl(result)
+            _survey_jsonl(result, reading)
         else:
-            _survey_document(result)
+            _survey_document(result, reading)
         if not result.count and result.ok:
             result.add_problem(no_cases(result.path))
     except InputError as problem:
@@ -71,10 +81,10 @@ def survey(path: Path | str) -> Survey:
     return result
 
 
-def _survey_jsonl(result: Survey) -> None:
+def _survey_jsonl(result: Survey, reading: Reading) -> None:
     file, ids = JsonlFile(result.path, result.add_problem), IdFilter()
     result.dialect = GUIDE.name
-    for cases in jsonl_cases(file, result.add_problem, result.observe):
+    for cases in jsonl_cases(file, reading):
         ids.add(cases)
         result.count += len(cases)
     result.hash = file.hash
@@ -82,9 +92,9 @@ def _survey_jsonl(result: Survey) -> None:
         report_duplicates(result.path, ids.suspects, result.add_problem)
 
 
-def _survey_document(result: Survey) -> None:
+def _survey_document(result: Survey, reading: Reading) -> None:
     data = read_bytes(result.path)
     result.hash = hashlib.sha256(data).hexdigest()
     document = parse_document(data, result.path, result.format or "")
-    dialect, cases = document_cases(document, result.path, result.add_problem, result.observe)
+    dialect, cases = document_cases(document, result.path, reading)
     result.dialect, result.count = dialect.name, len(cases)

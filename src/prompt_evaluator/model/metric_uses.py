@@ -1,4 +1,4 @@
-"""Which metrics apply to a case: what the run asks for, with what the dataset and the case say over it."""
+"""How the wishes of a run, a dataset and a case become one list."""
 
 from __future__ import annotations
 
@@ -7,33 +7,28 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.case import MetricUse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
 
-def merged_uses(general: Sequence[MetricUse], specific: Sequence[MetricUse]) -> tuple[MetricUse, ...]:
-    """Uses by name, in order of first appearance; of two with one name the specific one's options win.
+def merged_uses(general: Iterable[MetricUse], specific: Iterable[MetricUse]) -> tuple[MetricUse, ...]:
+    """Both lists by name, in the order of first appearance; the specific one's options win over the general one's.
 
     Raises:
-        ValueError: One name stands for two different metrics.
+        ValueError: One name stands for two metrics.
     """
-    if not specific:
-        return tuple(general)
-    found = {use.key: use for use in general}
+    uses = {use.key: use for use in general}
     for use in specific:
-        known = found.get(use.key)
-        found[use.key] = use if known is None else _merged(known, use)
-    return tuple(found.values())
+        uses[use.key] = _merged(uses[use.key], use) if use.key in uses else use
+    return tuple(uses.values())
 
 
 def _merged(general: MetricUse, specific: MetricUse) -> MetricUse:
     if general.metric != specific.metric:
-        raise ValueError(
-            f"the name {general.key!r} is used for two metrics, {general.metric!r} and {specific.metric!r}: "
-            "give one of them another name"
-        )
+        both = f"{general.metric!r} and {specific.metric!r}"
+        raise ValueError(f"two metrics, {both}, are called {specific.key!r}: give one of them another name")
     return MetricUse(
-        metric=general.metric,
-        name=general.name,
+        metric=specific.metric,
+        name=specific.name or general.name,
         judge=specific.judge or general.judge,
         negated=specific.negated or general.negated,
         options={**general.options, **specific.options},

@@ -20,6 +20,11 @@ def stem(path: Path) -> str:
     return os.fsencode(path.stem).decode(errors="replace")
 
 
+def absolute(path: Path) -> str:
+    """The whole path of a file that exists, as a text that can be stored, with a mark for every byte that cannot."""
+    return os.fsencode(path.resolve()).decode(errors="replace")
+
+
 def check_file(path: Path) -> os.stat_result:
     """Refuse what is not a readable regular file; opening a FIFO or a device could wait for ever."""
     try:

@@ -7,13 +7,13 @@ lines, and die on deep nesting. Building the values here avoids all four and is 
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.document import MAX_DEPTH, PLACED_DEPTH, Document
+from prompt_evaluator.syntax.scalars import FLOAT, INTEGER, MAX_DIGITS, NOT_FINITE, NUMBER_STARTS, RADIX, WORDS
 from prompt_evaluator.syntax.source import check_text
 
 if TYPE_CHECKING:
@@ -23,25 +23,11 @@ _MAX_COPIES = 1_000_000
 """Values that aliases may add in all. An alias costs nothing to read and everything to write out again."""
 _LONG_TEXT = 100
 """Characters of a text that count as one more of these values."""
-_MAX_DIGITS = 3_000
-"""Digits of an integer, in any base. Python refuses to write out integers of more than 4,300 decimal digits."""
 
 _Parser: Any = getattr(yaml, "CLoader", yaml.Loader)
 _Scalar, _Alias = yaml.ScalarEvent, yaml.AliasEvent
 _MappingStart, _MappingEnd = yaml.MappingStartEvent, yaml.MappingEndEvent
 _SequenceStart, _SequenceEnd = yaml.SequenceStartEvent, yaml.SequenceEndEvent
-
-_WORDS = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
-# `0123` stays text, as in YAML 1.2's JSON schema: it is an article number or a postcode, never 123.
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_RADIX = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_NUMBER_STARTS = frozenset("-+.0123456789")
 
 _TAG = "tag:yaml.org,2002:"
 _SCALAR_TAGS = {_TAG + "null", _TAG + "bool", _TAG + "int", _TAG + "float"}
@@ -177,15 +163,15 @@ class _Builder:
         text: str = event.value
         if not plain:
             return self._tagged(event) if event.tag not in (None, "!", _TAG + "str") else self._text(text)
-        if text[:1] in _NUMBER_STARTS and text:
+        if text[:1] in NUMBER_STARTS and text:
             return self._number(text, event)
-        return _WORDS[text] if text in _WORDS else self._text(text)
+        return WORDS[text] if text in WORDS else self._text(text)
 
     def _tagged(self, event: Any) -> Any:
         if event.tag not in _SCALAR_TAGS:
             self._check_tag(event, "")
-        value = self._number(event.value, event) if event.value[:1] in _NUMBER_STARTS else event.value
-        value = _WORDS.get(value, value) if isinstance(value, str) else value
+        value = self._number(event.value, event) if event.value[:1] in NUMBER_STARTS else event.value
+        value = WORDS.get(value, value) if isinstance(value, str) else value
         wanted = event.tag.removeprefix(_TAG)
         if wanted == "float" and type(value) is int:
             return float(value)
@@ -194,13 +180,13 @@ class _Builder:
         return value
 
     def _number(self, text: str, event: Any) -> Any:
-        if _INTEGER.fullmatch(text) or _RADIX.fullmatch(text):
-            if len(text) > _MAX_DIGITS:
+        if INTEGER.fullmatch(text) or RADIX.fullmatch(text):
+            if len(text) > MAX_DIGITS:
                 raise self._error(event, f"an integer of {len(text):,} digits", "Write it in quotes.")
             return int(text, 0)
-        if _FLOAT.fullmatch(text) and not math.isinf(number := float(text)):
+        if FLOAT.fullmatch(text) and not math.isinf(number := float(text)):
             return number
-        if _NOT_FINITE.fullmatch(text) or _FLOAT.fullmatch(text):
+        if NOT_FINITE.fullmatch(text) or FLOAT.fullmatch(text):
             raise self._error(event, f"{text[:40]} is not a finite number", "Write it in quotes, or use null.")
         return self._text(text)
 

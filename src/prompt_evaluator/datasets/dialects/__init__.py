@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from prompt_evaluator.datasets.dialects.benchmark import BENCHMARK
 from prompt_evaluator.datasets.dialects.guide import GUIDE
 from prompt_evaluator.datasets.dialects.harness import HARNESS
-from prompt_evaluator.datasets.fields import described
 from prompt_evaluator.errors import InputError
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,26 +10,26 @@ from prompt_evaluator.datasets.fields import (
     check_optional_text,
     check_text,
     check_texts,
-    described,
     merge_metadata,
-    requested,
 )
+from prompt_evaluator.datasets.optional_fields import read_expectations, read_question
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import MetricUse, TestCase
 from prompt_evaluator.syntax.jsontext import parse_json_line
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.positions import Position, Report
 
 _DIFFICULTIES = ("easy", "medium", "hard")
 _OPTIONAL_TEXTS = ("description", "task", "expected_constraints")
-_OWN = {"id", "input", "expected_output", "expected_tools", "expected_tool_sequence", *_OPTIONAL_TEXTS}
+_OWN = {"id", "expected_output", "expected_tools", "expected_tool_sequence", *_OPTIONAL_TEXTS}
 
 
-def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
+def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
     checked = [
         check_id(record, where, report),
-        *(check_text(name, record, where, report) for name in ("name", "input", "expected_output")),
+        *(check_text(name, record, where, report) for name in ("name", "expected_output")),
         *(check_optional_text(name, record, where, report) for name in _OPTIONAL_TEXTS),
         check_texts("context", record, where, report),
         _check_difficulty(record, where, report),
@@ -37,20 +37,26 @@ def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase |
     ]
     calls = _calls("expected_tools", record, where, report, names_allowed=False)
     sequence = _calls("expected_tool_sequence", record, where, report, names_allowed=True)
-    if calls is None or sequence is None or not all(checked):
+    question = read_question(record, where, report, strict=strict)
+    expected = read_expectations(record, where, implied=_checks(record, calls or [], sequence or []))
+    checked.append(expected.accepted(report, strict=strict))
+    if calls is None or sequence is None or question is None or not all(checked):
         return None
-    wanted = requested(record.get("checks"))
-    own = _OWN if wanted is None else {*_OWN, "checks"}
+    own = {*_OWN, *expected.read, *question.read}
     extra = {name: value for name, value in record.items() if name not in own}
     return TestCase(
         id=record["id"],
-        input=record["input"],
+        input=question.input,
+        messages=question.messages,
         reference=record["expected_output"],
         description=record.get("description"),
         task=record.get("task"),
         expected_constraints=record.get("expected_constraints"),
         metadata=merge_metadata({**extra, "difficulty": record.get("difficulty") or "medium"}),
-        checks=_checks(record, calls, sequence) + (wanted or ()),
+        checks=expected.checks,
+        references=expected.references,
+        file=where.file,
+        line=where.line,
     )
 
 
@@ -60,7 +66,9 @@ def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tu
     if calls or (record.get("tools") and record.get("expected_tools") == []):
         checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": calls}))
     if sequence:
-        checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": sequence, "mode": "ordered"}))
+        name = "tool_sequence" if checks else None  # two uses of one metric need two names
+        options = {"expected_tools": sequence, "mode": "ordered"}
+        checks.append(MetricUse(metric="tool_correctness", name=name, options=options))
     return tuple(checks)
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
-from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, is_id, merge_metadata, requested
+from prompt_evaluator.datasets.fields import check_id, check_optional_text, is_id, merge_metadata
+from prompt_evaluator.datasets.optional_fields import read_expectations, read_question
 from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.positions import Position, Report
-    from prompt_evaluator.model import MetricUse
 
 _OPTIONAL = ("description", "task", "expected_constraints", "reference")
-_FIELDS = ("id", "input", *_OPTIONAL)
+CASE_FIELDS = ("id", "input", *_OPTIONAL)
 
 
-def quick_case(record: dict[str, Any]) -> TestCase | None:
-    """The case of a flawless record, which becomes its metadata; None of any other, which stays as it was."""
+def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> TestCase | None:
+    """The case of a flawless record of plain texts, which becomes its metadata.
+
+    None for any other record, which stays as it was: one with `checks`, `references` or `messages` takes the slow way.
+    """
+    if "checks" in record or "messages" in record or "references" in record:
+        return None
     pop = record.pop
     case_id, text = pop("id", None), pop("input", None)
     description, task = pop("description", None), pop("task", None)
@@ -32,7 +37,6 @@ def quick_case(record: dict[str, Any]) -> TestCase | None:
         and (constraints is None or type(constraints) is str)
         and (reference is None or type(reference) is str)
     ):
-        checks = _taken_checks(record) if "checks" in record else ()
         return TestCase(
             id=case_id,
             input=text,
@@ -41,30 +45,38 @@ def quick_case(record: dict[str, Any]) -> TestCase | None:
             expected_constraints=constraints,
             reference=reference,
             metadata=merge_metadata(record) if "metadata" in record else record,
-            checks=checks,
+            file=file,
+            line=line,
         )
     taken = (case_id, text, description, task, constraints, reference)
-    record.update((name, value) for name, value in zip(_FIELDS, taken, strict=True) if value is not None)
+    record.update((name, value) for name, value in zip(CASE_FIELDS, taken, strict=True) if value is not None)
     return None
 
 
-def _taken_checks(record: dict[str, Any]) -> tuple[MetricUse, ...]:
-    """A field called `checks` that asks for metrics does so; otherwise it is a field like any other."""
-    checks = requested(record["checks"])
-    if checks is None:
-        return ()
-    del record["checks"]
-    return checks
-
-
-def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
-    if case := quick_case(dict(record)):  # a copy: aliases let two cases share one mapping
+def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
+    if case := quick_case(dict(record), where.file, where.line):  # a copy: aliases let two cases share one mapping
         return case
-    check_id(record, where, report)
-    check_text("input", record, where, report)
-    for name in _OPTIONAL:
-        check_optional_text(name, record, where, report)
-    return None
+    expected = read_expectations(record, where)
+    checked = [
+        check_id(record, where, report),
+        (question := read_question(record, where, report, strict=strict)) is not None,
+        *(check_optional_text(name, record, where, report) for name in _OPTIONAL),
+        expected.accepted(report, strict=strict),
+    ]
+    if question is None or not all(checked):
+        return None
+    own = {*CASE_FIELDS, *expected.read, *question.read}
+    return TestCase(
+        id=record["id"],
+        input=question.input,
+        messages=question.messages,
+        metadata=merge_metadata({name: value for name, value in record.items() if name not in own}),
+        checks=expected.checks,
+        references=expected.references,
+        file=where.file,
+        line=where.line,
+        **{name: record.get(name) for name in _OPTIONAL},
+    )
 
 
 def _claims(root: Any, _suffix: str) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
 from prompt_evaluator.datasets.fields import check_id, check_optional_text, check_text, check_texts, merge_metadata
+from prompt_evaluator.datasets.optional_fields import read_expectations
 from prompt_evaluator.model import MetricUse, TestCase
 from prompt_evaluator.syntax.source import stem
 
@@ -16,27 +17,37 @@ _METRICS = {"mustInclude": "includes", "hallucinationTriggers": "excludes"}
 _OWN = {"id", "prompt", *_METRICS}
 
 
-def _case(record: dict[str, Any], where: Position, report: Report) -> TestCase | None:
+def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
     file_name = stem(where.path)
     default = {"id": f"{file_name}-{(where.index or 0) + 1}", "category": file_name}
     named = record | {name: value for name, value in default.items() if record.get(name) is None}
+    expected = read_expectations(named, where, implied=_checks(named))
     checked = [
         check_id(named, where, report),
         check_text("prompt", named, where, report),
         check_optional_text("category", named, where, report),
         *(check_texts(field, named, where, report) for field in _METRICS),
+        expected.accepted(report, strict=strict),
     ]
     if not all(checked):
         return None
+    own = _OWN | expected.read
     return TestCase(
         id=named["id"],
         input=named["prompt"],
-        metadata=merge_metadata({name: value for name, value in named.items() if name not in _OWN}),
-        checks=tuple(
-            MetricUse(metric=metric, options={"phrases": named[field]})
-            for field, metric in _METRICS.items()
-            if named.get(field)
-        ),
+        metadata=merge_metadata({name: value for name, value in named.items() if name not in own}),
+        checks=expected.checks,
+        references=expected.references,
+        file=where.file,
+        line=where.line,
+    )
+
+
+def _checks(record: dict[str, Any]) -> tuple[MetricUse, ...]:
+    return tuple(
+        MetricUse(metric=metric, options={"phrases": record[field]})
+        for field, metric in _METRICS.items()
+        if record.get(field)
     )
 
 

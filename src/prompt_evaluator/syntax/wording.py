@@ -1,0 +1,20 @@
+"""Values in the words of somebody who writes YAML or JSON."""
+
+from __future__ import annotations
+
+
+def described(value: object) -> str:
+    """What a value is, and which one if it is small."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int() | float():
+            return f"the number {str(value)[:40]}"
+        case str():
+            return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
+        case list():
+            return "a list"
+        case _:  # only Python can hold anything but a mapping here
+            return "a mapping" if isinstance(value, dict) else f"a {type(value).__name__}"
