@@ -60,7 +60,7 @@ _TOOL_STEPS = (
     "Match each call in `expected_calls` with one in `calls_made`; its name must be the same or mean the same.",
     "Compare the arguments of matched calls: another spelling or format of a value is right, another value is wrong.",
     "Expected arguments that are null allow any; a key with $, such as $contains, says how a value may differ.",
-    "MetricUse the order where one call needs the result of another, and look for calls that nobody asked for.",
+    "Check the order where one call needs the result of another, and look for calls that nobody asked for.",
     "Missing and wrong calls weigh most, then wrong arguments, then order, then harmless extra calls.",
 )
 
@@ -224,7 +224,8 @@ def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | No
 
 def _scored(marks: Sequence[Grade], value: float, method: str, steps: Sequence[str]) -> Scored:
     details = {"method": method, "steps": list(steps), "k": len(marks), "marks": [mark.value for mark in marks]}
-    return Scored(value / _HIGHEST, " / ".join(mark.reason for mark in marks if mark.reason), details)
+    # A weighted mark may be a rounding error above the scale.
+    return Scored(min(value / _HIGHEST, 1.0), " / ".join(mark.reason for mark in marks if mark.reason), details)
 
 
 def _form(steps: Sequence[str]) -> Question:
