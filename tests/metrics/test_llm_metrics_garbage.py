@@ -15,7 +15,7 @@ from prompt_evaluator.metrics.decomposition import (
     ContextualRelevancy,
     Faithfulness,
 )
-from prompt_evaluator.metrics.geval import Correctness, judge_tools
+from prompt_evaluator.metrics.geval import Correctness, Criteria, judge_tools
 from prompt_evaluator.model import Answer, Failed, Message, ProviderSettings, Request, Score, Scored, Skipped, TestCase
 from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
@@ -38,6 +38,7 @@ METRICS: dict[str, Metric] = {
     "contextual_recall": ContextualRecall(),
     "contextual_relevancy": ContextualRelevancy(),
     "correctness": Correctness(),
+    "criteria": Criteria(criteria="Is it right?"),
 }
 SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "faithfulness": [CLAIMS, TRUTHS, TWO],
@@ -46,6 +47,7 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "contextual_recall": [about_texts("sentence", ["yes", "no"])],
     "contextual_relevancy": [about_texts("statement", ["yes", "no"])],
     "correctness": [STEPS, MARK],
+    "criteria": [STEPS, MARK],
     TOOLS: [MARK],
 }
 """What a good judge says to each step."""
@@ -229,7 +231,7 @@ async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(
         answer = await provider.complete(Request(model="m", messages=(Message("user", case.input),), case=case))
         scores.append(await metric.score(case, answer, MockJudge(provider, case)))
 
-    if dataset == "basic-coding" and name not in {"answer_relevancy", "correctness"}:
+    if dataset == "basic-coding" and name not in {"answer_relevancy", "correctness", "criteria"}:
         assert scores == [Skipped("the case has no context")] * len(cases)
         return
     values = [score.value for score in scores if isinstance(score, Scored)]
