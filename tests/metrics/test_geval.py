@@ -137,7 +137,7 @@ async def test_steps_are_written_once_and_become_part_of_the_definition() -> Non
     metric = await Correctness().prepared(judge)
     score = await metric.score(CASE, OUTPUT, judge)
 
-    assert metric.steps == STEPS
+    assert metric == Correctness(steps=STEPS)
     assert metric.definition()["steps"] == STEPS
     assert isinstance(score, Scored)
     assert score.details["steps"] == list(STEPS)

@@ -137,7 +137,9 @@ async def test_levenshtein_is_the_share_of_letters_that_stay(
 ) -> None:
     found = await score("levenshtein", text, on=case(reference))
 
-    assert found == Scored(pytest.approx(expected), f"a distance of {distance}", {"distance": distance})
+    assert isinstance(found, Scored)
+    assert found.value == pytest.approx(expected)
+    assert (found.reason, found.details) == (f"a distance of {distance}", {"distance": distance})
 
 
 async def test_levenshtein_may_ignore_case() -> None:

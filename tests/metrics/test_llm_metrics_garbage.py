@@ -16,7 +16,18 @@ from prompt_evaluator.metrics.decomposition import (
     Faithfulness,
 )
 from prompt_evaluator.metrics.geval import Correctness, Criteria, judge_tools
-from prompt_evaluator.model import Answer, Failed, Message, ProviderSettings, Request, Score, Scored, Skipped, TestCase
+from prompt_evaluator.model import (
+    Answer,
+    Failed,
+    Message,
+    ProviderSettings,
+    Request,
+    Score,
+    Scored,
+    Scores,
+    Skipped,
+    TestCase,
+)
 from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
 
@@ -117,7 +128,7 @@ def kind_of(metric: str, step: int) -> str:
     return named.get(metric, "numbered") if key == "verdicts" else key
 
 
-async def scored(metric: str, judge: JudgeClient) -> Score:
+async def scored(metric: str, judge: JudgeClient) -> Score | Scores:
     if metric == TOOLS:
         return await judge_tools([{"name": "f"}], [], judge)
     return await METRICS[metric].score(CASE, OUTPUT, judge)
@@ -226,7 +237,7 @@ async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(
     provider = build("mock", ProviderSettings(kind="mock"), CallContext())
     cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))
     metric = await METRICS[name].prepared(MockJudge(provider, None))
-    scores: list[Score] = []
+    scores: list[Score | Scores] = []
     for case in cases:
         answer = await provider.complete(Request(model="m", messages=(Message("user", case.input),), case=case))
         scores.append(await metric.score(case, answer, MockJudge(provider, case)))
