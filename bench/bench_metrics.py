@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STEPS = ["Compare the answer with the expected one.", "Look for contradictions.", "Weigh what is missing."]
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "correctness": {"steps": _STEPS},
+    "criteria": {"steps": _STEPS},
+    "includes": {"phrases": ["blue"]},
+}
 
 
 def _verdict(number: int, verdict: str) -> dict[str, Any]:
@@ -23,9 +28,10 @@ def _verdict(number: int, verdict: str) -> dict[str, Any]:
 
 _REPLIES: dict[str, list[dict[str, Any]]] = {
     "correctness": [{"reason": "It agrees.", "score": 8}],
+    "criteria": [{"reason": "It agrees.", "score": 8}],
     "faithfulness": [
-        {"truths": ["The sky is blue."]},
         {"claims": ["The sky is blue.", "Grass is green."]},
+        {"truths": ["The sky is blue."]},
         {"verdicts": [_verdict(1, "yes"), _verdict(2, "idk")]},
     ],
     "answer_relevancy": [
@@ -53,11 +59,9 @@ class _Instant:
 def overhead(name: str) -> measure.Result:
     """Milliseconds of one score, the judge taking none."""
     from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415
-    from prompt_evaluator.model import Answer, Scored, TestCase  # noqa: PLC0415
+    from prompt_evaluator.model import Answer, MetricUse, Scored, TestCase  # noqa: PLC0415
 
-    spec: dict[str, Any] = {"metric": name, **({"steps": _STEPS} if name == "correctness" else {})}
-    spec |= {"phrases": ["blue"]} if name == "includes" else {}
-    metric = build_metric(spec)
+    metric = build_metric(MetricUse(metric=name, options=_OPTIONS.get(name, {})))
     case = TestCase(
         id="a", input="What colour is the sky?", reference="Blue.", metadata={"context": ["The sky is blue."]}
     )
@@ -80,21 +84,21 @@ def judgements(count: str, concurrency: str, *address: str) -> Callable[[], floa
     from bench_calls import _all  # noqa: PLC0415
     from prompt_evaluator.app.models import Models  # noqa: PLC0415
     from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415
-    from prompt_evaluator.model import Answer, JudgeConfig, Scored, TestCase  # noqa: PLC0415
-    from prompt_evaluator.pipeline.scoring import Voice  # noqa: PLC0415
+    from prompt_evaluator.model import Answer, JudgeConfig, MetricUse, Scored, TestCase  # noqa: PLC0415
+    from prompt_evaluator.pipeline.scoring import RecordedJudge  # noqa: PLC0415
 
     os.environ |= {"OPENAI_API_KEY": "no-secret-at-all", "OPENAI_BASE_URL": ":".join(address)}
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     models = Models(max_concurrency=int(concurrency))
-    metric = build_metric({"metric": "correctness", "steps": _STEPS})
+    metric = build_metric(MetricUse(metric="correctness", options=_OPTIONS["correctness"]))
     config = JudgeConfig(model="openai/bench", identity="bench", temperature=0.0)
 
     async def judge(number: int) -> object:
         case = TestCase(id=str(number), input="What colour is the sky?", reference="Blue.")
         answer = Answer(text=f"The sky is blue, said {number}.", latency_ms=1.0, model="m")
-        voice = Voice(models.provider("openai"), config, "bench", case)
-        score = await metric.score(case, answer, voice)
+        asked = RecordedJudge(models.provider("openai"), config, "bench", case)
+        score = await metric.score(case, answer, asked)
         assert isinstance(score, Scored), score
         return score
 
@@ -112,5 +116,6 @@ def throughput() -> measure.Result:
 
 
 if __name__ == "__main__":
-    names = ("includes", "exact_match", "similarity", "token_f1", "correctness", "faithfulness", "answer_relevancy")
+    rules = ("includes", "exact_match", "similarity", "levenshtein", "token_f1", "contains_json")
+    names = (*rules, "correctness", "criteria", "faithfulness", "answer_relevancy")
     measure.conclude(*(overhead(name) for name in names), throughput())

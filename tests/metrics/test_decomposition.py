@@ -25,7 +25,7 @@ from prompt_evaluator.metrics.decomposition import (
     ContextualRelevancy,
     Faithfulness,
 )
-from prompt_evaluator.model import Failed, Scored, Skipped, TestCase
+from prompt_evaluator.model import Failed, Message, Scored, Skipped, TestCase
 
 if TYPE_CHECKING:
     from prompt_evaluator.metrics.judging import JudgedMetric
@@ -36,6 +36,7 @@ METRICS: dict[str, type[JudgedMetric]] = {
     for kind in (Faithfulness, AnswerRelevancy, ContextualPrecision, ContextualRecall, ContextualRelevancy)
 }
 OUTPUT = said("Three minutes. It is healthy.")
+ASKED = Message("user", CASE.input)
 
 
 def recorded() -> list[Any]:
@@ -331,3 +332,35 @@ def test_an_option_changes_the_definition() -> None:
 def test_a_wrong_option_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(options, Faithfulness)
+
+
+@pytest.mark.parametrize("metric", ["contextual_precision", "contextual_recall"])
+async def test_several_references_are_shown_with_their_numbers(metric: str) -> None:
+    case = msgspec.structs.replace(CASE, reference="One.", references=("Two.",))
+    reply = about_numbers(["yes", "no"]) if metric == "contextual_precision" else about_texts("sentence", ["yes"])
+    judge = ScriptedJudge(reply)
+
+    await METRICS[metric]().score(case, OUTPUT, judge)
+
+    shown = parts(judge.asked[0].messages[-1].content)
+    assert "reference" not in shown
+    assert (shown["reference_1"], shown["reference_2"]) == ("One.", "Two.")
+
+
+async def test_a_further_reference_is_enough_where_there_is_no_first_one() -> None:
+    case = msgspec.structs.replace(CASE, reference=None, references=("Two.",))
+
+    assert ContextualRecall().missing(case) is None
+
+
+@pytest.mark.parametrize("metric", ["answer_relevancy", "contextual_relevancy"])
+async def test_a_judge_sees_the_whole_conversation(metric: str) -> None:
+    case = msgspec.structs.replace(CASE, messages=(Message("user", "Tea?"), Message("assistant", "Yes."), ASKED))
+    first = [{"statements": texts(1)}] if metric == "answer_relevancy" else []
+    reply = about_numbers(["yes"]) if metric == "answer_relevancy" else about_texts("statement", ["yes"])
+    judge = ScriptedJudge(*first, reply)
+
+    await METRICS[metric]().score(case, OUTPUT, judge)
+
+    shown = parts(judge.asked[-1].messages[-1].content)["input"]
+    assert shown == f"user: Tea?\n\nassistant: Yes.\n\nuser: {CASE.input}"

@@ -5,10 +5,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scoring import score
+from scoring import metric, score
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.model import Failed, Score, Scored, Skipped
 
 if TYPE_CHECKING:
@@ -92,19 +91,19 @@ async def test_a_function_may_ask_for_the_whole_answer() -> None:
 )
 def test_a_function_that_cannot_be_used_is_refused_at_once(name: str, part: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        build_metric(name)
+        metric(name)
 
     assert part in str(caught.value)
 
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="Did you mean 'timeout'"):
-        build_metric({"metric": f"{HERE}sync", "timeouts": 3})
+        metric(f"{HERE}sync", timeouts=3)
 
 
 def test_the_text_of_a_function_is_part_of_its_definition() -> None:
-    first: dict[str, Any] = build_metric(f"{HERE}sync").definition()
-    second = build_metric(f"{HERE}raises").definition()
+    first: dict[str, Any] = metric(f"{HERE}sync").definition()
+    second = metric(f"{HERE}raises").definition()
 
     assert first["metric"] == f"{HERE}sync"
     assert len(first["source"]) == 64

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scripted_judge import CASE, ScriptedJudge, said
 
 from prompt_evaluator.errors import BadReplyError, CircuitOpenError, RateLimitedError
-from prompt_evaluator.metrics.geval import CORRECTNESS, Correctness, judge_tools, weighted_mark
+from prompt_evaluator.metrics.geval import CORRECTNESS, Correctness, Criteria, judge_tools, weighted_mark
 from prompt_evaluator.model import Answer, Failed, Scored, Skipped, TokenChoice, ToolCall
 
 TRANSCRIPTS = json.loads((Path(__file__).parent / "transcripts" / "correctness.json").read_text("utf-8"))
@@ -137,7 +137,7 @@ async def test_steps_are_written_once_and_become_part_of_the_definition() -> Non
     metric = await Correctness().prepared(judge)
     score = await metric.score(CASE, OUTPUT, judge)
 
-    assert metric.steps == STEPS
+    assert metric == Correctness(steps=STEPS)
     assert metric.definition()["steps"] == STEPS
     assert isinstance(score, Scored)
     assert score.details["steps"] == list(STEPS)
@@ -243,3 +243,79 @@ async def test_no_calls_are_shown_as_none() -> None:
     await judge_tools([], [], judge)
 
     assert judge.asked[0].messages[-1].content.count("(none)") == 2
+
+
+# Criteria of one's own
+
+KIND = Criteria(criteria="Is it kind?")
+NO_REFERENCE = msgspec.structs.replace(CASE, reference=None)
+
+
+async def test_criteria_need_no_reference() -> None:
+    metric = await KIND.prepared(ScriptedJudge({"steps": ["Look for insults."]}))
+    judge = ScriptedJudge(mark(9))
+
+    score = await metric.score(NO_REFERENCE, OUTPUT, judge)
+
+    assert isinstance(score, Scored)
+    assert score.value == 0.9
+    assert "<reference" not in judge.asked[0].messages[-1].content
+
+
+async def test_criteria_are_judged_with_a_reference_where_there_is_one() -> None:
+    judge = ScriptedJudge(mark(9))
+
+    await Criteria(steps=STEPS).score(CASE, OUTPUT, judge)
+
+    assert f"{CASE.reference}" in judge.asked[0].messages[-1].content
+
+
+async def test_steps_for_criteria_are_written_once_and_promise_no_reference() -> None:
+    judge = ScriptedJudge({"steps": ["Look for insults."]}, mark(9), mark(8))
+
+    metric = await KIND.prepared(judge)
+    for _ in range(2):
+        await metric.score(NO_REFERENCE, OUTPUT, judge)
+
+    assert judge.left == 0
+    assert "Is it kind?" in judge.asked[0].messages[-1].content
+    assert "reference" not in judge.asked[0].messages[0].content.partition("# The material")[0]
+
+
+async def test_without_criteria_a_case_is_skipped_and_nobody_is_asked() -> None:
+    judge = ScriptedJudge()
+
+    metric = await Criteria().prepared(judge)
+
+    assert metric.missing(CASE) == "the case names no criteria"
+    assert await metric.score(CASE, OUTPUT, judge) == Skipped("the case names no criteria")
+    assert judge.asked == []
+
+
+def test_steps_stand_in_for_criteria() -> None:
+    assert Criteria(steps=STEPS).missing(NO_REFERENCE) is None
+
+
+def test_other_criteria_are_another_definition() -> None:
+    assert KIND.definition() != Criteria(criteria="Is it short?").definition()
+
+
+@pytest.mark.parametrize("metric", [METRIC, Criteria(steps=STEPS)], ids=lambda metric: metric.name)
+async def test_several_references_are_shown_with_their_numbers(metric: Correctness | Criteria) -> None:
+    judge = ScriptedJudge(mark(9))
+
+    await metric.score(msgspec.structs.replace(CASE, reference="One.", references=("Two.",)), OUTPUT, judge)
+
+    shown = judge.asked[0].messages[-1].content
+    assert "<reference_1 nonce=" in shown
+    assert "<reference_2 nonce=" in shown
+
+
+async def test_a_weighted_mark_a_hair_above_the_scale_is_the_best_score() -> None:
+    top = {"10": math.log(0.3), "9": -50.0}
+    judge = ScriptedJudge(said(mark(10), logprobs=tokens(('"score": ', {}), ("10", top))))
+
+    score = await METRIC.score(CASE, OUTPUT, judge)
+
+    assert isinstance(score, Scored)
+    assert score.value <= 1

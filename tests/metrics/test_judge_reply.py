@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from applied import applied_rubric, scorer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging import CASE, GOOD, RUBRIC, VERDICT, as_reply, spoiled
+from judging import CASE, GOOD, RUBRIC, SCORES, as_reply, spoiled
 from scripted_provider import ScriptedProvider
 
-from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_verdict
-from prompt_evaluator.metrics.rubric_judge import RubricJudge
-from prompt_evaluator.model import Answer, Criterion, JudgeConfig, Judgement, Mark, Rubric, Verdict
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_scores
+from prompt_evaluator.model import UNREADABLE, Answer, Criterion, Failed, Judgement, Rubric, Scored, Scores
 
 same_each_time = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 SCORE = ("metrics", "clarity", "score")
@@ -116,61 +116,57 @@ READABLE = {
 }
 
 
-def judge_of(*replies: str) -> tuple[RubricJudge, ScriptedProvider]:
-    provider = ScriptedProvider(replies)
-    return RubricJudge(RUBRIC, provider, JudgeConfig(model="scripted/m", identity="scripted"), "m"), provider
-
-
 async def judged(*replies: str) -> Judgement:
-    judge, _ = judge_of(*replies)
-    return await judge.judge(judge.request(CASE, Answer(text="Three minutes.", latency_ms=1, model="m"), 0))
+    output = Answer(text="Three minutes.", latency_ms=1, model="m")
+    return await scorer(ScriptedProvider(replies)).score(applied_rubric(RUBRIC), CASE, output, 0)
 
 
 @pytest.mark.parametrize(("reply", "why"), GARBAGE.values(), ids=GARBAGE)
 async def test_a_reply_that_is_no_verdict_is_kept_and_explained_and_never_a_score(reply: str, why: str) -> None:
     judgement = await judged(reply, reply)
 
-    assert judgement.verdict is None
-    assert judgement.failure is None
+    assert list(judgement.scores) == [criterion.name for criterion in RUBRIC.metrics]
     assert judgement.raw == reply
-    assert why in (judgement.invalid or "")
-    assert len(judgement.invalid or "") < 500
+    for score in judgement.scores.values():
+        assert isinstance(score, Failed)
+        assert score.kind == UNREADABLE
+        assert why in score.reason
+        assert len(score.reason) < 500
 
 
 @pytest.mark.parametrize("reply", READABLE.values(), ids=READABLE)
 async def test_what_stands_around_a_verdict_does_not_matter(reply: str) -> None:
     judgement = await judged(reply)
 
-    assert judgement.verdict == VERDICT
+    assert (judgement.scores, judgement.flags, judgement.comment) == (SCORES.scores, SCORES.flags, SCORES.comment)
     assert judgement.raw == reply
-    assert judgement.invalid is None
 
 
 def test_a_missing_rationale_or_comment_is_empty() -> None:
     reply = {"metrics": {"clarity": {"score": 5}, "trust": {"score": 1}}, "flags": as_reply()["flags"]}
 
-    verdict = read_verdict(json.dumps(reply), RUBRIC)
+    found = read_scores(json.dumps(reply), RUBRIC)
 
-    assert verdict.metrics == {"clarity": Mark(5.0, ""), "trust": Mark(1.0, "")}
-    assert verdict.overall_comment == ""
+    assert found.scores == {"clarity": Scored(5.0, ""), "trust": Scored(1.0, "")}
+    assert found.comment == ""
 
 
 def test_a_rubric_without_flags_needs_none() -> None:
     rubric = Rubric(name="r", metrics=(Criterion(name="c", description="?"),), hash="")
 
-    assert read_verdict('{"metrics": {"c": {"score": 3}}}', rubric).flags == {}
+    assert read_scores('{"metrics": {"c": {"score": 3}}}', rubric).flags == {}
 
 
 @pytest.mark.parametrize("edge", [1, 5, 1.0, 5.0, 4.999999])
 def test_both_ends_of_a_scale_are_inside(edge: float) -> None:
-    assert read_verdict(spoiled(*SCORE, value=edge), RUBRIC).metrics["clarity"].score == edge
+    assert read_scores(spoiled(*SCORE, value=edge), RUBRIC).scores["clarity"].value == edge
 
 
 def test_half_a_character_in_a_rationale_does_not_keep_a_verdict_from_being_stored() -> None:
-    verdict = read_verdict(GOOD.replace("Plain.", r"\ud83d and \ud83d\ude00"), RUBRIC)
+    found = read_scores(GOOD.replace("Plain.", r"\ud83d and \ud83d\ude00"), RUBRIC)
 
-    assert verdict.metrics["clarity"].rationale == "\ufffd and \U0001f600"
-    assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+    assert found.scores["clarity"].reason == "\ufffd and \U0001f600"
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Scores) == found
 
 
 SLOW = {
@@ -195,7 +191,7 @@ def test_a_megabyte_of_anything_is_refused_soon(piece: str) -> None:
     started = time.process_time()
 
     with pytest.raises(UnreadableReply):
-        read_verdict(text, RUBRIC)
+        read_scores(text, RUBRIC)
 
     assert time.process_time() - started < 2.0
 
@@ -226,27 +222,27 @@ some_texts = (
 @given(some_texts)
 def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str) -> None:
     try:
-        verdict = read_verdict(text, RUBRIC)
+        found = read_scores(text, RUBRIC)
     except UnreadableReply:
         return
 
-    assert list(verdict.metrics) == [criterion.name for criterion in RUBRIC.metrics]
+    assert list(found.scores) == [criterion.name for criterion in RUBRIC.metrics]
     for criterion in RUBRIC.metrics:
-        mark = verdict.metrics[criterion.name]
-        assert type(mark.score) is float
-        assert criterion.min_score <= mark.score <= criterion.max_score
-    assert list(verdict.flags) == [flag.name for flag in RUBRIC.flags]
-    assert all(type(value) is bool for value in verdict.flags.values())
-    msgspec.json.encode(verdict)
+        value = found.scores[criterion.name].value
+        assert type(value) is float
+        assert criterion.min_score <= value <= criterion.max_score
+    assert list(found.flags) == [flag.name for flag in RUBRIC.flags]
+    assert all(type(value) is bool for value in found.flags.values())
+    msgspec.json.encode(found)
 
 
 @same_each_time
 @given(some_texts)
 def test_a_word_before_the_reply_changes_nothing(text: str) -> None:
-    outcomes: list[Verdict | None] = []
+    outcomes: list[Scores | None] = []
     for reply in (text, f"Verdict: {text}"):
         try:
-            outcomes.append(read_verdict(reply, RUBRIC))
+            outcomes.append(read_scores(reply, RUBRIC))
         except UnreadableReply:
             outcomes.append(None)
 
@@ -257,19 +253,19 @@ names = st.text(min_size=1, max_size=12)
 
 
 @st.composite
-def rubrics_and_verdicts(draw: st.DrawFn) -> tuple[Rubric, Verdict]:
+def rubrics_and_scores(draw: st.DrawFn) -> tuple[Rubric, Scores]:
     bounds = st.floats(-1e6, 1e6)
     metrics: list[Criterion] = []
-    marks: dict[str, Mark] = {}
+    scores: dict[str, Scored] = {}
     for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
         low, score, high = sorted(draw(st.tuples(bounds, bounds, bounds)))
         metrics.append(Criterion(name=name, description="?", min_score=low, max_score=high))
-        marks[name] = Mark(score, draw(st.text(max_size=30)))
+        scores[name] = Scored(score, draw(st.text(max_size=30)))
     flags = draw(st.dictionaries(names, st.booleans(), max_size=3))
     rubric: dict[str, Any] = {"name": "r", "metrics": metrics, "hash": ""}
     rubric["flags"] = [{"name": name, "description": "?"} for name in flags]
-    verdict = Verdict(metrics=marks, flags=flags, overall_comment=draw(st.text(max_size=30)))
-    return msgspec.convert(rubric, Rubric), verdict
+    found = Scores(scores=scores, flags=flags, comment=draw(st.text(max_size=30)))
+    return msgspec.convert(rubric, Rubric), found
 
 
 prose = st.text(st.characters(exclude_characters="{["), max_size=60) | st.sampled_from(
@@ -284,11 +280,11 @@ spellings = st.fixed_dictionaries({"indent": st.sampled_from([None, 2]), "ensure
 
 
 @same_each_time
-@given(rubrics_and_verdicts(), prose, prose, fences, spellings)
+@given(rubrics_and_scores(), prose, prose, fences, spellings)
 def test_a_verdict_reads_back_whatever_stands_around_it(
-    pair: tuple[Rubric, Verdict], before: str, after: str, fence: tuple[str, str], spelling: dict[str, Any]
+    pair: tuple[Rubric, Scores], before: str, after: str, fence: tuple[str, str], spelling: dict[str, Any]
 ) -> None:
-    rubric, verdict = pair
-    written = json.dumps(as_reply(verdict), **spelling)
+    rubric, scores = pair
+    written = json.dumps(as_reply(scores), **spelling)
 
-    assert read_verdict(f"{before}{fence[0]}{written}{fence[1]}{after}", rubric) == verdict
+    assert read_scores(f"{before}{fence[0]}{written}{fence[1]}{after}", rubric) == scores

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scoring import answer, case, score, value
 
-from prompt_evaluator.metrics.likeness import Similarity, TokenF1
+from prompt_evaluator.metrics.likeness import Levenshtein, Similarity, TokenF1
 from prompt_evaluator.metrics.rule import Trial
-from prompt_evaluator.model import Failed, Scored, Skipped
+from prompt_evaluator.model import Failed, Scored, Skipped, TestCase
 
 TEXTS = st.text(max_size=60)
 
@@ -82,13 +82,86 @@ def test_similarity_is_between_0_and_1(left: str, right: str, scorer: str) -> No
     assert 0 <= found.value <= 1
 
 
-async def test_texts_that_would_take_long_to_compare_are_a_failure() -> None:
-    found = await score("similarity", "a" * 200_000, on=case("b" * 200_000))
+@pytest.mark.parametrize("name", ["similarity", "levenshtein"])
+async def test_texts_that_would_take_long_to_compare_are_a_failure(name: str) -> None:
+    found = await score(name, "a" * 200_000, on=case("b" * 200_000))
 
     assert isinstance(found, Failed)
     assert found.kind == "TooLong"
 
 
-@pytest.mark.parametrize("name", ["similarity", "token_f1"])
+@pytest.mark.parametrize("name", ["similarity", "token_f1", "levenshtein"])
 async def test_without_a_reference_there_is_nothing_to_be_like(name: str) -> None:
     assert await score(name, "x") == Skipped("the case has no reference")
+
+
+@pytest.mark.parametrize("name", ["similarity", "levenshtein"])
+async def test_equal_texts_need_no_comparing_however_long_they_are(name: str) -> None:
+    assert await value(name, "a" * 200_000, on=case("a" * 200_000)) == 1
+
+
+TWO = TestCase(id="a", input="?", reference="a b c d", references=("kitten",))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("similarity", "kitten", 1.0),
+        ("levenshtein", "sitten", 5 / 6),
+        ("token_f1", "the kitten", 1.0),
+        ("token_f1", "b c", 0.8),
+    ],
+)
+async def test_of_several_references_the_one_that_fits_best_counts(name: str, text: str, expected: float) -> None:
+    assert await value(name, text, on=TWO) == pytest.approx(expected)
+
+
+async def test_a_reference_that_is_too_long_does_not_hide_one_that_fits() -> None:
+    on = TestCase(id="a", input="?", reference="b" * 200_000, references=("a" * 200_000,))
+
+    assert await value("similarity", "a" * 200_000, on=on) == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "text", "expected", "distance"),
+    [
+        ("kitten", "sitting", 1 - 3 / 7, 3),
+        ("abc", " abc\n", 1.0, 0),
+        ("abc", "", 0.0, 3),
+        ("", "", 1.0, 0),
+        ("abc", "ABC", 0.0, 3),
+    ],
+)
+async def test_levenshtein_is_the_share_of_letters_that_stay(
+    reference: str, text: str, expected: float, distance: int
+) -> None:
+    found = await score("levenshtein", text, on=case(reference))
+
+    assert isinstance(found, Scored)
+    assert found.value == pytest.approx(expected)
+    assert (found.reason, found.details) == (f"a distance of {distance}", {"distance": distance})
+
+
+async def test_levenshtein_may_ignore_case() -> None:
+    assert await value("levenshtein", "ABC", on=case("abc"), ignore_case=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (3, Scored(1.0, "", {"distance": 3})),
+        (2, Scored(0.0, "a distance of 3, at most 2 wanted", {"distance": 3})),
+    ],
+)
+async def test_a_greatest_distance_makes_levenshtein_a_yes_or_no(most: int, expected: Scored) -> None:
+    assert await score("levenshtein", "sitting", on=case("kitten"), max_distance=most) == expected
+
+
+@given(TEXTS, TEXTS)
+def test_levenshtein_is_symmetric_and_between_0_and_1(left: str, right: str) -> None:
+    there = Levenshtein(expected=left).assess(Trial(case(), answer(right)))
+    back = Levenshtein(expected=right).assess(Trial(case(), answer(left)))
+
+    assert there == back
+    assert isinstance(there, Scored)
+    assert 0 <= there.value <= 1

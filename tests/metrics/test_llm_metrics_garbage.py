@@ -15,8 +15,19 @@ from prompt_evaluator.metrics.decomposition import (
     ContextualRelevancy,
     Faithfulness,
 )
-from prompt_evaluator.metrics.geval import Correctness, judge_tools
-from prompt_evaluator.model import Answer, Failed, Message, ProviderSettings, Request, Score, Scored, Skipped, TestCase
+from prompt_evaluator.metrics.geval import Correctness, Criteria, judge_tools
+from prompt_evaluator.model import (
+    Answer,
+    Failed,
+    Message,
+    ProviderSettings,
+    Request,
+    Score,
+    Scored,
+    Scores,
+    Skipped,
+    TestCase,
+)
 from prompt_evaluator.providers.call_context import CallContext
 from prompt_evaluator.providers.mock import build
 
@@ -38,6 +49,7 @@ METRICS: dict[str, Metric] = {
     "contextual_recall": ContextualRecall(),
     "contextual_relevancy": ContextualRelevancy(),
     "correctness": Correctness(),
+    "criteria": Criteria(criteria="Is it right?"),
 }
 SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "faithfulness": [CLAIMS, TRUTHS, TWO],
@@ -46,6 +58,7 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "contextual_recall": [about_texts("sentence", ["yes", "no"])],
     "contextual_relevancy": [about_texts("statement", ["yes", "no"])],
     "correctness": [STEPS, MARK],
+    "criteria": [STEPS, MARK],
     TOOLS: [MARK],
 }
 """What a good judge says to each step."""
@@ -115,7 +128,7 @@ def kind_of(metric: str, step: int) -> str:
     return named.get(metric, "numbered") if key == "verdicts" else key
 
 
-async def scored(metric: str, judge: JudgeClient) -> Score:
+async def scored(metric: str, judge: JudgeClient) -> Score | Scores:
     if metric == TOOLS:
         return await judge_tools([{"name": "f"}], [], judge)
     return await METRICS[metric].score(CASE, OUTPUT, judge)
@@ -224,12 +237,12 @@ async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(
     provider = build("mock", ProviderSettings(kind="mock"), CallContext())
     cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))
     metric = await METRICS[name].prepared(MockJudge(provider, None))
-    scores: list[Score] = []
+    scores: list[Score | Scores] = []
     for case in cases:
         answer = await provider.complete(Request(model="m", messages=(Message("user", case.input),), case=case))
         scores.append(await metric.score(case, answer, MockJudge(provider, case)))
 
-    if dataset == "basic-coding" and name not in {"answer_relevancy", "correctness"}:
+    if dataset == "basic-coding" and name not in {"answer_relevancy", "correctness", "criteria"}:
         assert scores == [Skipped("the case has no context")] * len(cases)
         return
     values = [score.value for score in scores if isinstance(score, Scored)]

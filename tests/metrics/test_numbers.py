@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scoring import answer, case, score, value
+from scoring import answer, case, metric, score, value
 
-from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.numbers import Numeric
 from prompt_evaluator.metrics.rule import Trial
-from prompt_evaluator.model import Scored, Skipped
+from prompt_evaluator.model import Scored, Skipped, TestCase
 
 NUMERIC: list[tuple[str, str, dict[str, Any], float]] = [
     ("42", "The answer is 42.", {}, 1.0),
@@ -126,6 +125,11 @@ async def test_a_wrong_length_is_told() -> None:
 async def test_time_and_price_have_limits(
     name: str, options: dict[str, Any], others: dict[str, Any], expected: Scored | Skipped
 ) -> None:
-    metric = build_metric({"metric": name, **options})
+    assert await metric(name, **options).score(case(), answer("x", **others), None) == expected
 
-    assert await metric.score(case(), answer("x", **others), None) == expected
+
+@pytest.mark.parametrize(("text", "expected"), [("it is 7", 1.0), ("it is 42", 1.0), ("it is 8", 0.0)])
+async def test_of_several_references_any_number_is_right(text: str, expected: float) -> None:
+    on = TestCase(id="a", input="?", reference="42", references=("seven", "7"))
+
+    assert await value("numeric", text, on=on) == expected

@@ -3,169 +3,180 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scoring import answer, case, score, value
+from applied import plan, uses_of
+from scoring import answer, case, metric, value
+from scripted_judge import CASE, ScriptedJudge, said
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.metrics.catalogue import METRICS, build_metric
-from prompt_evaluator.metrics.options import ExpectedTool, context_of, expected_tools_of
-from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped
+from prompt_evaluator.metrics.options import ExpectedTool, expected_tools_of
+from prompt_evaluator.model import MetricUse, Scored, Skipped
 
-RULES = [
-    name for name in METRICS.names() if METRICS.get(name).__module__.split(".")[-1] not in {"geval", "decomposition"}
-]
-
-
-async def test_a_metric_of_the_run_takes_the_options_of_the_case() -> None:
-    on = case(None, MetricUse(metric="includes", options={"phrases": ["tea"]}))
-
-    assert await value("includes", "tea", on=on) == 1
-    assert await value("includes", "Tea", on=on, case_sensitive=True) == 0
-    assert await value("includes", "tea", on=on, phrases=["coffee"]) == 1
+JUDGED_MODULES = {"geval", "decomposition"}
+RULES = [name for name in METRICS.names() if METRICS.get(name).__module__.split(".")[-1] not in JUDGED_MODULES]
+JUDGED = [name for name in METRICS.names() if name not in RULES]
+NEED_NOTHING = {"is_json", "contains_json", "finish_reason"}
 
 
-async def test_an_alias_brings_what_it_means() -> None:
-    strict = case(None, MetricUse(metric="contains", options={"text": "tea"}))
-    kind = case(None, MetricUse(metric="icontains", options={"text": "tea"}))
-
-    assert await value("includes", "TEA", on=strict) == 0
-    assert await value("includes", "TEA", on=kind, case_sensitive=True) == 1
-    assert await value("contains", "TEA", on=kind) == 1
-    assert await value("contains", "TEA", on=strict, case_sensitive=False) == 1
-
-
-async def test_checks_of_its_own_name_come_before_those_of_an_alias() -> None:
-    on = case(
-        None,
-        MetricUse(metric="includes", options={"phrases": ["a"]}),
-        MetricUse(metric="contains", options={"text": "b"}),
-    )
-
-    assert await value("includes", "a", on=on) == 1
-    assert await value("contains", "b", on=on) == 1
-
-
-async def test_the_worst_of_several_checks_counts() -> None:
-    on = case(
-        None,
-        MetricUse(metric="regex", options={"pattern": "tea"}),
-        MetricUse(metric="regex", options={"pattern": "coffee"}),
-        MetricUse(metric="length", options={"max_words": 1}),
-    )
-
-    found = await score("regex", "tea", on=on)
-
-    assert found == Scored(0.0, "no match for 'coffee'", {"checks": 2})
-    assert await value("regex", "tea, coffee", on=on) == 1
-
-
-async def test_a_failure_counts_before_any_score() -> None:
-    good, bad = (MetricUse(metric="regex", options={"pattern": pattern}) for pattern in ("a", "("))
-
-    assert isinstance(await score("regex", "a", on=case(None, good, bad)), Failed)
+def use(name: str, **options: Any) -> MetricUse:
+    return MetricUse(metric=name, options=options)
 
 
 @pytest.mark.parametrize(
-    ("options", "part"),
-    [({"phrase": ["x"]}, "has no option 'phrase'. Did you mean 'phrases'?"), ({"phrases": 3}, "'phrases'")],
-)
-async def test_a_wrong_option_of_a_case_is_a_failure_that_names_it(options: dict[str, Any], part: str) -> None:
-    found = await score("includes", "x", on=case(None, MetricUse(metric="includes", options=options)))
-
-    assert isinstance(found, Failed)
-    assert part in found.reason
-    assert found.kind == "ConfigurationError"
-
-
-@pytest.mark.parametrize(
-    ("spec", "part"),
+    ("name", "options", "part"),
     [
-        (
-            {"metric": "includes", "phrasse": ["x"]},
-            "The metric 'includes' has no option 'phrasse'. Did you mean 'phrases'?",
-        ),
-        ({"metric": "latency", "zzz": 1}, "The metric 'latency' has no option 'zzz'. It has: threshold, max_ms."),
-        (
-            {"metric": "length", "max_words": "ten"},
-            "The option 'max_words' of the metric 'length' cannot be used: expected",
-        ),
-        ({"metric": "includes", "phrases": ["a", ""]}, "a phrase is empty"),
-        ({"metric": "regex", "pattern": "("}, "no regular expression"),
-        ({"metric": "regex", "pattern": "a", "flags": "q"}, "no flag 'q'"),
-        ({"metric": "json_schema", "schema": {"type": "nope"}}, "The schema is not valid".lower()),
-        ({"metric": "json_schema", "schema": {"$ref": "https://example.com/a.json"}}, "nothing is fetched"),
-        ({"metric": "json_path", "path": "$.a["}, "is not understood from '['"),
-        ({"metric": "json_path", "path": "$", "exists": False, "equals": 1}, "cannot equal or contain"),
-        ({"metric": "numeric", "abs_tolerance": -1}, "not below 0"),
-        ({"metric": "similarity", "scorer": "partial_ratio"}, "partial_ratio"),
-        ({"metric": "tool_correctness", "mode": "sorted"}, "sorted"),
-        ({"metric": "tool_correctness", "expected_tools": [{"args": {}}]}, "name"),
-        (
-            {"metric": "tool_correctness", "expected_tools": [{"name": "a", "args": {"x": {"$contain": 1}}}]},
-            "'$contains'",
-        ),
-        ({"phrases": []}, "A metric is a name or a mapping"),
-        ({"metric": 3}, "A metric is a name or a mapping"),
+        ("includes", {"phrasse": ["x"]}, "The metric 'includes' has no option 'phrasse'. Did you mean 'phrases'?"),
+        ("includes", {"phrase": ["x"]}, "has no option 'phrase'. Did you mean 'phrases'?"),
+        ("includes", {"phrases": 3}, "'phrases'"),
+        ("latency", {"zzz": 1}, "The metric 'latency' has no option 'zzz'. It has: threshold, max_ms."),
+        ("length", {"max_words": "ten"}, "The option 'max_words' of the metric 'length' cannot be used: expected"),
+        ("includes", {"phrases": ["a", ""]}, "a phrase is empty"),
+        ("regex", {"pattern": "("}, "no regular expression"),
+        ("regex", {"pattern": "a", "flags": "q"}, "no flag 'q'"),
+        ("json_schema", {"schema": {"type": "nope"}}, "the schema is not valid"),
+        ("contains_json", {"schema": {"type": "nope"}}, "the schema is not valid"),
+        ("json_schema", {"schema": {"$ref": "https://example.com/a.json"}}, "nothing is fetched"),
+        ("json_path", {"path": "$.a["}, "is not understood from '['"),
+        ("json_path", {"path": "$", "exists": False, "equals": 1}, "cannot equal or contain"),
+        ("numeric", {"abs_tolerance": -1}, "not below 0"),
+        ("similarity", {"scorer": "partial_ratio"}, "partial_ratio"),
+        ("levenshtein", {"max_distance": -1}, "'max_distance'"),
+        ("finish_reason", {"allowed": []}, "no finish reason is allowed"),
+        ("criteria", {"criteria": " "}, "'criteria'"),
+        ("tool_correctness", {"mode": "sorted"}, "sorted"),
+        ("tool_correctness", {"expected_tools": [{"args": {}}]}, "name"),
+        ("tool_correctness", {"expected_tools": [{"name": "a", "args": {"x": {"$contain": 1}}}]}, "'$contains'"),
     ],
 )
-def test_a_wrong_specification_is_refused_with_what_to_do(spec: dict[str, Any], part: str) -> None:
+def test_a_wrong_option_is_refused_with_what_to_do(name: str, options: dict[str, Any], part: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        build_metric(spec)
+        build_metric(use(name, **options))
 
-    assert part in str(caught.value).replace("The schema", "the schema") or part in str(caught.value)
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"phrase": ["x"]}, {"phrases": 3}], ids=["unknown", "wrong"])
+def test_a_wrong_option_of_a_case_is_found_before_anything_is_asked(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="phrases"):
+        uses_of(plan()).of(case(None, use("includes", **options)))
 
 
 def test_a_mistyped_metric_gets_the_nearest_name() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'includes'"):
-        build_metric("inclued")
+        build_metric(use("inclued"))
 
 
 @pytest.mark.parametrize("name", RULES)
 async def test_every_rule_can_be_made_from_its_name_and_skips_or_scores_an_empty_case(name: str) -> None:
-    metric = build_metric(name)
+    rule = metric(name)
 
-    found = await metric.score(case(), answer(), None)
+    found = await rule.score(case(), answer("", finish_reason="stop"), None)
 
-    assert metric.name == name
-    assert not metric.needs_judge
-    assert await metric.prepared(None) is metric
-    assert isinstance(found, Scored if name == "is_json" else Skipped)
+    assert rule.name == name
+    assert not rule.needs_judge
+    assert await rule.prepared(None) is rule
+    assert isinstance(found, Scored if name in NEED_NOTHING else Skipped)
+
+
+@pytest.mark.parametrize("name", RULES)
+async def test_what_a_case_lacks_is_known_before_there_is_an_answer(name: str) -> None:
+    rule = metric(name)
+
+    missing = rule.missing(case())
+
+    assert (missing is None) == (name in NEED_NOTHING)
+    if missing is not None:
+        assert await rule.score(case(), answer("x", cost=1.0), None) == Skipped(missing)
+
+
+@pytest.mark.parametrize("name", JUDGED)
+async def test_what_a_case_lacks_is_known_before_a_judge_is_asked(name: str) -> None:
+    judged, judge = metric(name), ScriptedJudge()
+
+    missing = judged.missing(case())
+
+    assert (missing is None) == (name == "answer_relevancy")
+    if missing is not None:
+        assert await judged.score(case(), said("x"), judge) == Skipped(missing)
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_case_that_has_all_lacks_nothing(name: str) -> None:
+    options = {"criteria": "Is it kind?"} if name == "criteria" else {}
+
+    assert metric(name, **options).missing(CASE) is None
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_definition_makes_the_same_metric_again(name: str) -> None:
-    definition = build_metric(name).definition()
+    definition = metric(name).definition()
+    options = {option: given for option, given in definition.items() if option != "metric"}
 
     assert definition["metric"] == name
-    assert build_metric(definition).definition() == definition
+    assert metric(name, **options).definition() == definition
+
+
+@pytest.mark.parametrize("name", METRICS.names())
+def test_a_threshold_is_in_no_definition(name: str) -> None:
+    strict = metric(name, threshold=0.9)
+
+    assert strict.threshold == 0.9
+    assert strict.definition() == metric(name, threshold=0.1).definition()
+    assert "threshold" not in strict.definition()
 
 
 def test_a_definition_is_made_of_what_json_can_hold() -> None:
-    spec = {"metric": "tool_correctness", "expected_tools": ["a", {"name": "b", "args": {"x": [1]}}]}
+    made = metric("tool_correctness", expected_tools=["a", {"name": "b", "args": {"x": [1]}}])
 
-    assert build_metric(spec).definition() == {
+    assert made.definition() == {
         "metric": "tool_correctness",
-        "threshold": 1.0,
         "expected_tools": ["a", {"name": "b", "args": {"x": [1]}}],
         "mode": "ordered",
         "use_judge": False,
     }
 
 
-async def test_a_field_called_checks_in_the_metadata_asks_for_nothing() -> None:
-    assert isinstance(await score("regex", "x", on=case(checks=[{"metric": "regex", "pattern": "y"}])), Skipped)
+# Which model judges
+
+
+@pytest.mark.parametrize("name", ["includes", "exact_match", "python:metric_functions:sync"])
+def test_a_judge_for_a_metric_that_asks_none_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"asks no judge\. Leave `judge` out"):
+        build_metric(MetricUse(metric=name, judge="openai/gpt-4o"))
+
+
+def test_a_judge_for_tool_calls_is_asked_without_a_further_option() -> None:
+    assert build_metric(MetricUse(metric="tool_correctness", judge="openai/gpt-4o")).needs_judge
+
+
+# What a case says about itself
+
+
+async def test_a_use_is_made_with_the_options_that_it_names() -> None:
+    assert await value("includes", "tea", phrases=["tea"]) == 1
+    assert await value("includes", "Tea", phrases=["tea"], case_sensitive=True) == 0
 
 
 @pytest.mark.parametrize(
     ("context", "expected"),
-    [(["a", "b"], ("a", "b")), ("a", ("a",)), ("  ", ()), ([], ()), (["a", 1], ()), ({"a": 1}, ()), (None, ())],
+    [
+        (["a", "b"], ("a", "b")),
+        ("a", ("a",)),
+        ("  ", ()),
+        ([], ()),
+        (["a", 1], ()),
+        ({"a": 1}, ()),
+        (None, ()),
+    ],
 )
 def test_context_is_read_where_it_has_the_right_shape(context: Any, expected: tuple[str, ...]) -> None:
-    assert context_of(case(context=context)) == expected
+    assert case(context=context).passages == expected
 
 
 def test_expected_tools_are_read_from_a_check_or_a_field() -> None:
-    check = MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
-    nothing = MetricUse(metric="tool_correctness", options={"expected_tools": []})
+    check = use("tool_correctness", expected_tools=[{"name": "a", "args": {"x": 1}}])
+    nothing = use("tool_correctness", expected_tools=[])
 
     assert expected_tools_of(case(None, check, expected_tools=["b"])) == (ExpectedTool("a", {"x": 1}),)
     assert expected_tools_of(case(expected_tools=["b", {"name": "c"}])) == (ExpectedTool("b"), ExpectedTool("c"))

@@ -188,3 +188,54 @@ async def test_the_reason_shows_what_is_there_instead() -> None:
     found = await score("json_path", '{"a": 2}', path="$.a", equals=3)
 
     assert found == Scored(0.0, "$.a is 2, expected 3")
+
+
+CONTAINED: list[tuple[str, float]] = [
+    ('Here you are: {"a": 1}. Bye!', 1.0),
+    (FENCED, 1.0),
+    ("```\n[1, 2]\n```", 1.0),
+    ("The list is [1, 2].", 1.0),
+    ('{name} is {"a": 1}', 1.0),
+    ('{"broken": {"a": 1}', 1.0),
+    ("nothing here", 0.0),
+    ("", 0.0),
+    ("3", 0.0),
+    ("{'a': 1}", 0.0),
+    ('{"a": ', 0.0),
+    ('{"a": NaN}', 0.0),
+    ("[Infinity]", 0.0),
+    (f"[{'9' * 5_000}]", 0.0),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CONTAINED)
+async def test_json_is_found_in_what_stands_around_it(text: str, expected: float) -> None:
+    assert await value("contains_json", text) == expected
+
+
+async def test_an_answer_without_json_says_so() -> None:
+    assert await score("contains_json", "no") == Scored(0.0, "there is no JSON object or array in the answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('First {"age": "x"}, then {"age": 3}.', Scored(1.0)),
+        ('```json\n{"age": 3}\n```', Scored(1.0)),
+        ('Only {"age": -1}.', Scored(0.0, "$.age: -1 is less than the minimum of 0", {"problems": 1})),
+        ("Only prose.", Scored(0.0, "there is no JSON object or array in the answer")),
+    ],
+)
+async def test_one_of_the_json_values_has_to_follow_the_schema(text: str, expected: Scored) -> None:
+    assert await score("contains_json", text, schema=SCHEMA) == expected
+
+
+@pytest.mark.parametrize("piece", ["[", "{", '{"a":', "[1,", '["', "[ \n", "{}[", "]}"])
+async def test_a_hundred_thousand_brackets_are_looked_at_in_time(piece: str) -> None:
+    began = time.process_time()
+    found = await score("contains_json", piece * 100_000, schema={"required": ["a"]})
+    seconds = time.process_time() - began
+
+    assert isinstance(found, Scored)
+    assert found.value == 0
+    assert seconds < 2

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scoring import case, score, value
+from scoring import answer, case, metric, score, value
 
-from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped
+from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped, TestCase
 
 PHRASES: list[tuple[str, str, dict[str, Any], float]] = [
     ("includes", "Green Tea, hot.", {"phrases": ["green tea", "HOT"]}, 1.0),
@@ -23,6 +23,12 @@ PHRASES: list[tuple[str, str, dict[str, Any], float]] = [
     ("contains", "Green", {"text": "green"}, 0.0),
     ("contains", "Green", {"text": "Green"}, 1.0),
     ("icontains", "Green", {"text": "green"}, 1.0),
+    ("includes", "hot tea", {"phrases": ["tea", "coffee"], "any": True}, 1.0),
+    ("includes", "water", {"phrases": ["tea", "coffee"], "any": True}, 0.0),
+    ("includes", "hot tea", {"phrases": ["coffee"], "text": "TEA", "any": True}, 1.0),
+    ("contains", "hot tea", {"phrases": ["tea", "coffee"], "any": True}, 1.0),
+    ("contains", "hot tea", {"phrases": ["Tea", "Coffee"], "any": True}, 0.0),
+    ("icontains", "hot tea", {"phrases": ["Tea", "Coffee"], "any": True}, 1.0),
     ("excludes", "all fine", {"phrases": ["guarantee", "never"]}, 1.0),
     ("excludes", "I Guarantee it", {"phrases": ["guarantee", "never"]}, 0.0),
     ("excludes", "never and guarantee", {"phrases": ["guarantee", "never"]}, 0.0),
@@ -71,6 +77,8 @@ async def test_an_exact_match_is_the_reference(
     ("name", "text", "options", "reason"),
     [
         ("includes", "a", {"phrases": ["a", "x", "y"]}, "missing: 'x', 'y'"),
+        ("includes", "a", {"phrases": ["x", "y"], "any": True}, "none of: 'x', 'y'"),
+        ("includes", "x", {"phrases": ["x", "y"], "any": True}, ""),
         ("excludes", "a b", {"phrases": ["a", "b", "c"]}, "found: 'a', 'b'"),
         ("starts_with", "Hello there", {"prefix": "Dear"}, "it begins with 'Hello there'"),
         ("exact_match", "abX", {"expected": "abc"}, "from character 3 on, expected 'c', got 'X'"),
@@ -139,3 +147,70 @@ async def test_signals_that_the_case_spells_wrong_are_a_failure() -> None:
 
     assert isinstance(found, Failed)
     assert "Did you mean 'phrases'?" in found.reason
+
+
+ANY = MetricUse(metric="includes", options={"phrases": ["tea", "coffee"], "any": True})
+
+
+@pytest.mark.parametrize(("text", "expected"), [("hot tea", ""), ("water", "missing: 'tea', 'coffee'")])
+async def test_signals_are_content_with_one_phrase_where_one_is_enough(text: str, expected: str) -> None:
+    found = await score("signals", text, on=case(None, ANY))
+
+    assert isinstance(found, Scored)
+    assert found.reason == expected
+
+
+async def test_signals_leave_negated_uses_alone() -> None:
+    negated = MetricUse(metric="includes", negated=True, options={"phrases": ["brand"]})
+
+    assert await value("signals", "hot tea", on=case(None, INCLUDES, negated)) == 1
+    assert await score("signals", "hot tea", on=case(None, negated)) == Skipped(
+        "the case has neither includes nor excludes"
+    )
+
+
+@pytest.mark.parametrize(("text", "expected"), [("Paris", 1.0), (" paris", 0.0), ("Lutetia\n", 1.0), ("Rome", 0.0)])
+async def test_an_exact_match_is_any_of_several_references(text: str, expected: float) -> None:
+    on = TestCase(id="a", input="?", reference="Paris", references=("Lutetia", "City of Light"))
+
+    assert await value("exact_match", text, on=on) == expected
+
+
+async def test_references_are_enough_where_there_is_no_first_one() -> None:
+    assert await value("exact_match", "Lutetia", on=TestCase(id="a", input="?", references=("Lutetia",))) == 1
+
+
+async def test_an_expected_text_stands_in_for_all_references() -> None:
+    on = TestCase(id="a", input="?", reference="Paris", references=("Lutetia",))
+
+    assert await value("exact_match", "Paris", on=on, expected="Rome") == 0
+
+
+# How an answer ended
+
+
+@pytest.mark.parametrize("reason", ["stop", "STOP", "end_turn", "stop_sequence", "tool_calls", "tool_use"])
+async def test_an_answer_that_came_to_its_end_passes(reason: str) -> None:
+    assert await metric("finish_reason").score(case(), answer("x", finish_reason=reason), None) == Scored(1.0)
+
+
+@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS", "content_filter", ""])
+async def test_an_answer_that_was_cut_off_or_blocked_does_not_pass(reason: str) -> None:
+    found = await metric("finish_reason").score(case(), answer("x", finish_reason=reason), None)
+
+    assert isinstance(found, Scored)
+    assert found.value == 0
+    assert found.reason.startswith(f"it ended with {reason!r}, not with 'stop'")
+
+
+async def test_an_answer_whose_end_is_not_known_is_skipped() -> None:
+    assert await score("finish_reason", "x") == Skipped("the service gave no finish reason")
+
+
+async def test_other_finish_reasons_may_be_allowed() -> None:
+    blocked = metric("finish_reason", allowed=["Content_Filter"])
+
+    assert await blocked.score(case(), answer("x", finish_reason="content_filter"), None) == Scored(1.0)
+    assert await blocked.score(case(), answer("x", finish_reason="stop"), None) == Scored(
+        0.0, "it ended with 'stop', not with 'Content_Filter'"
+    )

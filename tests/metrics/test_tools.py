@@ -3,16 +3,17 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
+from applied import applied_use, plan, scorer, uses_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scoring import answer, case
+from scoring import answer, case, metric
 from scripted_judge import ScriptedJudge
+from scripted_provider import ScriptedProvider
 
-from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.matching import check_matchers, matches
 from prompt_evaluator.metrics.options import ExpectedTool
 from prompt_evaluator.metrics.tools import Mode, decide
-from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped, ToolCall
+from prompt_evaluator.model import Failed, Message, MetricUse, Scored, Skipped, TestCase, ToolCall
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 
@@ -240,29 +241,33 @@ def test_order_does_not_matter_where_it_should_not(left: list[Any], right: list[
 
 
 async def test_the_metric_reads_what_the_case_expects() -> None:
-    check = MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]})
-    sequence = MetricUse(metric="tool_correctness", options={"expected_tools": ["a", "b"], "mode": "ordered"})
-    metric = build_metric("tool_correctness")
-    good, other = answer("", call("a", {"x": 1}), call("b")), answer("", call("b"), call("a", {"x": 1}))
+    plain = metric("tool_correctness")
+    made = answer("", call("b"), call("a", {"x": 1}))
 
-    assert await metric.score(case(None, check, sequence), good, None) == Scored(
-        1.0, "", {"decided_by": "rules", "mode": "ordered", "tools": "derived", "checks": 2}
-    )
-    assert await metric.score(case(None, check, sequence), other, None) == Scored(
-        0.5, "out of order: 'a'", {"decided_by": "rules", "mode": "ordered", "tools": "derived", "checks": 2}
-    )
-    assert await metric.score(case(expected_tools=["a"]), other, None) == Scored(
+    assert await plain.score(case(expected_tools=["a"]), made, None) == Scored(
         1.0, "", {"decided_by": "rules", "mode": "ordered", "tools": "derived"}
     )
-    assert await metric.score(case(), good, None) == Skipped("the case names no expected tools")
+    assert await plain.score(case(), made, None) == Skipped("the case names no expected tools")
+
+
+async def test_calls_and_their_order_are_two_uses_side_by_side() -> None:
+    calls = MetricUse(
+        metric="tool_correctness", name="calls", options={"expected_tools": [{"name": "a", "args": {"x": 1}}]}
+    )
+    order = MetricUse(metric="tool_correctness", name="order", options={"expected_tools": ["a", "b"]})
+    on = case(None, calls, order)
+    made = answer("", call("b"), call("a", {"x": 1}))
+    details = {"decided_by": "rules", "mode": "ordered", "tools": "derived"}
+
+    found = {use.key: await use.metric.score(on, made, None) for use in uses_of(plan()).of(on)}
+
+    assert found == {"calls": Scored(1.0, "", details), "order": Scored(0.5, "out of order: 'a'", details)}
 
 
 async def test_a_pattern_that_explodes_on_arguments_is_a_failure() -> None:
-    metric = build_metric(
-        {"metric": "tool_correctness", "expected_tools": [{"name": "a", "args": {"x": {"$regex": r"^(a|a)*$"}}}]}
-    )
+    hard = metric("tool_correctness", expected_tools=[{"name": "a", "args": {"x": {"$regex": r"^(a|a)*$"}}}])
 
-    found = await metric.score(case(), answer("", call("a", {"x": "a" * 60 + "b"})), None)
+    found = await hard.score(case(), answer("", call("a", {"x": "a" * 60 + "b"})), None)
 
     assert isinstance(found, Failed)
     assert found.kind == "TimedOut"
@@ -274,21 +279,18 @@ def test_many_calls_are_compared_in_time() -> None:
     assert decide(_wanted(calls), _made(calls[::-1]), "unordered").value == 1
 
 
-OPEN: dict[str, Any] = {
-    "metric": "tool_correctness",
-    "expected_tools": [{"name": "a", "args": {"q": "tea"}}, {"name": "b"}],
-    "use_judge": True,
-}
+WANTED = {"expected_tools": [{"name": "a", "args": {"q": "tea"}}, {"name": "b"}]}
+OPEN = metric("tool_correctness", **WANTED, use_judge=True)
 NEARLY = answer("", call("a", {"q": "green tea"}))
 
 
 @pytest.mark.parametrize(("mark", "expected"), [(0, 0.0), (3, 0.3), (10, 0.5)])
 async def test_a_judge_decides_within_what_the_rules_leave_open(mark: int, expected: float) -> None:
-    metric, judge = build_metric(OPEN), ScriptedJudge({"reason": "Much the same.", "score": mark})
+    judge = ScriptedJudge({"reason": "Much the same.", "score": mark})
 
-    found = await metric.score(case(), NEARLY, judge)
+    found = await OPEN.score(case(), NEARLY, judge)
 
-    assert metric.needs_judge
+    assert OPEN.needs_judge
     assert isinstance(found, Scored)
     assert found.value == pytest.approx(expected)
     assert found.reason.startswith("missing: 'b'; wrong arguments: 'a'")
@@ -298,17 +300,43 @@ async def test_a_judge_decides_within_what_the_rules_leave_open(mark: int, expec
 
 
 async def test_a_judge_is_not_asked_what_the_rules_know() -> None:
-    metric, judge = build_metric(OPEN), ScriptedJudge()
+    judge = ScriptedJudge()
 
-    assert await metric.score(case(), answer("", call("a", {"q": "tea"}), call("b")), judge) == Scored(
+    assert await OPEN.score(case(), answer("", call("a", {"q": "tea"}), call("b")), judge) == Scored(
         1.0, "", {"decided_by": "rules", "mode": "ordered"}
     )
-    assert isinstance(await metric.score(case(), answer("", call("x")), judge), Scored)
+    assert isinstance(await OPEN.score(case(), answer("", call("x")), judge), Scored)
     assert judge.asked == []
 
 
 async def test_a_judge_that_gives_no_mark_is_a_failure_and_without_one_the_rules_decide() -> None:
-    metric = build_metric(OPEN)
+    assert isinstance(await OPEN.score(case(), NEARLY, ScriptedJudge("no", "no")), Failed)
+    assert isinstance(await OPEN.score(case(), NEARLY, None), Scored)
 
-    assert isinstance(await metric.score(case(), NEARLY, ScriptedJudge("no", "no")), Failed)
-    assert isinstance(await metric.score(case(), NEARLY, None), Scored)
+
+async def test_a_use_that_names_a_judge_asks_it() -> None:
+    provider = ScriptedProvider(['{"reason": "Much the same.", "score": 10}'])
+    use = MetricUse(metric="tool_correctness", judge="openai/gpt-4o", options=WANTED)
+
+    judgement = await scorer(provider).score(applied_use(use), case(), NEARLY, 0)
+
+    assert len(provider.asked) == 1
+    assert isinstance(found := judgement.scores["tool_correctness"], Scored)
+    assert found.details["decided_by"] == "judge"
+
+
+async def test_a_judge_of_tool_calls_sees_the_whole_conversation() -> None:
+    turns = (Message("user", "I like green tea."), Message("assistant", "Noted."), Message("user", "Order it."))
+    judge = ScriptedJudge({"reason": "Yes.", "score": 10})
+
+    await OPEN.score(TestCase(id="a", input="Order it.", messages=turns), NEARLY, judge)
+
+    assert "user: I like green tea.\n\nassistant: Noted.\n\nuser: Order it." in judge.asked[0].messages[-1].content
+
+
+async def test_a_judge_of_tool_calls_is_told_to_check_the_order() -> None:
+    judge = ScriptedJudge({"reason": "Yes.", "score": 10})
+
+    await OPEN.score(case(), NEARLY, judge)
+
+    assert "4. Check the order where one call needs the result of another" in judge.asked[0].messages[0].content

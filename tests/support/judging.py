@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from prompt_evaluator.model import Criterion, Flag, Mark, Rubric, TestCase, Verdict
+from prompt_evaluator.model import Criterion, Flag, Rubric, Scored, Scores, TestCase
 
 RUBRIC = Rubric(
     name="house",
@@ -26,17 +26,17 @@ CASE = TestCase(
     expected_constraints="No brand names.",
     reference="Two to three minutes at 80 degrees.",
 )
-VERDICT = Verdict(
-    metrics={"clarity": Mark(4.5, "Plain."), "trust": Mark(-1.0, "Doubtful {really}.")},
+SCORES = Scores(
+    scores={"clarity": Scored(4.5, "Plain."), "trust": Scored(-1.0, "Doubtful {really}.")},
     flags={"invented": False, "complete": True},
-    overall_comment="Fine.",
+    comment="Fine.",
 )
 
 
-def as_reply(verdict: Verdict = VERDICT) -> dict[str, Any]:
+def as_reply(scores: Scores = SCORES) -> dict[str, Any]:
     """What a judge writes to say so, free to be spoiled."""
-    marks = {name: {"score": mark.score, "rationale": mark.rationale} for name, mark in verdict.metrics.items()}
-    return {"metrics": marks, "flags": dict(verdict.flags), "overall_comment": verdict.overall_comment}
+    marks = {name: {"score": score.value, "rationale": score.reason} for name, score in scores.scores.items()}
+    return {"metrics": marks, "flags": dict(scores.flags), "overall_comment": scores.comment}
 
 
 GOOD = json.dumps(as_reply())

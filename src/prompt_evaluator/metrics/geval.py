@@ -224,7 +224,8 @@ def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | No
 
 def _scored(marks: Sequence[Grade], value: float, method: str, steps: Sequence[str]) -> Scored:
     details = {"method": method, "steps": list(steps), "k": len(marks), "marks": [mark.value for mark in marks]}
-    return Scored(value / _HIGHEST, " / ".join(mark.reason for mark in marks if mark.reason), details)
+    # A weighted mark may be a rounding error above the scale.
+    return Scored(min(value / _HIGHEST, 1.0), " / ".join(mark.reason for mark in marks if mark.reason), details)
 
 
 def _form(steps: Sequence[str]) -> Question:

@@ -150,7 +150,7 @@ def texts_question(name: str, task: str) -> Question:
 
 
 def verdicts_question(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
-    """A question whose reply is a list of opinions about numbered texts (`about` is `number`) or texts that it names."""
+    """A question whose reply is a list of opinions, about numbered texts (`about` is `number`) or texts it names."""
     one, blank = ({"type": "integer"}, "<n>") if about == "number" else ({"type": "string"}, f'"<the {about}>"')
     # A verdict that follows its reason is better than the other way round.
     item = {about: one, "reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(verdicts)}}

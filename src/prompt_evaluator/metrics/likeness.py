@@ -65,7 +65,7 @@ class Levenshtein(Compared, frozen=True, kw_only=True):
         wanted, got = wanted.strip(), got.strip()
         if self.ignore_case:
             wanted, got = wanted.casefold(), got.casefold()
-        if too_long := _too_long(wanted, got):
+        if wanted != got and (too_long := _too_long(wanted, got)):
             return too_long
         distance, longest = Distance.distance(wanted, got), max(len(wanted), len(got))
         details = {"distance": distance}

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.syntax.document import Document
 
 _FORMATS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
-_SHAPE = "A rubric has `metrics:`, a list of {name, description, min_score, max_score, guidelines, pass_at}, and may have `flags:`."
+_SHAPE = (
+    "A rubric has `metrics:`, a list of {name, description, min_score, max_score, guidelines, pass_at}, "
+    "and may have `flags:`."
+)
 
 
 def preset_names() -> list[str]:

@@ -1,4 +1,4 @@
-"""What metrics that need no model have in common: options, a case's own options over them, and wording."""
+"""What metrics that need no model have in common: options, what a case must have for them, and wording."""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ from prompt_evaluator.metrics.text import Contains, Excludes, IContains, Include
 from prompt_evaluator.model import Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
+
+    from prompt_evaluator.model import MetricUse
 
 P = TypeVar("P", bound=Phrases)
 
@@ -36,7 +38,7 @@ class Signals(Rule, frozen=True, kw_only=True):
             raise ValueError("A phrase is empty")
 
     def missing(self, case: TestCase) -> str | None:
-        asked = self.includes or self.excludes or any(use.metric in _REQUIRED | _FORBIDDEN for use in case.checks)
+        asked = self.includes or self.excludes or _uses(_REQUIRED | _FORBIDDEN, case)
         return None if asked else "the case has neither includes nor excludes"
 
     def assess(self, trial: Trial) -> Score:
@@ -57,8 +59,7 @@ class Signals(Rule, frozen=True, kw_only=True):
         how = {"case_sensitive": self.case_sensitive, "whole_words": self.whole_words}
         return [
             with_options(kinds[use.metric], use.metric, {**(how if use.metric in _PLAIN else {}), **use.options})
-            for use in case.checks
-            if use.metric in kinds
+            for use in _uses(kinds, case)
         ]
 
     def _own(self, kind: type[P], phrases: Iterable[str]) -> P:
@@ -66,6 +67,11 @@ class Signals(Rule, frozen=True, kw_only=True):
 
 
 _PLAIN = (Includes.name, Excludes.name)
+
+
+def _uses(kinds: Collection[str], case: TestCase) -> list[MetricUse]:
+    """What the case itself asks for; a negated use asks for something else."""
+    return [use for use in case.checks if use.metric in kinds and not use.negated]
 
 
 def _missing(rule: Phrases, text: str) -> list[str]:

@@ -26,7 +26,6 @@ _LONGEST_TOLD = 200
 _MOST_VALUES, _MOST_TRIES = 100, 1_000
 """JSON values that are looked at, and brackets that may begin one: each costs a look at the rest of the answer."""
 _OPENING = re.compile(r"[{\[]")
-_DECODER = json.JSONDecoder()
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 
@@ -192,6 +191,13 @@ def _values_in(text: str) -> Iterator[Any]:
             at = opening.end()
         else:
             yield value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _fenced(text: str) -> str | None:

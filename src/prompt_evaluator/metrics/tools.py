@@ -89,8 +89,9 @@ def _noted(score: Score, **notes: str) -> Score:
 async def _judged(decision: RuleDecision, expected: Sequence[ExpectedTool], trial: Trial, judge: JudgeClient) -> Score:
     """The judge's score, within what the rules leave open."""
     from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - rules alone do without it
+    from prompt_evaluator.metrics.judge_prompt import asked_text  # noqa: PLC0415 - the same
 
-    score = await judge_tools(expected, trial.answer.tool_calls, judge, question=trial.case.input)
+    score = await judge_tools(expected, trial.answer.tool_calls, judge, question=asked_text(trial.case))
     if not isinstance(score, Scored):
         return score
     value = min(max(score.value, decision.value), decision.best)

@@ -110,7 +110,12 @@ def _tools(case: TestCase) -> tuple[dict[str, Any], ...]:
         return _derived_tools(case)
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return ()
-    return tuple(tool for tool in tools if isinstance((tool.get("function") or tool).get("name"), str))
+    return tuple(tool for tool in tools if _has_name(tool))
+
+
+def _has_name(tool: dict[str, Any]) -> bool:
+    function = tool.get("function") or tool
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
 
 
 def _derived_tools(case: TestCase) -> tuple[dict[str, Any], ...]:

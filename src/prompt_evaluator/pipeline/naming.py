@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import Answer, JudgeConfig, Message, Request, RunPlan, TestCase
+    from prompt_evaluator.model import Answer, JudgeConfig, Message, MetricUse, Request, RunPlan, TestCase
     from prompt_evaluator.ports import Metric
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -60,16 +60,26 @@ def preparation_name(metric: Metric, judge: JudgeConfig | None) -> bytes:
 
 
 def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
-    metric: Metric, digest: bytes, case: TestCase, answer: Answer, sample: int, attempt: int, repeat: int
+    metric: Metric,
+    digest: bytes,
+    use: MetricUse,
+    case: TestCase,
+    answer: Answer,
+    sample: int,
+    attempt: int,
+    repeat: int,
 ) -> bytes:
     """By the metric's definition and judge (their digest), what they look at, and which judgement of it this is.
+
+    Two uses of the same metric are two judgements, so what tells them apart is part of the name.
 
     A metric that says which metadata it reads is not asked again when anything else about the case changes. The sample
     is part of the name: two samples may give the same answer, and each is judged on its own.
     """
     keys: tuple[str, ...] | None = getattr(metric, "metadata_keys", None)
     looked_at = (_whole_case(case), answer) if keys is None else _shown_to_judges(case, answer, keys)
-    return _hash(("judgement", digest.hex(), looked_at, sample, attempt, repeat))
+    called = None if use.name == use.metric else use.name
+    return _hash(("judgement", digest.hex(), called, use.negated, looked_at, sample, attempt, repeat))
 
 
 def _whole_case(case: TestCase) -> str:

@@ -107,5 +107,7 @@ class Preparer:
 
 def _filled_in(metric: Metric, ready: Metric) -> dict[str, Any]:
     """The options that differ, as they would be written in a file."""
+    if ready is metric:  # most metrics, and those that are not made of options, such as a rubric
+        return {}
     before, after = msgspec.to_builtins(metric), msgspec.to_builtins(ready)
     return {name: value for name, value in after.items() if value != before.get(name)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,13 +35,15 @@ class Attempt:
         return [self.judgements[key] for key in sorted(self.judgements) if key[0] == metric]
 
     def missed(self) -> list[str]:
-        """The names of scores that do not reach their pass mark."""
-        return [
-            name
-            for judgement in self.judgements.values()
-            for name, score in judgement.scores.items()
-            if isinstance(score, Scored) and score.value < judgement.pass_at.get(name, score.value)
-        ]
+        """The names of scores that do not reach their pass mark; of several judgements the mean counts."""
+        found: dict[str, list[float]] = {}
+        marks: dict[str, float] = {}
+        for judgement in self.judgements.values():
+            marks |= judgement.pass_at
+            for name, score in judgement.scores.items():
+                if isinstance(score, Scored):
+                    found.setdefault(name, []).append(score.value)
+        return [name for name, values in found.items() if name in marks and fmean(values) < marks[name]]
 
     def is_finished(self, expected: Collection[str]) -> bool:
         """Whether every metric has said all that it was asked for."""
@@ -98,5 +101,8 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
             attempts[unit.attempt].generation = _generation(unit.data)
         else:
             judgement = _judgement(unit.data)
-            attempts[unit.attempt].judgements[judgement.metric, unit.repeat] = judgement
+            judgements, key = attempts[unit.attempt].judgements, (judgement.metric, unit.repeat)
+            # A metric that could not be prepared failed under another name than the score it has now.
+            if unit.ok or key not in judgements:
+                judgements[key] = judgement
     return samples

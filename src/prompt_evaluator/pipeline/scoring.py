@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
-from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request
+from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request, Scored, Scores, Skipped
 from prompt_evaluator.pipeline.naming import unit_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from prompt_evaluator.model import JudgeConfig, Judgement, Message, Score, Scores, TestCase, Unit
+    from prompt_evaluator.model import JudgeConfig, Judgement, Message, Score, TestCase, Unit
     from prompt_evaluator.pipeline.uses import AppliedMetric
     from prompt_evaluator.ports import Provider
 
 ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoreError)
 """What is no failure of one unit: no further call can be made, or nothing more can be kept."""
 
+_INVALID = "InvalidScore"
 _UNREADABLE_IN_A_ROW = 20
 _SAMPLES_APART = 1_000
 """Between the numbers of two questions that a metric puts about one answer: more than there are repeats."""
@@ -153,7 +154,7 @@ class Scorer:
         self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None
     ) -> Score | Scores:
         try:
-            return await applied.metric.score(case, answer, judge)
+            return _checked(await applied.metric.score(case, answer, judge))
         except ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's metric may raise anything
@@ -173,9 +174,20 @@ class Scorer:
             self._unreadable[judge.model] = 0
 
 
+def _checked(outcome: Score | Scores) -> Score | Scores:
+    """What somebody's metric returns may be anything: only what can be kept and read again is a score."""
+    if not isinstance(outcome, Scored | Skipped | Failed | Scores):
+        return Failed(f"the metric returned {type(outcome).__name__}, not a score", kind=_INVALID)
+    if isinstance(outcome, Scored) and not 0 <= outcome.value <= 1:
+        return Failed(f"the metric returned {outcome.value!r}, not a number from 0 to 1", kind=_INVALID)
+    _encode(outcome)
+    return outcome
+
+
 def failure(error: Exception) -> Failed:
     """Somebody's exception as a value."""
-    reason = REDACTOR.text(str(error)) or "no message"
+    text = str(error).encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be kept
+    reason = REDACTOR.text(text) or "no message"
     if not isinstance(error, ProviderError):
         reason = f"{type(error).__name__}: {reason}"
     return Failed(reason, kind=type(error).__name__)

@@ -40,7 +40,7 @@ class AppliedMetric(NamedTuple):
         return self.judge.repeats if self.judge else 1
 
     def name(self, case: TestCase, answer: Answer, sample: int, attempt: int, repeat: int) -> bytes:
-        return judgement_name(self.metric, self.digest, case, answer, sample, attempt, repeat)
+        return judgement_name(self.metric, self.digest, self.use, case, answer, sample, attempt, repeat)
 
     def names(self, case: TestCase, answer: Answer, sample: int, attempt: int) -> list[bytes]:
         return [self.name(case, answer, sample, attempt, repeat) for repeat in range(self.repeats)]
