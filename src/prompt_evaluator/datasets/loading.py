@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def load_dataset(dataset_path: Path | str) -> tuple[list[TestCase], dict[str, st
 
 def _load_jsonl(path: Path) -> tuple[list[TestCase], str]:
     file = JsonlFile(path, stop_at_the_first)
-    cases = [case for block in jsonl_cases(file, LENIENT) for case in block]
+    cases = list(chain.from_iterable(jsonl_cases(file, LENIENT)))
     if len({case.id for case in cases}) != len(cases):
         report_duplicates(path, {case.id for case in cases}, stop_at_the_first)
     return cases, file.hash

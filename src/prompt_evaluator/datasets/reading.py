@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from prompt_evaluator.datasets.dialects import GUIDE, recognise
 from prompt_evaluator.datasets.dialects.guide import quick_case
@@ -71,7 +72,10 @@ def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
             for record in records:
                 reading.observe(record)
         name = absolute(file.path)
-        cases = [quick_case(record, name, line) for line, record in zip(lines, records, strict=True)]
+        cases = list(map(quick_case, records, repeat(name), lines))
+        if all(cases):  # most blocks: nothing more is done per case
+            yield cast("list[TestCase]", cases)
+            continue
         for position, case in enumerate(cases):
             if case is None:
                 where = Position(file.path, lines[position], file=name)
