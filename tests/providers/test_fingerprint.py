@@ -17,7 +17,7 @@ import pytest
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers import command, function
 from prompt_evaluator.providers.call_context import CallContext
-from prompt_evaluator.providers.fingerprint import of_command, of_files, of_memory
+from prompt_evaluator.usercode.fingerprint import of_command, of_files, of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,7 +313,7 @@ def test_a_digest_is_the_same_in_every_process(files: Files) -> None:
         "script.py",
         """
 import ONE
-from prompt_evaluator.providers.fingerprint import of_command, of_files, of_memory
+from prompt_evaluator.usercode.fingerprint import of_command, of_files, of_memory
 T = "text"
 def answer(text):
     return T if text in {"a", "b", "c", ONE} else (lambda x: {"x", "y", x})(text)

@@ -234,8 +234,9 @@ def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
     for field in dict.fromkeys(option.kept_in for option in OPTIONS.values() if option.kept_in):
         before, after = attrgetter(field)(plan), attrgetter(field)(wanted)
         if msgspec.json.encode(before) != msgspec.json.encode(after):
+            what = field.rpartition(".")[2].replace("_", " ")
             raise ConfigurationError(
-                f"Run {plan.run_id} was started with another {field.rpartition('.')[2].replace('_', ' ')}: {before!r}, not {after!r}. "
+                f"Run {plan.run_id} was started with another {what}: {before!r}, not {after!r}. "
                 "Resume it without these settings, or start a new run."
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.errors import ConfigurationError, InputError
@@ -12,6 +11,8 @@ from prompt_evaluator.syntax.source import read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prompt_evaluator.model import MetricUse
     from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.syntax.document import Document

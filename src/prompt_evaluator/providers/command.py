@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
-import shlex
-import shutil
-import signal
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -25,8 +20,9 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR, Answer, Message, Request
-from prompt_evaluator.providers import fingerprint
 from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
+from prompt_evaluator.usercode import fingerprint
+from prompt_evaluator.usercode.processes import KEPT_STDERR, Child, command_words, last_words, redacted, why_not
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
@@ -36,11 +32,6 @@ if TYPE_CHECKING:
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
 """What starting the same program again would run into again."""
 _SHOWN_OUTPUT = 200
-_SHOWN_WORDS = 2_000
-_KEPT_STDERR = 64 * 1024
-"""Bytes; more than is shown, so that no secret is cut in two before it is looked for."""
-_REAPING = 5.0
-"""Seconds for the system to bury a killed process. Takes milliseconds unless the machine is ill."""
 
 
 class _Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +80,7 @@ class CommandProvider:
     def fingerprint(self, model: str) -> str | None:
         """A digest of the program's files, so that answers of another version are not reused; None if not found."""
         try:
-            return fingerprint.of_command(_words(model))
+            return fingerprint.of_command(command_words(model))
         except ConfigurationError:
             return None
 
@@ -100,7 +91,7 @@ class CommandProvider:
         """Nothing outlives a call."""
 
     async def _send(self, request: Request, timeout_s: float) -> Answer:
-        child = _Child(self._order(request), self._max_bytes)
+        child = Child(self._order(request), self._max_bytes)
         began = time.monotonic()
         try:
             async with asyncio.timeout(timeout_s):
@@ -134,16 +125,16 @@ class CommandProvider:
         except (ValueError, TypeError, RecursionError) as error:
             raise RequestRefusedError(f"the request cannot be written as JSON: {error}.", provider=self.name) from error
 
-    async def _start(self, child: _Child, model: str) -> None:
+    async def _start(self, child: Child, model: str) -> None:
         try:
-            await child.start(_words(model))
+            await child.start(command_words(model))
         except (ConfigurationError, FileNotFoundError, PermissionError, NotADirectoryError, ValueError) as error:
-            raise ModelNotFoundError(_why_not(model) or _cannot(model, error), provider=self.name) from None
+            raise ModelNotFoundError(why_not(model) or _cannot(model, error), provider=self.name) from None
         except OSError as error:
             kind = ModelNotFoundError if error.errno in _HOPELESS else UnavailableError
             raise kind(_cannot(model, error), provider=self.name) from None
 
-    def _late(self, child: _Child, timeout_s: float) -> TimedOutError:
+    def _late(self, child: Child, timeout_s: float) -> TimedOutError:
         what = (
             f"the program did not answer within {timeout_s:g} s"
             if child.exit_code is None
@@ -151,102 +142,18 @@ class CommandProvider:
         )
         return TimedOutError(f"{what}; it was killed with all its processes.", provider=self.name)
 
-    def _read(self, child: _Child) -> TargetReply:
+    def _read(self, child: Child) -> TargetReply:
         if child.oversized:
             sentence = f"the program printed more than max_reply_bytes allows ({self._max_bytes:,} bytes)."
             raise OversizedReplyError(sentence, provider=self.name)
         if child.exit_code:
-            raise TargetFailedError(_last_words(child.exit_code, bytes(child.stderr)), provider=self.name)
+            raise TargetFailedError(last_words(child.exit_code, bytes(child.stderr)), provider=self.name)
         try:
             return read_reply(bytes(child.stdout))
         except ValueError as error:
-            shown = redacted(bytes(child.stdout[:_KEPT_STDERR]))[:_SHOWN_OUTPUT]
+            shown = redacted(bytes(child.stdout[:KEPT_STDERR]))[:_SHOWN_OUTPUT]
             sentence = f"the program did not print the JSON expected: {error}. It began with {shown!r}."
             raise BadReplyError(sentence, provider=self.name) from None
-
-
-class _Child(asyncio.SubprocessProtocol):
-    """One run of a program: feeds it, listens to it, and buries it with its children."""
-
-    def __init__(self, order: bytes, max_bytes: int) -> None:
-        loop = asyncio.get_running_loop()
-        self._order, self._max_bytes = order, max_bytes
-        self._transport: asyncio.SubprocessTransport | None = None
-        self._open = {1, 2}
-        self._exited: asyncio.Future[None] = loop.create_future()
-        self._closed: asyncio.Future[None] = loop.create_future()
-        self.finished: asyncio.Future[None] = loop.create_future()
-        self.stdout, self.stderr = bytearray(), bytearray()
-        self.exit_code: int | None = None
-        self.oversized = False
-
-    async def start(self, command: list[str]) -> None:
-        loop = asyncio.get_running_loop()
-        starting = asyncio.ensure_future(loop.subprocess_exec(lambda: self, *command, start_new_session=True))
-        try:
-            await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Let these few turns of the loop pass: interrupted in them, asyncio kills the program but not its children,
-            # and then waits without end for the pipes that they hold open.
-            while not starting.done():
-                with suppress(asyncio.CancelledError):
-                    await asyncio.wait({starting})
-            raise
-
-    async def stop(self) -> None:
-        """Kill what still runs, wait until it is reaped, and close the pipes, even those an escaped process holds."""
-        if self._transport is None:
-            return
-        self._kill()
-        try:
-            await asyncio.wait({self._exited}, timeout=_REAPING)
-        finally:
-            stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
-            if stdin.get_write_buffer_size():  # closing it would wait for somebody to read the rest
-                stdin.abort()
-            self._transport.close()
-        await asyncio.wait({self._closed}, timeout=_REAPING)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.SubprocessTransport", transport)
-        stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
-        stdin.write(self._order)  # a program that does not read is no error: the transport drops what nobody takes
-        stdin.close()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:  # noqa: PLR2004 - stderr
-            self.stderr += data
-            del self.stderr[:-_KEPT_STDERR]
-        elif len(self.stdout) + len(data) <= self._max_bytes:
-            self.stdout += data
-        else:
-            self.oversized = True
-            self._kill()
-            self._settle()
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - why it ended is no matter
-        self._open.discard(fd)
-        self._settle()
-
-    def process_exited(self) -> None:
-        self.exit_code = cast("asyncio.SubprocessTransport", self._transport).get_returncode()
-        if self.exit_code:
-            self._kill()  # no child of a failed program can add anything but a wait
-        self._exited.set_result(None)
-        self._settle()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the same
-        self._closed.set_result(None)
-
-    def _settle(self) -> None:
-        ended = self.exit_code is not None and (1 not in self._open if self.exit_code == 0 else not self._open)
-        if (ended or self.oversized) and not self.finished.done():
-            self.finished.set_result(None)
-
-    def _kill(self) -> None:
-        pid = cast("asyncio.SubprocessTransport", self._transport).get_pid()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
 
 
 def build(name: str, settings: ProviderSettings, calls: CallContext) -> CommandProvider:
@@ -260,56 +167,10 @@ def check(model: str) -> None:
     Raises:
         ConfigurationError: It is not there, or may not be executed.
     """
-    _words(model)
-    if problem := _why_not(model):
+    command_words(model)
+    if problem := why_not(model):
         raise ConfigurationError(problem)
-
-
-def redacted(data: bytes) -> str:
-    return REDACTOR.bytes(data).decode("utf-8", "replace")
-
-
-def _words(model: str) -> list[str]:
-    try:
-        words = shlex.split(model)
-    except ValueError as error:
-        raise ConfigurationError(f"`command:{model}` cannot be read: {error}.") from None
-    if not words:
-        raise ConfigurationError("`command:` names no program. Write it as `command:./agent --option`.")
-    return words
-
-
-def _why_not(model: str) -> str | None:
-    """Why the program of a model cannot be started; None when nothing speaks against it."""
-    try:
-        program = _words(model)[0]
-    except ConfigurationError as error:
-        return str(error)
-    if shutil.which(program):
-        return None
-    if os.path.exists(program) and os.sep in program:  # noqa: PTH110 - a Path would drop the `./` that makes it one
-        return f"The program {program!r} may not be executed. Is it a file, and is its executable bit set?"
-    where = f"in {os.getcwd()}" if os.sep in program else "on the PATH"  # noqa: PTH109 - only shown
-    return f"There is no program {program!r} {where}."
 
 
 def _cannot(model: str, error: Exception) -> str:
     return f"The program of `command:{REDACTOR.text(model)}` cannot be started: {error}."
-
-
-def _last_words(exit_code: int, stderr: bytes) -> str:
-    how = f"was ended by {_signal_name(-exit_code)}" if exit_code < 0 else f"failed with exit code {exit_code}"
-    words = redacted(stderr).strip()
-    if not words:
-        return f"the program {how} and wrote nothing to stderr."
-    if len(words) > _SHOWN_WORDS:
-        words = words[-_SHOWN_WORDS:]
-        words = "…" + words[words.find("\n") + 1 :]
-    return f"the program {how}. It wrote last: {words}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import copy
 import functools
-import importlib
 import inspect
 import operator
-import os
-import pkgutil
-import sys
-import threading
 import time
-import traceback
-from contextlib import suppress
-from difflib import get_close_matches
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -30,12 +21,19 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Answer, Request
-from prompt_evaluator.providers import fingerprint
-from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, message_of, read_reply
+from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
+from prompt_evaluator.usercode import fingerprint
+from prompt_evaluator.usercode.functions import (
+    find_function,
+    in_thread,
+    is_async,
+    message_of,
+    signature_of,
+    what_happened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from prompt_evaluator.model import Message, ProviderSettings
     from prompt_evaluator.providers.call_context import CallContext
@@ -138,7 +136,7 @@ class FunctionProvider:
         if task.cancelled():
             raise TargetFailedError("the function was cancelled by what it called.", provider=self.name)
         if error := task.exception():
-            raise TargetFailedError(_what_happened(error), provider=self.name)
+            raise TargetFailedError(what_happened(error), provider=self.name)
         result = task.result()
         try:
             return read_reply(_as_json(result))
@@ -185,54 +183,15 @@ def load(model: str) -> LoadedFunction:
 
 @functools.cache
 def _load(model: str) -> LoadedFunction:
-    """Import `module:function`, once for each name. The working folder is searched first, as by `python -m`."""
-    module_name, colon, path = model.partition(":")
-    if not (colon and module_name and path):
-        raise ConfigurationError(f"`python:{model}` names no function. Write it as `python:module:function`.")
-    module = _imported(module_name)
-    try:
-        function = operator.attrgetter(path)(module)
-    except AttributeError:
-        _no_function(module, path)
-    except Exception as error:  # a module or an object may find its attributes by code of its own
-        raise ConfigurationError(f"`python:{model}` cannot be looked up: {_what_happened(error)}") from error
-    if not callable(function):
-        raise ConfigurationError(f"`{path}` in the module `{module_name}` is of type {_kind(function)}, no function.")
-    return _target(model, function)._replace(files=fingerprint.of_files(module_name, function))
-
-
-def _imported(name: str) -> ModuleType:
-    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
-    if folder not in sys.path and "" not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            raise ConfigurationError(_no_module(str(error.name))) from None
-        raise ConfigurationError(f"The module `{name}` cannot be imported: {_what_happened(error)}") from error
-
-
-def _no_module(name: str) -> str:
-    parent, _, leaf = name.rpartition(".")
-    places = getattr(sys.modules.get(parent), "__path__", []) if parent else None
-    near = get_close_matches(leaf, [found.name for found in pkgutil.iter_modules(places)], n=1)
-    hint = f" Did you mean `{parent}{'.' if parent else ''}{near[0]}`?" if near else ""
-    return f"There is no module `{name}` in {os.getcwd()} or among the installed ones.{hint}"  # noqa: PTH109 - shown
-
-
-def _no_function(module: ModuleType, path: str) -> NoReturn:
-    own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-    near = get_close_matches(path, own, n=1)
-    hint = f" Did you mean `{near[0]}`?" if near else ""
-    raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
+    """Import `module:function`, once for each name."""
+    function = find_function(model)
+    return _target(model, function)._replace(files=fingerprint.of_files(model.partition(":")[0], function))
 
 
 def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-    signature = _signature(function)
+    signature = signature_of(function)
     if signature is None:
-        return LoadedFunction(function, takes="text", extras=(), in_thread=not is_async)
+        return LoadedFunction(function, takes="text", extras=(), in_thread=not is_async(function))
     parameters = list(signature.parameters.values())
     named = {each.name for each in parameters[1:] if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)}
     extras = tuple(name for name in _EXTRAS if name in named)
@@ -241,16 +200,7 @@ def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
     except TypeError as error:
         sentence = f"`python:{model}` cannot be called with a question: {error}. Besides it, a function may name"
         raise ConfigurationError(f"{sentence} {', '.join(_EXTRAS)}.") from None
-    return LoadedFunction(function, takes=_wanted(parameters[0]), extras=extras, in_thread=not is_async)
-
-
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function, eval_str=True)
-    except (NameError, AttributeError, TypeError, SyntaxError):  # annotations that exist only for a type checker
-        return inspect.signature(function)
-    except Exception:  # noqa: BLE001 - written in C, or an object whose `__signature__` has a bug
-        return None
+    return LoadedFunction(function, takes=_wanted(parameters[0]), extras=extras, in_thread=not is_async(function))
 
 
 def _wanted(first: inspect.Parameter) -> Literal["text", "messages", "request"]:
@@ -264,7 +214,7 @@ async def _result(target: LoadedFunction, request: Request) -> Any:
     extras = {name: _EXTRAS[name](request) for name in target.extras}
     call = functools.partial(target.function, _first_argument(target, request), **extras)
     try:
-        value = await _in_thread(call) if target.in_thread else call()
+        value = await in_thread(call) if target.in_thread else call()
         return await value if inspect.isawaitable(value) else value
     except SystemExit as error:
         raise _ExitedError(f"it called sys.exit({error.code!r})") from None
@@ -280,36 +230,6 @@ def _first_argument(target: LoadedFunction, request: Request) -> Request | tuple
             return last_user_text(request)
 
 
-async def _in_thread(call: Callable[[], Any]) -> Any:
-    """Like `asyncio.to_thread`, but on a thread of its own that nobody has to wait for.
-
-    The pool behind `to_thread` has a handful of threads: functions that hang would fill it, and it would be waited
-    for at the end of the loop.
-    """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: Any, error: BaseException | None) -> None:
-        if not outcome.done():
-            outcome.set_result((result, error))
-
-    def work() -> None:
-        result, error = None, None
-        try:
-            result = context.run(call)
-        except BaseException as caught:  # noqa: BLE001 - raised again, where the call is awaited
-            error = caught
-        with suppress(RuntimeError):  # the loop has closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=work, name="prompt-evaluator python target", daemon=True).start()
-    result, error = await outcome
-    if error is not None:
-        raise error
-    return result
-
-
 async def _abandon(task: asyncio.Future[Any]) -> None:
     task.cancel()
     task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # so that nobody misses the exception
@@ -322,13 +242,6 @@ def _as_json(result: object) -> bytes:
     if isinstance(result, dict | Answer):
         return msgspec.json.encode(result)
     raise TypeError(f"it is of type {_kind(result)}, not a str, a dict or an Answer")
-
-
-def _what_happened(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    message = message_of(error)[:_SHOWN_MESSAGE]
-    return f"{type(error).__name__}: {message}{place}."
 
 
 def _kind(value: object) -> str:

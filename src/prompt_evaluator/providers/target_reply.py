@@ -62,13 +62,5 @@ def answer_of(reply: TargetReply, *, asked: str, seconds: float) -> Answer:
     )
 
 
-def message_of(error: BaseException) -> str:
-    """What somebody else's exception says, without secrets."""
-    try:
-        return REDACTOR.text(str(error))
-    except Exception:  # noqa: BLE001 - an exception with a bug in its own `__str__`
-        return "its message cannot be read"
-
-
 def _parsed(call: ToolCall) -> ToolCall:
     return msgspec.structs.replace(call, arguments=parsed_arguments(call.arguments))

@@ -6,7 +6,6 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -10,7 +10,7 @@ import sys
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.providers.project_files import Project
+from prompt_evaluator.usercode.project_files import Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

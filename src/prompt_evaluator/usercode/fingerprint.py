@@ -9,8 +9,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.providers.code_in_memory import CodeInMemory, is_importable
-from prompt_evaluator.providers.project_files import Project
+from prompt_evaluator.usercode.code_in_memory import CodeInMemory, is_importable
+from prompt_evaluator.usercode.project_files import Project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

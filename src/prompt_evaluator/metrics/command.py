@@ -1,0 +1,105 @@
+"""A program as a metric: JSON on its standard input, JSON on its standard output."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.user_score import as_score
+from prompt_evaluator.model import Answer, Failed, Score, TestCase
+from prompt_evaluator.usercode import fingerprint
+from prompt_evaluator.usercode.processes import Child, command_words, last_words, redacted, why_not
+
+if TYPE_CHECKING:
+    from prompt_evaluator.ports import JudgeClient
+
+PREFIX = "command:"
+_MOST_BYTES = 4 * 1024 * 1024
+_SHOWN = 200
+
+
+class _Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the program reads."""
+
+    output: str
+    case: TestCase
+    answer: Answer
+
+
+class CommandMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program of your own: it reads `{output, case, answer}` and prints `{score, reason}`, a number, true or false.
+
+    It is started anew for each answer, without a shell, and killed with all its processes when its time is up.
+    `{"skipped": "why"}` says that there is nothing to score. A program that fails is a failure, never a score.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    command: str
+    """The program and its arguments, as a shell would read them."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    """Seconds."""
+    threshold: float = 1.0
+    """An answer passes at or above this score."""
+
+    def __post_init__(self) -> None:
+        try:
+            command_words(self.command)
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from error
+        if problem := why_not(self.command):
+            raise ValueError(problem)
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.command}"
+
+    @property
+    def needs_judge(self) -> bool:
+        return False
+
+    def definition(self) -> dict[str, Any]:
+        return {"metric": self.name, "source": _source(self.command)}
+
+    def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - only the program knows
+        return None
+
+    async def prepared(self, judge: JudgeClient | None) -> CommandMetric:  # noqa: ARG002 - the port's signature
+        return self
+
+    async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:  # noqa: ARG002
+        order = msgspec.json.encode(_Order(output=answer.text, case=case, answer=answer))
+        child = Child(order, _MOST_BYTES)
+        try:
+            async with asyncio.timeout(self.timeout):
+                await child.start(command_words(self.command))
+                await child.finished
+        except TimeoutError:
+            if not child.exit_code:  # one that has failed already is not late, whatever still holds its output open
+                return Failed(f"timed out: the program did not answer within {self.timeout:g} s", kind="TimedOut")
+        except OSError as error:
+            return Failed(f"the program cannot be started: {error}", kind=type(error).__name__)
+        finally:
+            await child.stop()
+        return _read(child)
+
+
+def _read(child: Child) -> Score:
+    if child.oversized:
+        return Failed(f"the program printed more than {_MOST_BYTES:,} bytes", kind="InvalidScore")
+    if child.exit_code:
+        return Failed(last_words(child.exit_code, bytes(child.stderr)), kind="TargetFailedError")
+    try:
+        return as_score(msgspec.json.decode(bytes(child.stdout)), "the program")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        shown = redacted(bytes(child.stdout))[:_SHOWN]
+        return Failed(f"the program did not print JSON: {error}. It began with {shown!r}.", kind="InvalidScore")
+
+
+@lru_cache(maxsize=64)
+def _source(command: str) -> str | None:
+    return fingerprint.of_command(command_words(command))

@@ -1,0 +1,153 @@
+"""Functions that somebody names: found, looked at, and called where they can hold nothing up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import importlib
+import inspect
+import operator
+import os
+import pkgutil
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from difflib import get_close_matches
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model import REDACTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+_SHOWN_MESSAGE = 2_000
+
+
+def find_function(name: str) -> Callable[..., Any]:
+    """The function behind `module:function`. The working folder is searched first, as by `python -m`.
+
+    Raises:
+        ConfigurationError: Says what is missing, and the nearest name that is there.
+    """
+    module_name, colon, path = name.partition(":")
+    if not (colon and module_name and path):
+        raise ConfigurationError(f"`python:{name}` names no function. Write it as `python:module:function`.")
+    module = _imported(module_name)
+    try:
+        function: Callable[..., Any] = operator.attrgetter(path)(module)
+    except AttributeError:
+        _no_function(module, path)
+    except Exception as error:  # a module or an object may find its attributes by code of its own
+        raise ConfigurationError(f"`python:{name}` cannot be looked up: {what_happened(error)}") from error
+    if not callable(function):
+        kind = type(function).__name__
+        raise ConfigurationError(f"`{path}` in the module `{module_name}` is of type {kind}, no function.")
+    return function
+
+
+def _imported(name: str) -> ModuleType:
+    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise ConfigurationError(_no_module(str(error.name))) from None
+        raise ConfigurationError(f"The module `{name}` cannot be imported: {what_happened(error)}") from error
+
+
+def _no_module(name: str) -> str:
+    parent, _, leaf = name.rpartition(".")
+    places = getattr(sys.modules.get(parent), "__path__", []) if parent else None
+    near = get_close_matches(leaf, [found.name for found in pkgutil.iter_modules(places)], n=1)
+    hint = f" Did you mean `{parent}{'.' if parent else ''}{near[0]}`?" if near else ""
+    return f"There is no module `{name}` in {os.getcwd()} or among the installed ones.{hint}"  # noqa: PTH109 - shown
+
+
+def _no_function(module: ModuleType, path: str) -> NoReturn:
+    own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+    near = get_close_matches(path, own, n=1)
+    hint = f" Did you mean `{near[0]}`?" if near else ""
+    raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (NameError, AttributeError, TypeError, SyntaxError):  # annotations that exist only for a type checker
+        return inspect.signature(function)
+    except Exception:  # noqa: BLE001 - written in C, or an object whose `__signature__` has a bug
+        return None
+
+
+async def in_thread(call: Callable[[], Any]) -> Any:
+    """On a daemon thread that nobody has to wait for, and that the next call uses again.
+
+    The pool behind `asyncio.to_thread` has a handful of places, and one that hangs would block its place for ever.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not outcome.done():
+            outcome.set_result((result, error))
+
+    def work() -> Callable[[], None]:
+        result, error = None, None
+        try:
+            result = context.run(call)
+        except BaseException as caught:  # noqa: BLE001 - raised again, where the call is awaited
+            error = caught
+        return lambda: _tell(loop, settle, result, error)
+
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue()
+        threading.Thread(target=_serve, args=(jobs,), name="prompt-evaluator user code", daemon=True).start()
+    jobs.put(work)
+    result, error = await outcome
+    if error is not None:
+        raise error
+    return result
+
+
+def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *outcome: Any) -> None:
+    with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+        loop.call_soon_threadsafe(settle, *outcome)
+
+
+def _serve(jobs: SimpleQueue[Callable[[], Callable[[], None]]]) -> None:
+    while True:
+        tell = jobs.get()()
+        _idle.append(jobs)  # first, so that the next call need not start another thread
+        tell()
+
+
+_idle: list[SimpleQueue[Callable[[], Callable[[], None]]]] = []
+"""Threads that wait for work. As many as there ever were calls at a time; one that hangs is not among them."""
+
+
+def what_happened(error: BaseException) -> str:
+    """An exception of somebody's code, with the line it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {message_of(error)[:_SHOWN_MESSAGE]}{place}."
+
+
+def message_of(error: BaseException) -> str:
+    """What somebody else's exception says, without secrets."""
+    try:
+        return REDACTOR.text(str(error))
+    except Exception:  # noqa: BLE001 - an exception with a bug in its own `__str__`
+        return "its message cannot be read"
