@@ -510,7 +510,7 @@ def test_a_run_cut_off_between_two_attempts_goes_on_with_the_next(online: Worksp
 # Numbers
 
 
-def test_a_case_ends_with_its_last_metric(online: Workspace, service: ChatService) -> None:
+def test_a_case_ends_with_its_last_metric(online: Workspace) -> None:
     online.cases(1)
     online.write("checks.py", "import time\n\ndef slow(output, case):\n    time.sleep(0.3)\n    return 1\n")
 

@@ -11,6 +11,7 @@ from prompt_evaluator.app.metrics import list_metrics
 from prompt_evaluator.cli.metrics import metrics_command
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.catalogue import METRICS, build_metric
+from prompt_evaluator.model import MetricUse
 
 
 def _listed(*arguments: str) -> str:
@@ -22,7 +23,7 @@ def _listed(*arguments: str) -> str:
 def test_every_metric_is_listed_with_what_it_needs_and_whether_it_asks_a_judge() -> None:
     found = {metric["name"]: metric for metric in json.loads(_listed("--json"))["metrics"]}
 
-    assert set(found) == {*METRICS.names(), "python:module:function"}
+    assert set(found) == {*METRICS.names(), "python:module:function", "command:program"}
     assert all(metric["help"] and metric["error"] is None for metric in found.values())
     assert found["includes"]["needs"] == ["phrases"]
     assert found["includes"]["judge"] == "no"
@@ -70,8 +71,8 @@ def test_plug_ins_are_listed_and_a_broken_one_hides_nothing() -> None:
 
 @pytest.mark.usefixtures("_plugins")
 def test_a_plug_in_is_made_with_its_options() -> None:
-    metric: Any = build_metric({"metric": "steady", "value": 0.5})
+    metric: Any = build_metric(MetricUse(metric="steady", options={"value": 0.5}))
 
     assert metric.value == 0.5
     with pytest.raises(ConfigurationError, match="cannot be used"):
-        build_metric({"metric": "steady", "volume": 3})
+        build_metric(MetricUse(metric="steady", options={"volume": 3}))

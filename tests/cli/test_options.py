@@ -21,7 +21,7 @@ from prompt_evaluator.cli.score import score_command
 from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.config.settings import SETTINGS, flags_of
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import RunPlan
+from prompt_evaluator.model import RunPlan, Target
 from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions
 
 if TYPE_CHECKING:
@@ -151,11 +151,15 @@ def test_python_shows_every_option_in_the_signature_and_the_docstring() -> None:
 
 
 def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
-    kept = {option.kept_in for option in EVERY.values()} - {None}
+    kept = {option.kept_in for option in EVERY.values() if option.kept_in}
+    own = {name for name in kept if "." not in name}
+    of_target = {name.removeprefix("target.") for name in kept - own}
 
-    assert kept <= set(RunPlan.__struct_fields__)
-    assert {"dataset", "prompt", "rubric", "metrics", "reducers", "template", "generator", "judge"} <= kept
-    assert {"num_samples", "filters"} <= kept
+    assert own <= set(RunPlan.__struct_fields__)
+    assert of_target <= set(Target.__struct_fields__)
+    assert {"dataset", "rubric", "metrics", "reducers", "judge", "num_samples", "filters"} == own
+    decided_elsewhere = {"identity", "context_template"}
+    assert of_target == set(Target.__struct_fields__) - decided_elsewhere
     assert not {option.kept_in for option in LIMITS.values()} - {None}
 
 

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
@@ -16,7 +16,7 @@ from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain
-from prompt_evaluator.model import Limits, Price, TestCase
+from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,7 +230,8 @@ def test_colours_are_for_terminals_only(folder: Path, capsys: pytest.CaptureFixt
 
 
 def cases(number: int) -> list[TestCase]:
-    return [TestCase(id=f"case-{at}", input="x" * 400, reference="y" * 80) for at in range(number)]
+    passage = {"context": ["z"]}
+    return [TestCase(id=f"case-{at}", input="x" * 400, reference="y" * 80, metadata=passage) for at in range(number)]
 
 
 PRICES = {
@@ -269,7 +270,7 @@ def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
     once_cost = estimate(asked, cases(50), PRICES, {}).cost
     found = estimate(thrice, cases(50), PRICES, {})
 
-    assert (found.answers, found.judgings) == (250, 750)
+    assert (found.answers, found.judgements) == (250, 750)
     assert found.cost is not None
     assert once_cost is not None
     assert found.cost.low > once_cost.low
@@ -278,27 +279,27 @@ def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("metrics", "calls"),
     [
-        ([{"metric": "exact_match"}], 0),
-        ([{"metric": "faithfulness"}], 3),
-        ([{"metric": "answer_relevancy"}, {"metric": "correctness"}], 2 + 1),
-        ([{"metric": "correctness", "samples": 5}], 5),
+        ([MetricUse(metric="exact_match")], 0),
+        ([MetricUse(metric="faithfulness")], 3),
+        ([MetricUse(metric="answer_relevancy"), MetricUse(metric="correctness")], 2 + 1),
+        ([MetricUse(metric="correctness", options={"samples": 5})], 5),
     ],
     ids=["rules", "three steps", "two metrics", "several samples"],
 )
-def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list[dict[str, Any]], calls: int) -> None:
+def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list[MetricUse], calls: int) -> None:
     plain = estimate(plan(folder), cases(50), PRICES, {})
     found = estimate(plan(folder, metrics=tuple(metrics)), cases(50), PRICES, {})
 
-    assert found.judgings == 250 + 250 * calls
+    assert found.judgements == 250 + 250 * calls
     assert found.cost is not None
     assert plain.cost is not None
     assert (found.cost.low > plain.cost.low) is bool(calls)
 
 
 def test_metrics_without_a_rubric_take_no_more_than_they_ask(folder: Path) -> None:
-    found = estimate(plan(folder, rubric=None, metrics=({"metric": "faithfulness"},)), cases(50), PRICES, {})
+    found = estimate(plan(folder, rubric=None, metrics=(MetricUse(metric="faithfulness"),)), cases(50), PRICES, {})
 
-    assert (found.answers, found.judgings) == (250, 750)
+    assert (found.answers, found.judgements) == (250, 750)
 
 
 def test_a_price_that_is_not_known_makes_the_cost_unknown_and_is_named(folder: Path) -> None:
@@ -317,11 +318,11 @@ def test_requests_per_minute_decide_when_they_are_few(folder: Path) -> None:
 
 def test_a_short_max_tokens_bounds_the_answers(folder: Path) -> None:
     asked = plan(folder)
-    short = type(asked.generator)(model="openai/gpt-4o", identity="x", max_tokens=10)
-    found = estimate(plan(folder, generator=short, judge=None, rubric=None), cases(2), PRICES, {})
+    short = type(asked.target)(model="openai/gpt-4o", identity="x", max_tokens=10)
+    found = estimate(plan(folder, target=short, judge=None, rubric=None), cases(2), PRICES, {})
 
     assert found.output_tokens == (100, 100)
-    assert found.judgings == 0
+    assert found.judgements == 0
 
 
 def test_an_empty_selection_takes_nothing(folder: Path) -> None:

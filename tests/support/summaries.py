@@ -12,11 +12,11 @@ from prompt_evaluator.model import (
     DatasetRef,
     Flag,
     JudgeConfig,
-    ModelConfig,
     PromptRef,
     Rubric,
     RunPlan,
     RunRecord,
+    Target,
 )
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.stats import flag_band, variability
@@ -38,9 +38,13 @@ def plan(folder: Path, **changes: Any) -> RunPlan:
         run_id=RUN_ID,
         group_id=RUN_ID,
         dataset=DatasetRef(path=str(folder / "data.yaml"), hash="0" * 64, count=50, selected=50),
-        prompt=PromptRef(path=str(folder / "prompt.txt"), hash="0" * 64, text="Answer."),
+        target=Target(
+            model="openai/gpt-4o",
+            identity="openai|https://api.openai.com/v1",
+            temperature=0.7,
+            prompt=PromptRef(path=str(folder / "prompt.txt"), hash="0" * 64, text="Answer."),
+        ),
         rubric=RUBRIC,
-        generator=ModelConfig(model="openai/gpt-4o", identity="openai|https://api.openai.com/v1", temperature=0.7),
         judge=JudgeConfig(
             model="anthropic/claude-sonnet-4-0", identity="anthropic|https://api.anthropic.com", temperature=0.0
         ),
@@ -105,6 +109,7 @@ def totals(completed: int, **changes: Any) -> RunTotals:
         cases={"completed": 50},
         samples={"completed": completed},
         errors={},
+        failures=(),
         error_share=0.0,
         input_tokens=187_500,
         output_tokens=61_234,

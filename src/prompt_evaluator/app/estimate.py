@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.model import Limits
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, RunPlan, TestCase
-    from prompt_evaluator.pipeline.uses import Uses
     from prompt_evaluator.ports import Metric
 
 _CHARACTERS_PER_TOKEN = 4
@@ -91,18 +91,17 @@ class _Tally:
 
 
 def estimate(
-    plan: RunPlan, cases: Iterable[TestCase], uses: Uses, prices: Mapping[str, Price], limits: Mapping[str, Limits]
+    plan: RunPlan, cases: Iterable[TestCase], prices: Mapping[str, Price], limits: Mapping[str, Limits]
 ) -> Estimate:
     """Work out what a plan takes. Nothing is called, and cases are looked at one at a time.
 
     Args:
         plan: What is to be done.
         cases: The cases that the plan is about.
-        uses: Which metrics apply to each.
         prices: By the models' full names; a model that is missing has no known price.
         limits: By the models' full names; a model that is missing has no configured limits.
     """
-    requests = RequestBuilder(plan.target, plan.target.model)
+    requests, uses = RequestBuilder(plan.target, plan.target.model), make_uses(plan)
     count = characters = 0
     judges: dict[str, tuple[JudgeConfig, _Tally]] = {}
     for case in cases:

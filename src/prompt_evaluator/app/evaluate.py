@@ -13,7 +13,6 @@ from prompt_evaluator.app.estimate import estimate
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
 from prompt_evaluator.app.plans import check_mock_judge, is_synthetic, prepare, read_prompt
-from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
@@ -64,7 +63,6 @@ async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Est
         return estimate(
             plan,
             prepared.cases,
-            make_uses(plan),
             {full: price for full, price in prices.items() if price is not None},
             {full: found.limits for full, found in settings.items()},
         )

@@ -9,6 +9,7 @@ import msgspec
 
 from prompt_evaluator.errors import PluginError
 from prompt_evaluator.metrics.catalogue import METRICS
+from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 
 
@@ -26,8 +27,9 @@ class MetricInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_metrics() -> list[MetricInfo]:
-    """Every metric, built in or brought by a plug-in, and the form in which a function of one's own is given."""
-    return [*map(_info, METRICS.names()), _described("python:module:function", FunctionMetric)]
+    """Every metric, built in or brought by a plug-in, and the forms in which a function or a program of one's own is given."""
+    own = {"python:module:function": FunctionMetric, "command:program": CommandMetric}
+    return [*map(_info, METRICS.names()), *(_described(name, kind) for name, kind in own.items())]
 
 
 def _info(name: str) -> MetricInfo:
@@ -54,5 +56,5 @@ def _judge(kind: Any) -> Literal["needed", "no", "unknown"]:
         try:
             says = kind().needs_judge
         except (TypeError, ValueError):  # it cannot be made without options
-            says = False if kind is FunctionMetric else None
+            says = False if kind in (FunctionMetric, CommandMetric) else None
     return "unknown" if says is None else "needed" if says else "no"

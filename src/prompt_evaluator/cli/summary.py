@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _GUTTER = 10
 _WIDEST_TEXT = 110
 """Sentences are not read well on longer lines, however wide the terminal is."""
+_SHOWN_FAILURES = 3
 _SHOWN_CASES = 3
 _LONGEST_NAME = 28
 _MARK_COLOURS = {"✓": "green", "⚠": "yellow", "✗": "red"}
@@ -229,8 +230,13 @@ class _Page:
         tried = sum(number for status, number in totals.samples.items() if status != "pending")
         without = tried - totals.samples.get("completed", 0)
         named = f": {kinds(totals.errors)}" if totals.errors else ""
-        text = f"{without:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) have no score{named}."
-        return [click.style(line, fg="yellow") for line in self._sentences(text)]
+        lacks = "lack a score" if self._result.overall_metric_stats else "have no score"
+        text = f"{without:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}."
+        lines = self._sentences(text)
+        for failure in totals.failures[:_SHOWN_FAILURES]:
+            message = squeeze(" ".join(clean(failure.message).split()), 2 * (self._text_width - _GUTTER))
+            lines += hang("", wrap(f"{failure.count:,} × {message}", self._text_width - _GUTTER - 2), 2)
+        return [click.style(line, fg="yellow") for line in lines]
 
     def _judge(self) -> list[str]:
         found = [

@@ -198,7 +198,7 @@ KINDS = {
     "ModelNotFoundError": "no such model",
     "QuotaExhaustedError": "out of quota",
     "CircuitOpenError": "calls stopped",
-    "InvalidJudgement": "verdict unreadable",
+    "InvalidJudgement": "reply unreadable",
     "NotGenerated": "no stored answer",
 }
 
