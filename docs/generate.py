@@ -29,12 +29,12 @@ from prompt_evaluator.model import (
     CallFailure,
     DatasetRef,
     JudgeConfig,
-    Mark,
-    ModelConfig,
+    Message,
     Role,
     Rubric,
     RunPlan,
     RunRecord,
+    Target,
     TestCase,
     ToolCall,
 )
@@ -120,9 +120,11 @@ def _error(kind: type[errors.PromptEvaluatorError]) -> Iterator[str]:
 _CASE_PARTS: dict[type[msgspec.Struct], str] = {
     results.CaseResult: "A case",
     results.SampleResult: "A sample",
-    Mark: "A rubric's score",
+    results.CriterionScore: "A rubric's score",
     results.MetricScore: "A metric's score",
-    results.RepeatResult: "One of several judgings",
+    results.RepeatResult: "One of several judgements by the rubric",
+    results.AttemptResult: "An earlier attempt",
+    Message: "A turn of a conversation",
     ToolCall: "A tool call",
     CallFailure: "An error",
     results.MetricStats: "A case's metric",
@@ -132,6 +134,7 @@ _RUN_PARTS: dict[type[msgspec.Struct], str] = {
     results.OverallMetric: "A metric over all cases",
     results.OverallFlag: "A flag over all cases",
     results.RunTotals: "Totals",
+    results.FailureCount: "A kind of failure",
     results.WorstCase: "A case to look at",
 }
 _TITLES = {**_CASE_PARTS, **_RUN_PARTS}
@@ -140,7 +143,7 @@ _TITLES = {**_CASE_PARTS, **_RUN_PARTS}
 def artifacts_page() -> str:
     """Every key of every file that a run writes."""
     record = _example_run()
-    head, tail = _head(record), _tail(record, None)
+    head, tail = _head(record, ()), _tail(record, None)
     main = [*head, "test_case_results", *tail]
     texts = TEXTS["artifacts"]
     parts = [_NOTE, "# Artifacts", texts["intro"].strip(), f"## {MAIN_FILE}", texts["main"].strip()]
@@ -161,9 +164,8 @@ def _example_run() -> RunRecord:
         run_id="",
         group_id="",
         dataset=DatasetRef(path=None, hash="", count=0, selected=0),
-        prompt=None,
+        target=Target(model="", identity=""),
         rubric=Rubric(name="", metrics=(), hash=""),
-        generator=ModelConfig(model="", identity=""),
         judge=JudgeConfig(model="", identity=""),
         num_samples=1,
         output_dir="",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workspace import Done, Workspace
 
 REAL = ("--generator-model", "openai/test")
-RUBRIC = {
+RUBRIC: dict[str, Any] = {
     "metrics": [
         {"name": "clarity", "description": "Is it clear?"},
         {"name": "trust", "description": "Can it be believed?", "min_score": 0, "max_score": 10, "pass_at": 9},

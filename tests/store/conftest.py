@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prompt_evaluator.model import DatasetRef, Label, ModelConfig, RunPlan, RunRecord, TestCase, Unit
+from prompt_evaluator.model import DatasetRef, Label, RunPlan, RunRecord, Target, TestCase, Unit
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ def record(run_id: str = "run-0001", *, started_at: str = "2025-01-01T00:00:00Z"
     values: dict[str, Any] = {
         "group_id": "group",
         "dataset": DatasetRef(path="/d.jsonl", hash="sha256:0", count=10, selected=10),
-        "prompt": None,
         "rubric": None,
-        "generator": ModelConfig(model="mock/default", identity="mock"),
+        "target": Target(model="mock/default", identity="mock"),
         "judge": None,
         "num_samples": 5,
         "output_dir": "/out",

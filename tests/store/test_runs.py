@@ -8,7 +8,7 @@ import pytest
 from stores import ON_SERVER, everything, sql
 
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
-from prompt_evaluator.model import Criterion, JudgeConfig, MetricUse, PromptRef, Rubric, Secret, TestCase
+from prompt_evaluator.model import Criterion, JudgeConfig, MetricUse, PromptRef, Rubric, Secret, Target, TestCase
 from prompt_evaluator.store import Store, StoredCase
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ def test_a_run_comes_back_as_it_was_given(store: Store, record: MakeRecord) -> N
     metric = Criterion(name="clarity", description="clear", min_score=1, max_score=5)
     given = record(
         parent_run_id="run-0000",
-        prompt=PromptRef(path="/p", hash="sha256:1", text="Sei höflich ☂", version="v1"),
+        target=Target(
+            model="mock/default",
+            identity="mock",
+            prompt=PromptRef(path="/p", hash="sha256:1", text="Sei höflich ☂", version="v1"),
+        ),
         rubric=Rubric(name="r", hash="sha256:2", metrics=(metric,)),
         judge=JudgeConfig(model="mock/judge", identity="mock", temperature=0.0, repeats=3),
         tags={"team": "a"},
