@@ -22,7 +22,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_id(value: str) -> bool:
-    return (value.isprintable() and 0 < len(value) <= MAX_ID and not value.isspace()) or not _wrong_with_id(value)
+    return not _wrong_with_id(value)
 
 
 def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:

@@ -69,8 +69,8 @@ class JsonlFile:
         # A repeated key is lost in decoding, and its quotes with it. An escaped quote could make up the number.
         if _encode(records).count(b'"') != block.count(b'"') or (b"\\" in block and b"\\u0022" in block):
             return None
-        openings = block.count(b"{") + block.count(b"[")
-        if openings >= len(lines) + MAX_DEPTH and any(x.count(b"{") + x.count(b"[") > MAX_DEPTH for x in lines):
+        # Brackets come in pairs, so a short line cannot be deep, and need not be counted.
+        if any(len(line) > 2 * MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH for line in lines):
             return None
         return Batch(range(first_line, first_line + len(lines)), records)
 

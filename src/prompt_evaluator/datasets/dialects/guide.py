@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.dialects.dialect import Dialect
-from prompt_evaluator.datasets.fields import check_id, check_optional_text, is_id, merge_metadata
+from prompt_evaluator.datasets.fields import MAX_ID, check_id, check_optional_text, is_id, merge_metadata
 from prompt_evaluator.datasets.optional_fields import read_expectations, read_question
 from prompt_evaluator.model import TestCase
 
@@ -29,7 +29,7 @@ def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> Te
     constraints, reference = pop("expected_constraints", None), pop("reference", None)
     if (  # unrolled: this is the hot loop of loading
         type(case_id) is str
-        and is_id(case_id)
+        and ((case_id.isprintable() and 0 < len(case_id) <= MAX_ID and not case_id.isspace()) or is_id(case_id))
         and type(text) is str
         and text
         and (description is None or type(description) is str)
