@@ -111,7 +111,9 @@ async def test_a_function_needs_a_judge_for_a_rubric() -> None:
         await evaluate_async(CASES, three_minutes)
 
 
-@pytest.mark.parametrize("metrics", [["correctness"], [{"metric": "tool_correctness", "use_judge": True}]])
+@pytest.mark.parametrize(
+    "metrics", [["correctness"], [{"metric": "tool_correctness", "use_judge": True, "expected_tools": ["brew"]}]]
+)
 async def test_a_function_needs_a_judge_for_a_metric_that_asks_one(metrics: list[Any]) -> None:
     with pytest.raises(ConfigurationError, match="cannot judge answers"):
         await evaluate_async(CASES, three_minutes, rubric=None, metrics=metrics)
@@ -372,7 +374,7 @@ async def test_what_is_given_goes_over_the_environment_and_that_over_the_file(
     monkeypatch.setenv("PROMPT_EVALUATOR_NUM_SAMPLES", "3")
     monkeypatch.setenv("PROMPT_EVALUATOR_JUDGE_REPEATS", "3")
 
-    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="length")
+    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="length(max_words=9)")
 
     artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
     assert artifact["num_samples_per_case"] == 1

@@ -119,7 +119,7 @@ def test_whatever_is_wrong_with_any_of_the_runs_is_said_before_the_first_call(
     online: Workspace, service: ChatService, arguments: tuple[str, ...], sentence: str
 ) -> None:
     for name in ("tea", "coffee"):
-        online.cases(2, f"benchmarks/{name}.jsonl")
+        online.cases([{"id": "a", "input": "x", "reference": "y"}], f"benchmarks/{name}.jsonl")
     wrong: list[dict[str, Any]] = [
         {"id": "a", "input": "x"},
         {"id": "b", "input": "x", "checks": [{"metric": "regex", "patern": "x"}]},
@@ -138,7 +138,7 @@ def test_several_datasets_and_models_are_one_group(online: Workspace, service: C
     for name in ("tea", "coffee"):
         online.cases(2, f"benchmarks/{name}.jsonl")
 
-    done = benchmark(online, "--dataset", "tea,coffee", "--metrics", "latency", model="openai/a,openai/b")
+    done = benchmark(online, "--dataset", "tea,coffee", "--metrics", "latency(max_ms=60000)", model="openai/a,openai/b")
 
     assert done.code == 0
     artifacts = [online.artifact(run["run_id"]) for run in done.json["runs"]]
@@ -189,6 +189,7 @@ def test_a_task_has_its_scores_outputs_tokens_cost_and_time(online: Workspace, s
         "passed": None,
         "reason": "the case names no expected tools",
         "details": {},
+        "repeats": None,
     }
     assert (sample["input_tokens"], sample["output_tokens"]) == (20, 6)
     assert sample["cost"] == pytest.approx(80e-6)
@@ -243,7 +244,7 @@ def test_reducers_stand_beside_the_mean(online: Workspace, service: ChatService)
 def test_a_stopped_benchmark_is_resumed_without_paying_again(online: Workspace, service: ChatService) -> None:
     online.cases(6, "benchmarks/tea.jsonl")
     stopped = benchmark(
-        online, "--dataset", "tea", "--metrics", "latency", "-n", "2", "--seed", "1", "--max-calls", "5"
+        online, "--dataset", "tea", "--metrics", "latency(max_ms=60000)", "-n", "2", "--seed", "1", "--max-calls", "5"
     )
     (run,) = stopped.json["runs"]
     assert (stopped.code, run["status"]) == (3, "aborted")
@@ -252,7 +253,7 @@ def test_a_stopped_benchmark_is_resumed_without_paying_again(online: Workspace, 
 
     assert done.code == 0
     assert done.artifact["status"] == "completed"
-    assert done.artifact["metrics_config"] == [{"metric": "latency"}]
+    assert done.artifact["metrics_config"] == [{"metric": "latency", "options": {"max_ms": 60000}}]
     assert (service.state()["paid"], service.state()["most"]) == (12, 1)
 
 
@@ -262,7 +263,7 @@ def test_the_settings_give_model_and_folder(online: Workspace, service: ChatServ
     )
     online.cases(2, "own/tea.jsonl")
 
-    done = online.run("benchmark", "run", "--json", "--dataset", "tea", "--metrics", "latency")
+    done = online.run("benchmark", "run", "--json", "--dataset", "tea", "--metrics", "latency(max_ms=60000)")
 
     assert done.code == 0
     artifact = online.artifact(done.json["runs"][0]["run_id"], "results")

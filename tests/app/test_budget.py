@@ -85,7 +85,7 @@ def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
 
     stopped = online.run(
         *("benchmark", "run", "--json", "--dataset", "tea", "--model", "openai/test"),
-        *("--metrics", "latency", "--max-cost", "0.2", "--max-tokens", "10", "-j", str(at_once)),
+        *("--metrics", "latency(max_ms=60000)", "--max-cost", "0.2", "--max-tokens", "10", "-j", str(at_once)),
     )
 
     assert stopped.code == 3
@@ -183,7 +183,7 @@ def test_a_group_of_runs_has_one_budget(online: Workspace, service: ChatService)
 
     stopped = online.run(
         *("benchmark", "run", "--json", "--dataset", "coffee,tea", "--model", "openai/test,openai/other"),
-        *("--metrics", "latency", "--max-calls", "5"),
+        *("--metrics", "latency(max_ms=60000)", "--max-calls", "5"),
     )
 
     assert stopped.code == 3

@@ -185,8 +185,14 @@ def test_two_uses_of_one_name_are_refused(offline: Workspace) -> None:
 def test_options_of_run_dataset_and_case_are_merged_with_the_most_specific_winning(offline: Workspace) -> None:
     cases = {
         "tasks": [
-            {"id": "a", "name": "A", "input": "x", "expected_output": "y"},
-            {"id": "b", "name": "B", "input": "x", "expected_output": "y", "checks": {"length": {"max_words": 10_000}}},
+            {"id": "a", "name": "A", "input": "x", "expected_output": "one two three"},
+            {
+                "id": "b",
+                "name": "B",
+                "input": "x",
+                "expected_output": "one two three",
+                "checks": {"length": {"max_words": 10_000}},
+            },
         ],
         "checks": [{"metric": "length", "max_words": 1}],
     }

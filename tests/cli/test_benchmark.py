@@ -110,4 +110,4 @@ def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) ->
     )
 
     assert done.code == 2
-    assert "has a criterion called 'correctness'" in done.err
+    assert "has a score or flag called 'correctness'" in done.err

@@ -36,7 +36,7 @@ def test_every_metric_is_listed_with_what_it_needs_and_whether_it_asks_a_judge()
 def test_people_get_two_lines_a_metric() -> None:
     lines = _listed().splitlines()
 
-    assert len(lines) == 2 * (len(METRICS.names()) + 1)
+    assert len(lines) == 2 * (len(METRICS.names()) + 2)
     assert any(line.startswith("regex ") and "`pattern` occurs in the answer" in line for line in lines)
     assert any(line.strip() == "needs pattern; no judge" for line in lines)
 

@@ -37,15 +37,26 @@ _BY_NAME = {
     "skipped",
 }
 """What holds entries under names of the user's or the run's own."""
-_FREE = {"arguments", "details", "metrics_config", "reduced", "tags", "test_case_metadata"}
+_FREE = {
+    "arguments",
+    "details",
+    "metrics_config",
+    "params",
+    "prepared_metrics",
+    "reduced",
+    "tags",
+    "test_case_metadata",
+}
 """Whose inside is not ours."""
 
 
 def keys_of(value: Any, holder: str = "") -> Iterator[str]:
+    if holder in _FREE:
+        return
     if isinstance(value, list):
         for item in value:
             yield from keys_of(item)
-    elif isinstance(value, dict) and holder not in _FREE:
+    elif isinstance(value, dict):
         for key, inner in value.items():
             if holder not in _BY_NAME:
                 yield key

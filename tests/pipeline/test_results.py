@@ -27,6 +27,7 @@ from prompt_evaluator.model import (
 from prompt_evaluator.pipeline.assemble import case_result
 from prompt_evaluator.pipeline.samples import Attempt, SampleUnits, group
 from prompt_evaluator.pipeline.totals import Totals
+from prompt_evaluator.stats import clopper_pearson
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import UnitKind
@@ -156,14 +157,75 @@ def test_a_run_stands_as_its_cases_do(cases: list[CaseResult], status: str) -> N
 
 
 def test_flags_are_counted_over_samples_and_their_interval_is_over_cases() -> None:
-    cases = [_case(_sample(4.0, invented=True), _sample(4.0)), _case(_sample(4.0), _sample(4.0))]
+    calm = [_case(_sample(4.0), _sample(4.0)) for _ in range(5)]
+    raised = [_case(_sample(4.0, invented=True), _sample(4.0)) for _ in range(5)]
 
-    flag = _run(*cases).overall_flag_stats["invented"]
+    flag = _run(*raised, *calm).overall_flag_stats["invented"]
 
-    assert (flag.true_count, flag.false_count, flag.total_count, flag.true_proportion) == (1, 3, 4, 0.25)
+    assert (flag.true_count, flag.false_count, flag.total_count, flag.true_proportion) == (5, 15, 20, 0.25)
     assert flag.band == "frequent"
     assert flag.interval is not None
-    assert flag.interval[0] == 0.0
+    assert flag.interval == clopper_pearson(2.5, 10)
+
+
+def test_below_five_cases_neither_scores_nor_flags_have_an_interval() -> None:
+    four, five = (_run(*[_case(_sample(4.0), _sample(3.0))] * cases) for cases in (4, 5))
+
+    assert four.overall_metric_stats["clarity"].interval is None
+    assert four.overall_metric_stats["clarity"].pass_interval is None
+    assert four.overall_flag_stats["invented"].interval is None
+    assert five.overall_metric_stats["clarity"].interval == (3.5, 3.5)
+    assert five.overall_flag_stats["invented"].interval == clopper_pearson(0, 5)
+
+
+def test_all_cases_at_the_top_of_the_scale_leave_room_below() -> None:
+    overall = _run(*[_case(_sample(5.0))] * 12).overall_metric_stats["clarity"]
+
+    assert overall.interval == pytest.approx((3.94, 5.0), abs=0.01)
+
+
+UNJUDGED = plan(MetricUse(metric="exact_match"))
+
+
+def _matched(*scores: float) -> CaseResult:
+    """A case without a judge, whose answers equal the reference (1) or do not (0); a sample each."""
+    match = applied("exact_match")
+    samples = [
+        SampleUnits([Attempt(_generation(), {("exact_match", 0): match.judgement(Scored(score))})]) for score in scores
+    ]
+    return _case(*samples, plan=UNJUDGED)
+
+
+def test_the_overall_pass_rate_has_an_interval_that_counts_a_cases_samples_as_one() -> None:
+    cases = [_matched(1, 1), _matched(1, 0), *[_matched(0, 0)] * 6]
+
+    overall = _run(*cases, plan=UNJUDGED).overall_metric_stats["exact_match"]
+
+    assert overall.pass_rate == 1.5 / 8
+    assert overall.pass_interval == clopper_pearson(1.5, 8)
+    assert _run(*cases[:4], plan=UNJUDGED).overall_metric_stats["exact_match"].pass_interval is None
+
+
+def test_the_interval_of_the_pass_rate_is_of_the_rate_that_is_shown_however_many_samples_are_lost() -> None:
+    cases = [*[_matched(1)] * 5, *[_matched(0, 0, 0)] * 5]
+
+    overall = _run(*cases, plan=UNJUDGED).overall_metric_stats["exact_match"]
+
+    assert overall.pass_rate == 0.5
+    assert overall.pass_interval == clopper_pearson(5, 10)
+
+
+def test_no_exact_match_in_12_cases_is_not_a_certain_zero() -> None:
+    overall = _run(*[_matched(0)] * 12, plan=UNJUDGED).overall_metric_stats["exact_match"]
+
+    assert overall.interval == pytest.approx((0, 0.2646), abs=1e-4)
+    assert overall.pass_interval == clopper_pearson(0, 12)
+
+
+def test_a_rubrics_scores_have_a_pass_rate_with_its_interval_too() -> None:
+    overall = _run(*[_case(_sample(4.0))] * 6).overall_metric_stats["clarity"]
+
+    assert (overall.pass_rate, overall.pass_interval) == (1.0, clopper_pearson(6, 6))
 
 
 def test_a_flag_that_nobody_judged_has_no_share() -> None:
@@ -177,7 +239,7 @@ def test_a_flag_that_nobody_judged_has_no_share() -> None:
 )
 def test_a_bar_is_missed_or_close(bar: float, *, below: bool, near: bool) -> None:
     plan = _plan(clarity=bar)
-    cases = [_case(_sample(score), plan=plan) for score in (2.0, 3.0, 4.0)]
+    cases = [_case(_sample(score), plan=plan) for score in (2.0, 2.0, 3.0, 4.0, 4.0)]
 
     overall = _run(*cases, plan=plan).overall_metric_stats["clarity"]
 

@@ -64,14 +64,14 @@ def test_a_case_may_say_who_judges_and_that_a_metric_is_negated() -> None:
 
 
 def test_one_name_for_two_metrics_is_refused() -> None:
-    with pytest.raises(ValueError, match="the name 'x' is used for two metrics, 'regex' and 'includes'"):
+    with pytest.raises(ValueError, match="two metrics, 'regex' and 'includes', are called 'x'"):
         merged_uses([use("regex", "x")], [use("includes", "x")])
 
 
 def test_one_name_for_two_metrics_is_refused_in_a_sentence() -> None:
     uses = uses_of(plan(use("regex", "x")))
 
-    with pytest.raises(ConfigurationError, match=r"^The name 'x' is used for two metrics, .*another name\.$"):
+    with pytest.raises(ConfigurationError, match=r"^Two metrics, .*are called 'x': .*another name\.$"):
         uses.of(case(None, use("includes", "x")))
 
 

@@ -114,7 +114,8 @@ def _dataset(options: EvaluateOptions) -> Dataset:
     if options.dataset is not None:
         return open_dataset(options.dataset, inspect=problems_with_uses)
     cases = options.cases or ()
-    digest = hashlib.sha256(msgspec.json.encode(cases)).hexdigest()
+    placeless = [msgspec.structs.replace(case, file=None, line=None) for case in cases]
+    digest = hashlib.sha256(msgspec.json.encode(placeless)).hexdigest()
     return Dataset(name="cases", path=Path(), hash=digest, count=len(cases), format="", dialect="given", cases=cases)
 
 
