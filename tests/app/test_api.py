@@ -374,7 +374,7 @@ async def test_what_is_given_goes_over_the_environment_and_that_over_the_file(
     monkeypatch.setenv("PROMPT_EVALUATOR_NUM_SAMPLES", "3")
     monkeypatch.setenv("PROMPT_EVALUATOR_JUDGE_REPEATS", "3")
 
-    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="length(max_words=9)")
+    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="answer_relevancy")
 
     artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
     assert artifact["num_samples_per_case"] == 1

@@ -27,7 +27,7 @@ class MetricInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_metrics() -> list[MetricInfo]:
-    """Every metric, built in or brought by a plug-in, and the forms in which a function or a program of one's own is given."""
+    """Every metric, built in or brought by a plug-in, and how a function or a program of one's own is named."""
     own: dict[str, Any] = {"python:module:function": FunctionMetric, "command:program": CommandMetric}
     return [*map(_info, METRICS.names()), *(_described(name, kind) for name, kind in own.items())]
 
