@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from alembic import command
 from alembic.config import Config
 from stores import ON_SERVER, engine, sql
 
+from prompt_evaluator.app.outcomes import summarise
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
@@ -90,3 +93,33 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old: str) -> None:
 
     assert sql(old, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert sql(old, "SELECT x FROM labels") == [("mine",)]
+
+
+FIRST = "734ac4ae-a734-471f-afdd-08c757a8259e"
+"""A run of two cases, judged twice by a rubric and scored by metrics, one of which broke, as the first version kept it."""
+
+
+def test_what_the_first_version_measured_reads_as_it_did(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.executescript((Path(__file__).parent / "first_version.sql").read_text("utf-8"))
+
+    with closing(Store.open(tmp_path / "store.db")) as store:
+        result = summarise(store, store.run(FIRST)).result
+
+    assert result is not None
+    found = {name: round(stats.mean_of_means, 4) for name, stats in result.overall_metric_stats.items()}
+    assert found == {
+        "semantic_fidelity": 4.16,
+        "decomposition_quality": 3.835,
+        "constraint_adherence": 4.0912,
+        "similarity": 0.5172,
+        "correctness": 0.7611,
+        "length": 0.0,
+    }
+    stats = result.overall_metric_stats
+    assert (stats["similarity"].pass_rate, stats["correctness"].pass_rate) == (0.0, 1.0)
+    assert stats["semantic_fidelity"].repeat_std == pytest.approx(0.075217, abs=1e-6)
+    assert result.overall_flag_stats["invented_constraints"].true_count == 1
+    assert result.totals.errors == {"RuntimeError": 4}
+    assert result.totals.samples == {"judge_error": 4}
+    assert (result.totals.input_tokens, result.totals.output_tokens) == (9_315, 1_122)

@@ -1,7 +1,10 @@
-"""What people say about answers, and which of several answers of a sample a unit is about."""
+"""What people say about answers, which of several answers of a sample a unit is about, and one form of judgements."""
 
+import msgspec
 import sqlalchemy as sa
 from alembic import op
+
+from prompt_evaluator.store.migrations.first_format import plan_of, unit_of
 
 revision = "0002"
 down_revision = "0001"
@@ -28,3 +31,25 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_labels_run_id_case_id", "labels", ["run_id", "case_id"])
+    _convert(op.get_bind())
+
+
+def _convert(connection: sa.Connection) -> None:
+    """Runs that were made before stay readable; units keep their names, by which nothing is found any more."""
+    runs = sa.table("runs", sa.column("run_id"), sa.column("plan"))
+    for run_id, data in connection.execute(sa.select(runs.c.run_id, runs.c.plan)).all():
+        plan = plan_of(bytes(data))
+        connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(plan=plan))
+        _convert_units(connection, run_id, msgspec.json.decode(plan))
+
+
+def _convert_units(connection: sa.Connection, run_id: str, plan: dict[str, object]) -> None:
+    units = sa.table("units", *map(sa.column, ("run_id", "case_id", "name", "kind", "data")))
+    own = (units.c.run_id == run_id, units.c.kind.in_(("judgement", "score")))
+    case_ids = connection.scalars(sa.select(units.c.case_id).where(*own).distinct()).all()
+    for case_id in case_ids:
+        found = sa.select(units.c.name, units.c.kind, units.c.data).where(*own, units.c.case_id == case_id)
+        for name, kind, data in connection.execute(found).all():
+            kind_now, data_now = unit_of(kind, case_id, bytes(data), plan)
+            this = (units.c.run_id == run_id, units.c.case_id == case_id, units.c.name == name)
+            connection.execute(sa.update(units).where(*this).values(kind=kind_now, data=data_now))
