@@ -96,7 +96,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old: str) -> None:
 
 
 FIRST = "734ac4ae-a734-471f-afdd-08c757a8259e"
-"""A run of two cases, judged twice by a rubric and scored by metrics, one of which broke, as the first version kept it."""
+"""A run as the first version kept it: two cases, judged twice by a rubric, and a metric that broke."""
 
 
 def test_what_the_first_version_measured_reads_as_it_did(tmp_path: Path) -> None:
