@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from pathlib import Path
@@ -88,6 +89,7 @@ def _command(plan: RunPlan, changed: set[str]) -> list[str] | None:
         "--judge-repeats": str(judge.repeats) if judge else None,
         "--max-tokens": _plain(plan.target.max_tokens),
         "--seed": _plain(plan.target.seed),
+        "--attempts": str(plan.target.attempts),
         "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
         "--max-cases": _plain(plan.filters.get("max_cases")),
         "-o": shown_path(Path(plan.output_dir)) if Path(plan.output_dir) != Path.cwd() / "runs" else None,
@@ -96,6 +98,9 @@ def _command(plan: RunPlan, changed: set[str]) -> list[str] | None:
     for flag, value in settings.items():
         if value is not None and flag not in changed and _DEFAULTS.get(flag) != value:
             parts += [flag, value]
+    parts += ["--render-prompt"] if plan.target.render_prompt else []
+    for name, value in plan.target.params.items():
+        parts += ["--param", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     for where in plan.filters.get("where") or ():
         parts += ["--where", where]
     for name, bar in plan.fail_under.items():

@@ -34,11 +34,8 @@ class RubricMetric:
         self._rubric = rubric
         self._system = system_message(rubric, instructions)
         self._schema = judgement_schema(rubric)
-
-    @property
-    def scales(self) -> dict[str, ScoreScale]:
+        self.scales: dict[str, ScoreScale] = {criterion.name: criterion.scale for criterion in rubric.metrics}
         """Of each score that it gives."""
-        return {criterion.name: criterion.scale for criterion in self._rubric.metrics}
 
     @property
     def characters(self) -> int:

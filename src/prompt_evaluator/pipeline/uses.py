@@ -90,7 +90,7 @@ class Uses:
         self._built: dict[bytes, AppliedMetric] = {}
         self._rubric: tuple[AppliedMetric, ...] = ()
         if (metric := rubric(plan)) is not None:
-            self._rubric = (self._applied(MetricUse(metric=metric.name), metric),)
+            self._rubric = (self._applied(MetricUse(metric=rubric_key(plan)), metric),)
         self._common: tuple[AppliedMetric, ...] | None = None
 
     def of(self, case: TestCase) -> tuple[AppliedMetric, ...]:
