@@ -104,7 +104,7 @@ async def test_faithfulness_lists_the_claims_that_the_context_does_not_support()
         "1 of 3 is not in the context: “It is healthy.” (Why 3.)"
     )
     assert score.details["truths"] == ["Three minutes."]
-    assert [each["verdict"] for each in score.details["verdicts"]] == ["yes", "no", "idk"]
+    assert [each["opinion"] for each in score.details["opinions"]] == ["yes", "no", "idk"]
 
 
 async def test_answer_relevancy_lists_the_irrelevant_statements() -> None:
@@ -147,7 +147,7 @@ async def test_a_reason_stays_readable_when_much_is_wrong() -> None:
     assert isinstance(score, Scored)
     assert "and 30 more" in score.reason
     assert len(score.reason) < 3_000
-    assert len(score.details["verdicts"]) == 40
+    assert len(score.details["opinions"]) == 40
 
 
 async def test_verdicts_may_come_in_any_order_and_are_told_apart_by_their_numbers() -> None:
@@ -157,7 +157,7 @@ async def test_verdicts_may_come_in_any_order_and_are_told_apart_by_their_number
     score = await AnswerRelevancy().score(CASE, OUTPUT, ScriptedJudge({"statements": texts(3)}, reply))
 
     assert isinstance(score, Scored)
-    assert [each["verdict"] for each in score.details["verdicts"]] == ["no", "yes", "yes"]
+    assert [each["opinion"] for each in score.details["opinions"]] == ["no", "yes", "yes"]
 
 
 # What a metric cannot speak about

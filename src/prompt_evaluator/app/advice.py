@@ -33,7 +33,7 @@ _ABOUT_ERRORS = {
     "QuotaExhaustedError": "The account is out of quota: nothing will be answered before that changes.",
     "RateLimitedError": "The service kept saying 429: lower --max-concurrency, or set requests_per_minute.",
     "DeadlineError": "Some calls took longer than their deadline allows: see the provider's limits.",
-    "InvalidJudgement": "The judge gave replies that are no verdict: try another judge model.",
+    "InvalidJudgement": "The judge gave replies that cannot be read: try another judge model.",
 }
 
 

@@ -188,7 +188,7 @@ def _time(sides: list[_Side], limits: Mapping[str, Limits]) -> _Time:
         services.setdefault(side.config.identity, []).append(side)
     times = [_service_time(part, limits.get(part[0].config.model, Limits())) for part in services.values()]
     slowest = max(times, key=lambda time: time.seconds.high)
-    # A sample is an answer and then its verdict: however many calls go at once, these follow each other.
+    # A sample is an answer and then its judgement: however many calls go at once, these follow each other.
     least = Range(*_SECONDS_PER_CALL) * sum(
         1 if not at else side.calls // max(1, sides[0].calls) for at, side in enumerate(sides)
     )

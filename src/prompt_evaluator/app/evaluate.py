@@ -1,4 +1,4 @@
-"""Evaluate a dataset: new runs, resumed runs, and new verdicts on old answers."""
+"""Evaluate a dataset: new runs, resumed runs, and new judgements of old answers."""
 
 from __future__ import annotations
 

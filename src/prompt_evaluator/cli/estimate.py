@@ -40,7 +40,7 @@ def estimate_text(estimate: Estimate, width: int) -> str:
         "",
         *(line for label, text in facts.items() for line in hang(label, wrap(text, width - _GUTTER), _GUTTER)),
         "",
-        *wrap("Retries, and verdicts that have to be asked for twice, come on top.", width),
+        *wrap("Retries, and judgements that have to be asked for twice, come on top.", width),
     ]
     smoke = _SMOKE_CASES * _SMOKE_SAMPLES * (1 + estimate.judge_repeats)
     if estimate.calls > smoke:

@@ -256,7 +256,7 @@ class _Page:
             cost = money(totals.cost)
             if totals.unpriced_calls:
                 cost += f" and {many(totals.unpriced_calls, 'call')} of unknown price"
-        reused = f"; {many(totals.reused_units, 'answer')} taken over" if totals.reused_units else ""
+        reused = f"; {many(totals.reused_units, 'answer')} reused" if totals.reused_units else ""
         return f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {cost}{reused}."
 
     def advice(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Metrics that take an answer or its context apart and ask for a verdict on each piece."""
+"""Metrics that take an answer or its context apart and ask for an opinion on each piece."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     """Whether a claim that the context says nothing about counts against the answer."""
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """Claims of the answer, facts of the context, and a verdict on each claim."""
+        """Claims of the answer, facts of the context, and an opinion on each claim."""
         claims = await _texts(judge, questions.CLAIMS, {"output": answer.text})
         if isinstance(claims, Failed):
             return claims
         if not claims:
-            return Scored(1.0, "the answer makes no claims", {"verdicts": []})
+            return Scored(1.0, "the answer makes no claims", {"opinions": []})
         limit = self.truths_limit
         few = f"Take no more than the {limit} most important facts from each passage." if limit else ""
         truths = await _texts(judge, questions.TRUTHS, parts_of(case.passages), few)
         if isinstance(truths, Failed):
             return truths
         parts = {"truths": numbered(truths), "claims": numbered(claims)}
-        found = await _verdicts(judge, questions.FAITHFULNESS, parts, claims)
+        found = await _opinions(judge, questions.FAITHFULNESS, parts, claims)
         if isinstance(found, Failed):
             return found
         good = {"yes"} if self.strict_idk else {"yes", "idk"}
@@ -65,7 +65,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
             _listed(found, "idk", "is not in the context", "are not in the context"),
         )
         reason = "; ".join(filter(None, reasons)) or f"the context supports all claims ({len(found)})"
-        return Scored(_share(found, good), reason, {**_verdicts_of(found), "truths": truths})
+        return Scored(_share(found, good), reason, {**_opinions_of(found), "truths": truths})
 
 
 class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
@@ -75,20 +75,20 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.STATEMENTS, questions.ANSWER_RELEVANCY)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """Statements of the answer, and a verdict on each."""
+        """Statements of the answer, and an opinion on each."""
         statements = await _texts(judge, questions.STATEMENTS, {"output": answer.text})
         if isinstance(statements, Failed):
             return statements
         if not statements:
-            return Scored(1.0, "the answer makes no statements", {"verdicts": []})
+            return Scored(1.0, "the answer makes no statements", {"opinions": []})
         parts = {"input": asked_text(case), "statements": numbered(statements)}
-        found = await _verdicts(judge, questions.ANSWER_RELEVANCY, parts, statements)
+        found = await _opinions(judge, questions.ANSWER_RELEVANCY, parts, statements)
         if isinstance(found, Failed):
             return found
         reason = (
             _listed(found, "no", "is irrelevant", "are irrelevant") or f"all statements are relevant ({len(found)})"
         )
-        return Scored(_share(found, {"yes", "idk"}), reason, _verdicts_of(found))
+        return Scored(_share(found, {"yes", "idk"}), reason, _opinions_of(found))
 
 
 class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
@@ -100,18 +100,18 @@ class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_PRECISION,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """A verdict on each passage."""
+        """An opinion on each passage."""
         texts = case.passages
         parts = {"input": asked_text(case), **reference_parts(case), **parts_of(texts)}
-        found = await _verdicts(judge, questions.CONTEXTUAL_PRECISION, parts, texts)
+        found = await _opinions(judge, questions.CONTEXTUAL_PRECISION, parts, texts)
         if isinstance(found, Failed):
             return found
-        useful = [rank for rank, each in enumerate(found, start=1) if each.verdict == "yes"]
+        useful = [rank for rank, each in enumerate(found, start=1) if each.opinion == "yes"]
         if not useful:
-            return Scored(0.0, f"none of the passages is useful ({len(found)})", _verdicts_of(found))
+            return Scored(0.0, f"none of the passages is useful ({len(found)})", _opinions_of(found))
         # DeepEval's sum, in its order: precision at k over the useful ranks k.
         value = sum(count / rank for count, rank in enumerate(useful, start=1)) / len(useful)
-        return Scored(value, _rank_reason(found, useful), _verdicts_of(found))
+        return Scored(value, _rank_reason(found, useful), _opinions_of(found))
 
 
 class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RECALL,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """A verdict on each sentence of the expected output."""
+        """An opinion on each sentence of the expected output."""
         parts = {**reference_parts(case), **parts_of(case.passages)}
         reply = await ask(judge, questions.CONTEXTUAL_RECALL, parts, _sentences)
         if isinstance(reply, Failed):
@@ -131,7 +131,7 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
         found = reply.value
         missing = _listed(found, "no", "is not in the context", "are not in the context")
         reason = missing or f"the context covers the expected output ({len(found)})"
-        return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
+        return Scored(_share(found, {"yes"}), reason, _opinions_of(found))
 
 
 class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
@@ -143,18 +143,18 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RELEVANCY,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """A verdict on each statement of the context."""
+        """An opinion on each statement of the context."""
         parts = {"input": asked_text(case), **parts_of(case.passages)}
         reply = await ask(judge, questions.CONTEXTUAL_RELEVANCY, parts, _statements)
         if isinstance(reply, Failed):
             return reply
         found = reply.value
         if not found:
-            return Scored(0.0, "the context states nothing", {"verdicts": []})
+            return Scored(0.0, "the context states nothing", {"opinions": []})
         reason = (
             _listed(found, "no", "is irrelevant", "are irrelevant") or f"all statements are relevant ({len(found)})"
         )
-        return Scored(_share(found, {"yes"}), reason, _verdicts_of(found))
+        return Scored(_share(found, {"yes"}), reason, _opinions_of(found))
 
 
 async def _texts(
@@ -164,7 +164,7 @@ async def _texts(
     return reply if isinstance(reply, Failed) else reply.value
 
 
-async def _verdicts(
+async def _opinions(
     judge: JudgeClient, question: Question, parts: dict[str, str], texts: Sequence[str]
 ) -> list[Opinion] | Failed:
     """On each of the texts, which the parts show in the same order."""
@@ -186,16 +186,16 @@ def _statements(found: dict[str, Any]) -> list[Opinion]:
 
 
 def _share(found: Sequence[Opinion], good: set[str]) -> float:
-    return sum(each.verdict in good for each in found) / len(found)
+    return sum(each.opinion in good for each in found) / len(found)
 
 
-def _verdicts_of(found: Iterable[Opinion]) -> dict[str, Any]:
-    return {"verdicts": [each._asdict() for each in found]}
+def _opinions_of(found: Iterable[Opinion]) -> dict[str, Any]:
+    return {"opinions": [each._asdict() for each in found]}
 
 
-def _listed(found: Sequence[Opinion], verdict: str, is_so: str, are_so: str) -> str:
+def _listed(found: Sequence[Opinion], opinion: str, is_so: str, are_so: str) -> str:
     """`2 of 5 contradict the context: “…” (why); “…”`, or nothing."""
-    these = [each for each in found if each.verdict == verdict]
+    these = [each for each in found if each.opinion == opinion]
     if not these:
         return ""
     more = f"; and {len(these) - _MOST_LISTED} more" if len(these) > _MOST_LISTED else ""
@@ -214,7 +214,7 @@ def _short(text: str) -> str:
 
 
 def _rank_reason(found: Sequence[Opinion], useful: Sequence[int]) -> str:
-    early = [(rank, each) for rank, each in enumerate(found[: useful[-1]], start=1) if each.verdict != "yes"]
+    early = [(rank, each) for rank, each in enumerate(found[: useful[-1]], start=1) if each.opinion != "yes"]
     ranks = f"useful at rank {', '.join(map(str, useful))} of {len(found)}"
     if not early:
         return ranks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prompt_evaluator.metrics.judging import texts_question, verdicts_question
+from prompt_evaluator.metrics.judging import opinions_question, texts_question
 
 YES_NO = ("yes", "no")
 YES_NO_IDK = ("yes", "no", "idk")
@@ -24,7 +24,7 @@ A fact is one statement that can be understood on its own. Take it from the text
 know better, and infer nothing that is not said. If nothing is stated, the list is empty.""",
 )
 
-FAITHFULNESS = verdicts_question(
+FAITHFULNESS = opinions_question(
     "verdicts on the claims",
     """\
 You check claims against known facts. The part `truths` lists the facts, the part `claims` the numbered claims.
@@ -46,7 +46,7 @@ apologies and remarks about the answer itself, for they are statements too. Add 
 the list is empty.""",
 )
 
-ANSWER_RELEVANCY = verdicts_question(
+ANSWER_RELEVANCY = opinions_question(
     "verdicts on the statements",
     """\
 You check whether an answer keeps to its question. The part `input` is what was asked, the part `statements` lists \
@@ -59,7 +59,7 @@ Whether a statement is true does not matter here.""",
     YES_NO_IDK,
 )
 
-CONTEXTUAL_PRECISION = verdicts_question(
+CONTEXTUAL_PRECISION = opinions_question(
     "verdicts on the passages",
     """\
 You check what a search has found. The part `input` is the question, the part `reference` the right answer, and the \
@@ -72,7 +72,7 @@ Judge each passage by itself, whatever its rank.""",
     YES_NO,
 )
 
-CONTEXTUAL_RECALL = verdicts_question(
+CONTEXTUAL_RECALL = opinions_question(
     "verdicts on the sentences",
     """\
 You check whether a search has found enough. The part `reference` is the right answer to a question, and the parts \
@@ -85,7 +85,7 @@ Only the passages count, not what you know yourself.""",
     YES_NO,
 )
 
-CONTEXTUAL_RELEVANCY = verdicts_question(
+CONTEXTUAL_RELEVANCY = opinions_question(
     "verdicts on the statements of the context",
     """\
 You check what a search has found. The part `input` is the question, and the parts `context_1`, `context_2` and so on \

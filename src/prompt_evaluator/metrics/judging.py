@@ -68,10 +68,10 @@ class JudgeReply(NamedTuple, Generic[T]):
 
 
 class Opinion(NamedTuple):
-    """A judge's verdict about one text."""
+    """What a judge thinks about one text, such as `yes`, `no` or `idk`."""
 
     text: str
-    verdict: str
+    opinion: str
     reason: str
 
 
@@ -149,7 +149,7 @@ def texts_question(name: str, task: str) -> Question:
     return Question(name=name, task=task, key=name, schema=schema, example=f'{{"{name}": ["<text>", ...]}}')
 
 
-def verdicts_question(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
+def opinions_question(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
     """A question whose reply is a list of opinions, about numbered texts (`about` is `number`) or texts it names."""
     one, blank = ({"type": "integer"}, "<n>") if about == "number" else ({"type": "string"}, f'"<the {about}>"')
     # A verdict that follows its reason is better than the other way round.
@@ -258,7 +258,7 @@ def read_texts(found: dict[str, Any], key: str) -> list[str]:
 
 
 def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence[str]) -> list[Opinion]:
-    """One verdict for each of the numbered texts, in their order."""
+    """One opinion on each of the numbered texts, in their order."""
     by_number: dict[int, dict[str, Any]] = {}
     for item in _items(found):
         number = item.get("number")
@@ -269,16 +269,16 @@ def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence
         by_number[number] = item
     if missing := [str(n) for n in range(1, len(texts) + 1) if n not in by_number]:
         raise UnreadableReply(f"there is no verdict with the number {', '.join(missing[:10])}")
-    return [_finding(by_number[n], text, allowed) for n, text in enumerate(texts, start=1)]
+    return [_opinion(by_number[n], text, allowed) for n, text in enumerate(texts, start=1)]
 
 
 def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[Opinion]:
-    """Verdicts about texts that the judge names."""
+    """Opinions on texts that the judge names."""
     items = _items(found)
     for item in items:
         if not isinstance(text := item.get(key), str):
             raise UnreadableReply(f'the "{key}" of a verdict is {shown(text)}, not a text')
-    return [_finding(item, storable(item[key]), allowed) for item in items]
+    return [_opinion(item, storable(item[key]), allowed) for item in items]
 
 
 def _list(found: dict[str, Any], key: str) -> list[Any]:
@@ -295,13 +295,13 @@ def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
     return items
 
 
-def _finding(item: dict[str, Any], text: str, allowed: Sequence[str]) -> Opinion:
+def _opinion(item: dict[str, Any], text: str, allowed: Sequence[str]) -> Opinion:
     said = item.get("verdict")
-    verdict = said.strip().lower() if isinstance(said, str) else ""
-    verdict = "idk" if verdict == _SAME_AS_IDK else verdict
-    if verdict not in allowed:
+    opinion = said.strip().lower() if isinstance(said, str) else ""
+    opinion = "idk" if opinion == _SAME_AS_IDK else opinion
+    if opinion not in allowed:
         raise UnreadableReply(f"a verdict is {shown(said)}, not {' or '.join(allowed)}")
-    return Opinion(text, verdict, read_reason(item))
+    return Opinion(text, opinion, read_reason(item))
 
 
 def read_reason(found: dict[str, Any]) -> str:

@@ -34,9 +34,7 @@ class Similarity(Compared, frozen=True, kw_only=True):
     threshold: float = 0.8
 
     def compare(self, wanted: str, got: str) -> Score:
-        wanted, got = wanted.strip(), got.strip()
-        if self.ignore_case:
-            wanted, got = wanted.casefold(), got.casefold()
+        wanted, got = _bare(wanted, self.ignore_case), _bare(got, self.ignore_case)
         # The library says 0 of two empty texts by token_set, and rounds 1 down where texts are long.
         if wanted == got:
             return Scored(1.0)
@@ -62,9 +60,7 @@ class Levenshtein(Compared, frozen=True, kw_only=True):
     def compare(self, wanted: str, got: str) -> Score:
         from rapidfuzz.distance import Levenshtein as Distance  # noqa: PLC0415 - 17 ms, for those who use it
 
-        wanted, got = wanted.strip(), got.strip()
-        if self.ignore_case:
-            wanted, got = wanted.casefold(), got.casefold()
+        wanted, got = _bare(wanted, self.ignore_case), _bare(got, self.ignore_case)
         if wanted != got and (too_long := _too_long(wanted, got)):
             return too_long
         distance, longest = Distance.distance(wanted, got), max(len(wanted), len(got))
@@ -92,6 +88,10 @@ class TokenF1(Compared, frozen=True, kw_only=True):
             return Scored(float(expected == answered), "" if expected == answered else "one of the two has no words")
         reason = f"{common} words in common, of {len(answered)} in the answer and {len(expected)} in the reference"
         return Scored(2 * common / (len(expected) + len(answered)), reason)
+
+
+def _bare(text: str, ignore_case: bool) -> str:  # noqa: FBT001 - private, and the only flag
+    return text.strip().casefold() if ignore_case else text.strip()
 
 
 def _too_long(wanted: str, got: str) -> Failed | None:

@@ -238,7 +238,7 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars that the run has paid for generation and judging; None when nothing has a known price."""
+    """US dollars that the run has paid for answers and judgements; None when nothing has a known price."""
     unpriced_calls: int
     reused_units: int
     skipped: dict[str, int]

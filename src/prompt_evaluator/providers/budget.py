@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 @dataclass(slots=True)
 class _Kind:
-    """Requests that cost about the same: a verdict costs another sum than an answer."""
+    """Requests that cost about the same: a judgement costs another sum than an answer."""
 
     under_way: int = 0
     priced: int = 0

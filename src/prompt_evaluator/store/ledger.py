@@ -122,7 +122,7 @@ class Store:
         return found
 
     def has_failures(self, run_id: str) -> bool:
-        """Whether anything of the run gave nothing, such as one of several judgings of an answer that has others."""
+        """Whether anything of the run gave nothing, such as one of several judgements of an answer that has others."""
         failed = select(UNITS.c.name).where(UNITS.c.run_id == run_id, ~UNITS.c.ok).limit(1)
         with self._read() as connection:
             return connection.execute(failed).first() is not None
