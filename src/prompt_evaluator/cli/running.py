@@ -136,7 +136,7 @@ class RunCommand:
         """Say what went wrong; why a run stopped and how to continue is not said twice to whoever sees the summary."""
         status = outcome.record.status
         if status == "partial":
-            click.echo("Warning: some samples have no score; see the errors in the summary.", err=True)
+            click.echo("Warning: some samples lack a score; see the errors in the summary.", err=True)
         if seen:
             return
         if outcome.stopped_by is not None:

@@ -14,6 +14,7 @@ from prompt_evaluator.cli.text import (
     clean,
     coloured,
     columns,
+    fit,
     flow,
     hang,
     kinds,
@@ -234,7 +235,7 @@ class _Page:
         text = f"{without:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}."
         lines = self._sentences(text)
         for failure in totals.failures[:_SHOWN_FAILURES]:
-            message = squeeze(" ".join(clean(failure.message).split()), 2 * (self._text_width - _GUTTER))
+            message = fit(" ".join(clean(failure.message).split()), 2 * (self._text_width - _GUTTER))
             lines += hang("", wrap(f"{failure.count:,} × {message}", self._text_width - _GUTTER - 2), 2)
         return [click.style(line, fg="yellow") for line in lines]
 
