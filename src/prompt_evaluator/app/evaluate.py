@@ -158,7 +158,7 @@ async def _carry_out(  # noqa: PLR0913, PLR0917 - the parts of a run
 ) -> Outcome:
     _check_models(plan, models, session)
     record = RunRecord(plan=plan, status="running", started_at=now())
-    RunFolder(record).make_room()
+    RunFolder(record).make_parent()
     store.create_run(record, cases)
     run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
     if session.on_run:

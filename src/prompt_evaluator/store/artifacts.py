@@ -57,7 +57,7 @@ class RunFolder:
         self.main_file = self.path / MAIN_FILE
         self._folder_text = str(self.path)
 
-    def make_room(self) -> None:
+    def make_parent(self) -> None:
         """Make sure that there is a place for the folder, before there is a run that needs it."""
         with _sentences(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
