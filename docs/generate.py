@@ -24,6 +24,7 @@ from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
 from prompt_evaluator.datasets.dialects.harness import _METRICS
 from prompt_evaluator.datasets.fields import MAX_ID
 from prompt_evaluator.metrics.catalogue import METRICS
+from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import (
     CallFailure,
@@ -268,7 +269,8 @@ def _metric_row(info: MetricInfo) -> str:
 
 
 def _class_of(info: MetricInfo) -> type:
-    return FunctionMetric if ":" in info.name else METRICS.get(info.name)
+    own: dict[str, type] = {"python:module:function": FunctionMetric, "command:program": CommandMetric}
+    return own.get(info.name) or METRICS.get(info.name)
 
 
 def _judge_words(info: MetricInfo) -> str:

@@ -315,7 +315,7 @@ def test_a_budget_ends_a_run_with_its_error_and_the_command_continues_it(
     run = asyncio.run(exact("openai/test", max_calls=1))
 
     assert run.status == "aborted"
-    assert str(run.error) == "The budget of 1 calls is used up."
+    assert str(run.error) == "The budget of 1 call is used up."
     assert service.paid == 1
 
     command = [sys.executable, "-m", "prompt_evaluator", "resume", run.run_id, "--json"]

@@ -542,3 +542,156 @@ def test_judge_calls_without_a_price_are_counted_as_such(online: Workspace, serv
     assert totals["unpriced_calls"] == 6
     assert totals["cost"] > 0
     assert service.paid == 12
+
+
+# Scoring again
+
+
+def test_stored_answers_of_several_attempts_are_scored_again_as_they_are(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(1)
+    service.set(rules=[{"kind": "generate", "text": "yes"}])
+    first = online.evaluate(*REAL, "--rubric", "none", "-n", "2", "--attempts", "3", "--metrics", "contains(text=yes)")
+    service.set(rules=[{"kind": "generate", "text": "yes"}, says(judgement(2, 2))])
+    online.write("house.yaml", yaml.safe_dump(RUBRIC))
+
+    again = online.run("score", first.run_id, "--json", "--rubric", "house.yaml", "--judge-model", "openai/judge")
+
+    assert again.code == 0, again.err
+    assert again.json["status"] == "completed"
+    assert scores(again)["clarity"]["mean_of_means"] == 2
+    assert service.state()["kinds"] == {"generate": 2, "judge": 2}
+
+
+def test_scoring_again_is_held_to_the_rules_of_a_new_run(offline: Workspace) -> None:
+    offline.write("answers.py", "def answer(text):\n    return 'yes'\n")
+    first = offline.evaluate(
+        *("--generator-model", "python:answers:answer", "--rubric", "none", "-n", "1"),
+        *("--metrics", "contains(text=yes, name=semantic_fidelity)"),
+    )
+
+    by_program = offline.run("score", first.run_id, "--rubric", "content-quality")
+    clash = offline.run("score", first.run_id, "--rubric", "default", "--judge-model", "mock/x", "--allow-mock-judge")
+
+    assert (by_program.code, clash.code) == (2, 2)
+    assert "cannot judge answers" in by_program.err
+    assert "'semantic_fidelity'" in clash.err
+
+
+# What must not happen
+
+
+@pytest.mark.parametrize("key", ["api_key", "Authorization", "access_token", "model", "messages"])
+def test_a_parameter_that_is_a_secret_or_the_runs_own_is_refused(
+    online: Workspace, service: ChatService, key: str
+) -> None:
+    done = online.evaluate(*REAL, "--param", f"{key}=canary-1234567890")
+
+    assert done.code == 2
+    assert repr(key) in done.err
+    assert "canary" not in done.err
+    assert service.paid == 0
+
+
+def test_a_bar_on_what_was_not_measured_is_missed(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "judge", "status": 400}])
+
+    done = online.evaluate(*REAL, "--metrics", "exact_match", "-n", "1", "--fail-under", "exact_match=0.9")
+    shown = online.run("runs", "show", done.run_id)
+
+    assert done.json["result"]["missed_bars"] == ["exact_match"]
+    assert "exact_match was not measured, so its bar of 0.9 is missed" in shown.words
+
+
+def test_a_run_is_not_resumed_after_its_own_metric_was_edited(online: Workspace) -> None:
+    online.write("checks.py", "def fine(output, case):\n    return 1\n")
+    how = (*REAL, "--rubric", "none", "--metrics", "python:checks:fine", "-n", "2")
+    stopped = online.evaluate(*how, "--max-calls", "4", "-j", "1")
+    online.write("checks.py", "def fine(output, case):\n    return 0\n")
+
+    done = online.run("resume", stopped.run_id)
+
+    assert done.code == 2
+    assert "The metrics of run" in done.err
+    assert "have changed" in done.err
+
+
+def test_a_key_that_a_metric_returns_is_masked_in_what_is_kept(online: Workspace) -> None:
+    online.write("checks.py", "import os\n\ndef leak(output, case):\n    return 1.0, os.environ['OPENAI_API_KEY']\n")
+    key = online.environment["OPENAI_API_KEY"]
+
+    done = online.evaluate(*REAL, "--rubric", "none", "--metrics", "python:checks:leak", "-n", "1")
+
+    assert done.code == 0, done.err
+    kept = [path.read_bytes() for path in online.folder.rglob("*") if path.is_file() and path.suffix != ".py"]
+    assert not any(key.encode() in data for data in kept)
+
+
+@pytest.mark.parametrize("threshold", ["2", "-0.1", "nan"])
+def test_a_threshold_that_is_no_share_is_refused(offline: Workspace, threshold: str) -> None:
+    done = offline.evaluate("--rubric", "none", "--metrics", f"length(max_words=9, threshold={threshold})")
+
+    assert done.code == 2
+    assert "'threshold'" in done.err
+
+
+def test_a_judge_that_cannot_write_steps_for_cases_ends_the_run_early_and_is_counted(
+    online: Workspace, service: ChatService
+) -> None:
+    cases = [{"id": f"c{at}", "input": "x", "checks": [{"criteria": {"criteria": f"Nice {at}."}}]} for at in range(200)]
+    online.cases(cases)
+    service.set(rules=[says("garbage")])
+
+    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "-j", "4")
+
+    assert done.json["status"] == "aborted"
+    assert "cannot be read" in done.err
+    assert service.state()["kinds"]["judge"] < 80
+    assert done.json["result"]["totals"]["input_tokens"] == 20 * service.paid
+
+
+def test_two_cases_may_not_call_two_metrics_by_one_name(offline: Workspace) -> None:
+    uses = [{"metric": "contains", "name": "q", "text": "a"}, {"metric": "length", "name": "q", "max_words": 9}]
+    offline.cases([{"id": f"c{at}", "input": "x", "checks": [use]} for at, use in enumerate(uses)])
+
+    done = offline.evaluate("--rubric", "none")
+
+    assert done.code == 2
+    assert "are called 'q'" in done.err
+
+
+def test_a_use_may_not_take_the_rubrics_own_name(offline: Workspace) -> None:
+    done = offline.evaluate("--metrics", 'is_json(name="rubric default"), is_json(name=semantic_fidelity)')
+
+    assert done.code == 2
+
+
+def test_an_unknown_metric_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace) -> None:
+    offline.write("metrics.yaml", "- is_json\n- lenght(max_words=4)\n")
+
+    done = offline.evaluate("--rubric", "none", "--metrics-file", "metrics.yaml")
+
+    assert done.code == 2
+    assert "metrics.yaml, line 2" in done.err
+    assert "Did you mean 'length'" in done.err
+
+
+def test_everybody_who_judges_is_named(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[says('{"reason": "so", "score": 6}', match="evaluation steps below")])
+
+    done = online.run(
+        *("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "-n", "1", *REAL),
+        *("--metrics", 'criteria(steps=["Look."], judge=openai/other)'),
+    )
+
+    assert "judged by openai/test and openai/other" in done.words
+
+
+def test_an_estimate_counts_what_is_written_once_and_warns_of_attempts(online: Workspace) -> None:
+    how = (*REAL, "--rubric", "none", "-n", "2", "--metrics", "criteria(criteria=polite)", "--attempts", "3")
+
+    shown = online.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *how, "--estimate")
+
+    assert "13: 6 answers and 7 judgements" in shown.words
+    assert "up to 3 times as much" in shown.words

@@ -293,17 +293,18 @@ def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
     ("metrics", "calls"),
     [
         ([MetricUse(metric="exact_match")], 0),
-        ([MetricUse(metric="faithfulness")], 3),
-        ([MetricUse(metric="answer_relevancy"), MetricUse(metric="correctness")], 2 + 1),
-        ([MetricUse(metric="correctness", options={"samples": 5})], 5),
+        ([MetricUse(metric="faithfulness")], 250 * 3),
+        ([MetricUse(metric="answer_relevancy"), MetricUse(metric="correctness")], 250 * (2 + 1) + 1),
+        ([MetricUse(metric="correctness", options={"samples": 5})], 250 * 5 + 1),
+        ([MetricUse(metric="correctness", options={"steps": ["Look."]})], 250),
     ],
-    ids=["rules", "three steps", "two metrics", "several samples"],
+    ids=["rules", "three steps", "two metrics", "several samples", "steps that are given"],
 )
 def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list[MetricUse], calls: int) -> None:
     plain = estimate(plan(folder), cases(50), PRICES, {})
     found = estimate(plan(folder, metrics=tuple(metrics)), cases(50), PRICES, {})
 
-    assert found.judgements == 250 + 250 * calls
+    assert found.judgements == 250 + calls
     assert found.cost is not None
     assert plain.cost is not None
     assert (found.cost.low > plain.cost.low) is bool(calls)

@@ -72,9 +72,9 @@ async def test_a_program_is_told_of_output_case_and_answer() -> None:
         ("print('good')", "InvalidScore", "did not print JSON"),
         ("pass", "InvalidScore", "did not print JSON"),
         ("print('x' * 5_000_000)", "InvalidScore", "more than 4,194,304 bytes"),
-        ("print(1); sys.exit(3)", "TargetFailedError", "failed with exit code 3"),
-        ("sys.exit('no model file')", "TargetFailedError", "no model file"),
-        ("os.kill(os.getpid(), 9)", "TargetFailedError", "was ended by SIGKILL"),
+        ("print(1); sys.exit(3)", "ProgramFailed", "failed with exit code 3"),
+        ("sys.exit('no model file')", "ProgramFailed", "no model file"),
+        ("os.kill(os.getpid(), 9)", "ProgramFailed", "was ended by SIGKILL"),
     ],
 )
 async def test_whatever_is_no_score_is_a_failure_and_never_a_zero(code: str, kind: str, part: str) -> None:

@@ -152,3 +152,33 @@ async def test_an_answer_that_never_came_is_not_asked_for_again_as_another_attem
     await executor(target, Kept(), of=patient).run(CASE, 0, NOTHING)
 
     assert len(target.asked) == 1
+
+
+async def test_what_a_provider_returns_has_to_be_an_answer() -> None:
+    class Odd(Target):
+        async def complete(self, request: Request) -> Answer:  # noqa: ARG002 - the port's signature
+            return "Three minutes."  # type: ignore[return-value]
+
+    units = await executor(Odd(""), Kept()).run(CASE, 0, NOTHING)
+
+    generation = units.last.generation
+    assert generation is not None
+    assert generation.failure is not None
+    assert generation.failure.message == "TypeError: the provider returned str, not an Answer"
+
+
+async def test_an_attempt_on_record_decides_whatever_a_retry_makes_of_the_earlier_one() -> None:
+    patient = plan(SHORT)
+    patient = msgspec.structs.replace(patient, target=msgspec.structs.replace(patient.target, attempts=3))
+    ledger = Kept()
+    await executor(Target("It steeps for three long minutes.", "Three minutes."), ledger, of=patient).run(
+        CASE, 0, NOTHING
+    )
+    lenient = msgspec.structs.replace(patient, metrics=(MetricUse(metric="length", options={"max_words": 30}),))
+
+    units = await executor(Target("never asked"), Kept(), of=lenient).run(CASE, 0, Finished(dict(ledger.units), {}))
+
+    assert [attempt.answer.text for attempt in units.attempts if attempt.answer] == [
+        "It steeps for three long minutes.",
+        "Three minutes.",
+    ]

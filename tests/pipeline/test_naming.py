@@ -98,7 +98,7 @@ def test_the_name_of_a_named_and_negated_use() -> None:
 def test_the_name_of_a_preparation() -> None:
     kind = applied("criteria", criteria="Is it kind?")
 
-    assert preparation_name(kind.metric, JUDGE).hex() == "f5cc206844cfdf3bc84ba7c7d0bff55f"
+    assert preparation_name(kind.metric, JUDGE).hex() == "9e4f9d175d042ebf69dd520965115dc4"
 
 
 def test_the_name_of_a_reply() -> None:

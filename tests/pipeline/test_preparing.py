@@ -189,13 +189,25 @@ async def test_a_metric_with_nothing_to_prepare_is_ready_as_it_is(made: AppliedM
     assert (provider.asked, units.put_units) == ([], [])
 
 
-async def test_a_judge_that_writes_nothing_usable_is_an_error_and_nothing_is_kept() -> None:
+async def test_a_judge_that_writes_nothing_usable_is_an_error_and_only_its_price_is_kept() -> None:
     units = Units()
 
     with pytest.raises(BadReplyError, match="No evaluation steps for criteria"):
         await preparer("No.", "No.", units=units)[0].ready(KIND)
 
-    assert units.put_units == []
+    (unit,) = units.put_units
+    assert not unit.ok
+    assert len(msgspec.json.decode(unit.data, type=Preparation).replies) == 2
+
+
+async def test_a_judge_that_writes_nothing_usable_is_not_asked_again_for_every_sample() -> None:
+    preparing, provider = preparer("No.", "No.", WRITTEN)
+
+    for _ in range(3):
+        with pytest.raises(BadReplyError, match="No evaluation steps for criteria"):
+            await preparing.ready(KIND)
+
+    assert len(provider.asked) == 2
 
 
 async def test_after_an_error_the_judge_is_asked_again() -> None:

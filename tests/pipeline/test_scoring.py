@@ -13,8 +13,7 @@ from scripted_provider import ScriptedProvider
 from scripted_provider import answer as reply
 
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, RateLimitedError, StoreError
-from prompt_evaluator.model import Answer, Failed, MetricUse, Score, Scored, Secret, TestCase, Unit
-from prompt_evaluator.pipeline.naming import metric_digest
+from prompt_evaluator.model import Answer, Failed, MetricUse, Score, Scored, Scores, Secret, Skipped, TestCase, Unit
 from prompt_evaluator.pipeline.scoring import Replies
 from prompt_evaluator.pipeline.uses import AppliedMetric
 
@@ -59,7 +58,7 @@ class Custom:
 
 async def custom(does: Any) -> Score:
     metric = Custom(does)
-    used = AppliedMetric(MetricUse(metric="custom"), metric, None, metric_digest(metric, None))
+    used = AppliedMetric.of(MetricUse(metric="custom"), metric, None)
     return (await scorer(ScriptedProvider([])).score(used, CASE, OUTPUT, 0)).scores["custom"]
 
 
@@ -274,3 +273,41 @@ async def test_replies_to_one_judgement_are_not_taken_for_those_to_another() -> 
     await scorer(provider).score(FAITHFUL, CONTEXT, OUTPUT, 0, kept.replies("other"))
 
     assert len(provider.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        Scored(0.5, None),  # type: ignore[arg-type]
+        Scored(0.5, "x", [1]),  # type: ignore[arg-type]
+        Skipped(None),  # type: ignore[arg-type]
+        Failed(3),  # type: ignore[arg-type]
+        Scores(scores={"custom": 0.5}),  # type: ignore[dict-item]
+        Scores(scores={"other": Scored(0.5)}),
+    ],
+    ids=[
+        "no reason",
+        "a list of details",
+        "skipped without words",
+        "failed with a number",
+        "bare",
+        "other names",
+    ],
+)
+async def test_what_could_not_be_read_again_is_a_failure_at_once(returned: Any) -> None:
+    found = await custom(returned)
+
+    assert isinstance(found, Failed)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Failed) == found
+
+
+async def test_leaving_the_program_is_a_failure_of_the_metric() -> None:
+    assert await custom(SystemExit(3)) == Failed("SystemExit: 3", kind="SystemExit")
+
+
+async def test_an_exception_that_cannot_even_say_what_is_wrong_is_a_failure() -> None:
+    class Mute(Exception):  # noqa: N818 - somebody's own
+        def __str__(self) -> str:
+            raise RuntimeError("never")
+
+    assert await custom(Mute()) == Failed("Mute: its message cannot be read", kind="Mute")

@@ -6,7 +6,7 @@ import statistics
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -83,8 +83,8 @@ def test_the_order_of_cases_does_not_matter() -> None:
     assert one == two
 
 
-def test_equal_cases_leave_no_doubt() -> None:
-    assert case_mean_interval([3.5] * 8, GUIDE) == (3.5, 3.5)
+def test_equal_cases_inside_the_scale_say_nothing_about_others() -> None:
+    assert case_mean_interval([3.5] * 8, (1.0, 5.0)) is None
 
 
 def test_none_of_12_right_may_still_be_a_quarter() -> None:
@@ -115,6 +115,7 @@ def test_the_best_and_the_worst_reach_the_ends_of_the_scale_and_no_further(scale
 
 @given(st.lists(st.floats(1, 5), min_size=FEWEST_CASES, max_size=40))
 def test_the_mean_lies_in_its_interval_and_the_interval_on_the_scale(means: list[float]) -> None:
+    assume(len(set(means)) > 1 or means[0] in GUIDE)
     found = case_mean_interval(means, GUIDE)
 
     assert found is not None

@@ -136,6 +136,7 @@ def outcome(
         status=status,
         overall_metric_stats=metrics,
         overall_flag_stats=flags or {},
+        missed_bars=(),
         totals=totals(250),
         worst=(),
         flakiest=(),

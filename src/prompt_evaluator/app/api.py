@@ -187,6 +187,7 @@ def _row(case: CaseResult, number: int) -> dict[str, Any]:
         **{score_column(name): mark.score for name, mark in sample.judge_metrics.items()},
         **{score_column(name): raised for name, raised in sample.judge_flags.items()},
         **{score_column(name): score.score for name, score in sample.scores.items()},
+        "attempt": sample.attempt,
         "model": sample.model,
         "input_tokens": sample.input_tokens,
         "output_tokens": sample.output_tokens,

@@ -9,6 +9,7 @@ import msgspec
 from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.model import Limits
 from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.naming import preparation_name
 from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of the generator."""
     judgements: int
     """Calls of judges."""
+    attempts: int
+    """How many times as many calls it may be, if no answer passes."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -84,6 +87,8 @@ class _Tally:
 
     def __init__(self) -> None:
         self.calls = self.characters = 0
+        self.prepared: set[bytes] = set()
+        """What the judge writes once, by name."""
 
     def add(self, calls: int, characters: int) -> None:
         self.calls += calls
@@ -111,6 +116,8 @@ def estimate(
             if applied.judge is not None and applied.metric.missing(case) is None:
                 _, tally = judges.setdefault(applied.judge.model, (applied.judge, _Tally()))
                 tally.add(_questions(applied.metric) * applied.repeats, _shown(case) + _around(applied.metric))
+                if hasattr(applied.metric, "preparation") and not getattr(applied.metric, "steps", ()):
+                    tally.prepared.add(preparation_name(applied.metric, applied.judge))
     sides = _sides(plan, count, characters, judges)
     calls = sum(side.calls for side in sides)
     unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
@@ -123,6 +130,7 @@ def estimate(
         judge_repeats=plan.judge.repeats if plan.judge else 0,
         answers=sides[0].calls,
         judgements=calls - sides[0].calls,
+        attempts=plan.target.attempts,
         input_tokens=_sum(side.input for side in sides),
         output_tokens=_sum(side.output for side in sides),
         cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
@@ -138,14 +146,14 @@ def _sides(plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tupl
     samples, answer = cases * plan.num_samples, _answer(plan.target)
     sides = [_Side(plan.target, samples, _tokens(characters * plan.num_samples), answer * samples)]
     for config, tally in judges.values():
-        calls = tally.calls * plan.num_samples
+        calls = tally.calls * plan.num_samples + len(tally.prepared)
         shown = _tokens(tally.characters * plan.num_samples) + answer * calls
         sides.append(_Side(config, calls, shown, _answer(config) * calls))
     return sides
 
 
 def _questions(metric: Metric) -> int:
-    """How often it questions the judge about one answer. What is asked once for a whole run does not matter."""
+    """How often it questions the judge about one answer."""
     return int(getattr(metric, "questions", 1))
 
 

@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.app.estimate import estimate
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
-from prompt_evaluator.app.plans import check_mock_judge, is_synthetic, prepare, read_prompt
+from prompt_evaluator.app.plans import completed, prepare, read_prompt
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
@@ -23,7 +23,7 @@ from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.app.models import Models
@@ -119,11 +119,8 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     try:
         parent = store.run(run_id).plan
         async with session.models() as models:
-            generator = models.name(parent.target.model)
             judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
-            if not allow_mock_judge:
-                check_mock_judge(generator, judge, models.settings)
-            plan = msgspec.structs.replace(
+            draft = msgspec.structs.replace(
                 parent,
                 run_id=str(uuid.uuid4()),
                 parent_run_id=parent.run_id,
@@ -136,14 +133,25 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                     system_prompt=parent.judge.system_prompt if parent.judge else None,
                     repeats=judge_repeats,
                 ),
+                judges={},
                 fail_under={},
                 reuse=False,
-                synthetic=parent.synthetic or is_synthetic([generator, judge], models.settings),
             )
-            cases = (stored.case for stored in stored_cases(store, parent.run_id))
+            cases = _StoredCases(store, parent.run_id)
+            plan = completed(draft, cases, models, allow_mock_judge=allow_mock_judge)
             return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
     finally:
         store.close()
+
+
+class _StoredCases:
+    """The cases of a run, as often as they are gone through."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store, self._run_id = store, run_id
+
+    def __iter__(self) -> Iterator[TestCase]:
+        return (stored.case for stored in stored_cases(self._store, self._run_id))
 
 
 def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:

@@ -79,7 +79,7 @@ class LabelledRun:
             run_id=self._plan.run_id,
             case_id=line.case_id,
             sample=line.sample,
-            attempt=line.attempt,
+            attempt=self._attempt(line),
             metric=line.metric,
             value=_value(line, scale),
             reviewer=line.reviewer,
@@ -91,6 +91,12 @@ class LabelledRun:
             judge_seen=line.judge_seen,
         )
 
+    def _attempt(self, line: LabelLine) -> int:
+        if line.attempt is not None:
+            return line.attempt
+        answered = (at for case_id, sample, at in self._answers if (case_id, sample) == (line.case_id, line.sample))
+        return max(answered, default=0)
+
     def _answer_hash(self, line: LabelLine) -> str:
         if line.case_id not in self._cases:
             raise self._has_no("case", line.case_id, self._cases, line)
@@ -98,7 +104,7 @@ class LabelledRun:
         if not 1 <= number <= samples:
             what = f"There is no sample {number} of case {line.case_id!r}"
             raise line.where.problem(what, advice=f"Samples of this run are counted from 1 to {samples}.")
-        stored = self._answers.get((line.case_id, line.sample, line.attempt))
+        stored = self._answers.get((line.case_id, line.sample, self._attempt(line)))
         if stored is None:
             attempt = f", attempt {line.attempt}," if line.attempt else ""
             what = f"Sample {number} of case {line.case_id!r}{attempt} has no answer"

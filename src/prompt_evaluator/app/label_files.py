@@ -49,7 +49,8 @@ class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str
     sample: int
     """Counted from 0."""
-    attempt: int
+    attempt: int | None
+    """None where the line does not say: the one that decides, which is the one that exports show."""
     metric: str
     value: Any
     """As it was written: what it means depends on the metric."""
@@ -105,7 +106,7 @@ def _line(fields: Fields, reviewer: str | None) -> LabelLine:
         run_id=fields.required("run_id"),
         case_id=case_id,
         sample=_sample(fields, case_id),
-        attempt=fields.whole_number("attempt") or 0,
+        attempt=fields.whole_number("attempt"),
         metric=fields.required("metric"),
         value=value,
         reviewer=who,

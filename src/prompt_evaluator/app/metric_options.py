@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from prompt_evaluator.errors import ConfigurationError, InputError
+from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.syntax.jsontext import parse_json
 from prompt_evaluator.syntax.metric_uses import parse_uses, parse_uses_text
 from prompt_evaluator.syntax.source import read_bytes
@@ -31,7 +34,7 @@ def metric_uses(options: EvaluateOptions) -> tuple[MetricUse, ...]:
     found = list(_in_file(options.metrics_file)) if options.metrics_file else []
     for given in options.metrics:
         try:
-            found += parse_uses_text(given) if isinstance(given, str) else parse_uses(given)
+            found += _uses(given)
         except ValueError as error:
             raise ConfigurationError(f"A metric cannot be used: {error}.") from None
     seen: set[str] = set()
@@ -39,7 +42,21 @@ def metric_uses(options: EvaluateOptions) -> tuple[MetricUse, ...]:
         if use.key in seen:
             raise ConfigurationError(f"Two metrics are called {use.key!r}. Give one of them another `name`.")
         seen.add(use.key)
+        try:
+            msgspec.json.encode(use)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ConfigurationError(f"The metric {use.key!r} has an option that cannot be kept: {error}.") from None
     return tuple(found)
+
+
+def _uses(given: str | dict[str, Any]) -> tuple[MetricUse, ...]:
+    """A text is one use, as in a file, if it can be read as one; otherwise several, separated by commas."""
+    if isinstance(given, str):
+        try:
+            return parse_uses(given)
+        except ValueError:
+            return parse_uses_text(given)
+    return parse_uses(given)
 
 
 def _in_file(path: Path) -> tuple[MetricUse, ...]:
@@ -53,10 +70,18 @@ def _in_file(path: Path) -> tuple[MetricUse, ...]:
     if not listed:
         raise InputError("The file has no metrics", path=path, advice=_SHAPE)
     try:
-        return parse_uses(listed)
+        uses = parse_uses(listed)
     except ValueError as error:
         line = _line(listed, document)
         raise InputError(f"A metric cannot be used: {error}", path=path, line=line, advice=_SHAPE) from None
+    for position, use in enumerate(uses):
+        try:
+            build_metric(use)
+        except ConfigurationError as error:
+            line = document.places.get(id(listed), {}).get(position)
+            advice = "`prompt-evaluator metrics` lists metrics and their options."
+            raise InputError(str(error).rstrip("."), path=path, line=line, advice=advice) from None
+    return uses
 
 
 def _line(listed: Any, document: Document) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import Dataset, DatasetRef, JudgeConfig, PromptRef, RunPlan, Target
 from prompt_evaluator.pipeline.filters import check_ids, select
 from prompt_evaluator.pipeline.messages import CONTEXT_TEMPLATE, RequestBuilder
+from prompt_evaluator.pipeline.uses import rubric_key
 from prompt_evaluator.stats.reducers import Samples, reducer
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
     from prompt_evaluator.providers.catalogue import ModelName
 
+_OWN_PARAMS = ("model", "messages", "stream")
+_SECRET_PARAM = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _NO_JUDGES = ("command", "python", "router")
 """Targets that answer questions, not rubrics."""
 
@@ -52,13 +56,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     cases = _Selected(dataset, options)
     if options.case_ids is not None:
         check_ids(options.case_ids, (case.id for case in dataset.cases))
-    looked = _look(cases, draft)
-    if not looked.selected:
-        hint = "Loosen --case-ids or --where." if dataset.count else "Give at least one."
-        raise ConfigurationError(f"{'No case passes the filters' if dataset.count else 'There are no cases'}. {hint}")
-    looked.refuse_nothing_to_score()
-    _check_bars(options.fail_under, looked.scores)
-    return Prepared(_planned(draft, looked, options, models), cases)
+    return Prepared(completed(draft, cases, models, allow_mock_judge=options.allow_mock_judge), cases)
 
 
 def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
@@ -92,22 +90,39 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
     )
 
 
-def _planned(draft: RunPlan, looked: _Looked, options: EvaluateOptions, models: Models) -> RunPlan:
-    """The plan with the judges that somebody asks, each of which has to be one."""
+def completed(draft: RunPlan, cases: Iterable[TestCase], models: Models, *, allow_mock_judge: bool) -> RunPlan:
+    """The plan with what a look at its cases shows: which judges are needed, each of which has to be able to judge.
+
+    Raises:
+        ConfigurationError: Something cannot be used, or nothing would be scored.
+    """
+    looked = _look(cases, draft)
+    if not looked.selected:
+        hint = "Loosen --case-ids or --where." if draft.dataset.count else "Give at least one."
+        what = "No case passes the filters" if draft.dataset.count else "There are no cases"
+        raise ConfigurationError(f"{what}. {hint}")
+    looked.refuse_nothing_to_score()
+    _check_bars(draft.fail_under, looked.scores)
     generator = models.name(draft.target.model)
     names = {text: models.name(text) for text in looked.judges}
     asked = [*([models.name(draft.judge.model)] if draft.judge and looked.asks_judge else ()), *names.values()]
     for judge in asked:
         _check_can_judge(judge, models.settings)
-        if not options.allow_mock_judge:
+        if not allow_mock_judge:
             check_mock_judge(generator, judge, models.settings)
     return msgspec.structs.replace(
         draft,
         dataset=msgspec.structs.replace(draft.dataset, selected=looked.selected),
         judge=draft.judge if looked.asks_judge else None,
-        judges={text: _judge_config(name, options, models) for text, name in names.items()},
+        judges={text: _named_judge(name, draft, models) for text, name in names.items()},
         synthetic=is_synthetic([generator, *asked], models.settings),
     )
+
+
+def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig:
+    """A judge that a metric names is asked as the run's own is."""
+    assert draft.judge is not None  # noqa: S101 - a draft always has one
+    return msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
 
 
 def _dataset(options: EvaluateOptions) -> Dataset:
@@ -126,7 +141,7 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         seed=options.seed,
-        params=options.params,
+        params=_checked_params(options.params),
         prompt=_prompt(options),
         render_prompt=options.render_prompt,
         template=_text(options.template) if options.template else None,
@@ -135,12 +150,26 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
     )
 
 
+def _checked_params(params: dict[str, Any]) -> dict[str, Any]:
+    """What a run decides itself is not a parameter, and a key would be kept with every result."""
+    for name in params:
+        if name.lower() in _OWN_PARAMS:
+            raise ConfigurationError(f"The parameter {name!r} cannot be passed through: the run sets it itself.")
+        if _SECRET_PARAM.search(name):
+            what = f"The parameter {name!r} looks like a secret, and parameters are kept with the results."
+            raise ConfigurationError(f"{what} Configure keys and headers under `providers:`.")
+    return params
+
+
 def _prompt(options: EvaluateOptions) -> PromptRef | None:
     if options.system_prompt is not None:
         return read_prompt(options.system_prompt, options.prompt_version)
     if options.system_text is None:
         return None
-    digest = hashlib.sha256(options.system_text.encode()).hexdigest()
+    try:
+        digest = hashlib.sha256(options.system_text.encode()).hexdigest()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"The system prompt has a character that cannot be sent: {error}.") from None
     return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 
@@ -259,10 +288,11 @@ class _Looked:
         raise ConfigurationError(f"{what} Choose other metrics, or give the cases what these need.")
 
 
-def _look(cases: _Selected, draft: RunPlan) -> _Looked:
+def _look(cases: Iterable[TestCase], draft: RunPlan) -> _Looked:
     """Refuses a template that does not fit, metrics that cannot be used, and two scores of one name."""
     uses, requests, looked = make_uses(draft), RequestBuilder(draft.target, draft.target.model), _Looked()
-    flags = {flag.name for flag in draft.rubric.flags} if draft.rubric else set()
+    taken = {rubric_key(draft), *(flag.name for flag in draft.rubric.flags)} if draft.rubric else set()
+    kinds: dict[str, str] = {}
     renders = draft.target.template is not None or draft.target.render_prompt
     common_is_checked = False
     for case in cases:
@@ -272,9 +302,12 @@ def _look(cases: _Selected, draft: RunPlan) -> _Looked:
         applied = _applied(uses, case)
         if case.checks or not common_is_checked:
             common_is_checked = common_is_checked or not case.checks
-            _check_names(applied, flags, draft)
+            _check_names(applied, taken, draft)
             for each in applied:
                 looked.add(each)
+                if kinds.setdefault(each.key, each.use.metric) != each.use.metric:
+                    both = f"{kinds[each.key]!r} and {each.use.metric!r}"
+                    raise ConfigurationError(f"Two metrics, {both}, are called {each.key!r}. Give one another `name`.")
         if not looked.scorable:
             looked.look_for_scores(case, applied)
     return looked
@@ -290,9 +323,9 @@ def _applied(uses: Uses, case: TestCase) -> tuple[AppliedMetric, ...]:
         raise ConfigurationError(f"The case {case.id!r}{where} has a check that cannot be used: {error}") from None
 
 
-def _check_names(applied: Iterable[AppliedMetric], flags: set[str], plan: RunPlan) -> None:
+def _check_names(applied: Iterable[AppliedMetric], taken: set[str], plan: RunPlan) -> None:
     """Two scores, or a score and a flag, of one name would be mistaken for each other in every result."""
-    seen: set[str] = set(flags)
+    seen = set(taken)
     for each in applied:
         for name in each.score_names:
             if name in seen:

@@ -46,7 +46,7 @@ def make_scorer(models: Models) -> Scorer:
 
 def make_preparer(plan: RunPlan, models: Models, store: Store, ledger: Ledger) -> Preparer:
     """What makes metrics ready; asks for nothing that this run or any other has asked for before."""
-    own = {unit.name: unit for unit in _prepared_units(store, plan.run_id)}
+    own = {unit.name: unit for unit in _prepared_units(store, plan.run_id) if unit.ok}
 
     def judge(config: JudgeConfig) -> RecordedJudge:
         name = models.name(config.model)

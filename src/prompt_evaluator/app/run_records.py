@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE = ("test_case_id", "sample_id", "status", "input", "output")
-_AFTER = ("model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error")
+_AFTER = ("attempt", "model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error")
 _TAKEN = {*_BEFORE, "sample", *_AFTER}
 
 
@@ -151,6 +151,7 @@ def _row(case: CaseResult, sample: SampleResult, metrics: list[str], flags: list
         *(sample.judge_metrics[name].score if name in sample.judge_metrics else None for name in metrics),
         *(sample.judge_flags.get(name) for name in flags),
         *(sample.scores[name].score if name in sample.scores else None for name in extra),
+        sample.attempt,
         sample.model,
         sample.input_tokens,
         sample.output_tokens,

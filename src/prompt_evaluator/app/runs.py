@@ -127,7 +127,12 @@ class Run:
             known = [(answers[unit.name], unit) for unit in units[item.case.id] if unit.name in answers]
             expected = {*answers, *executor.judgement_names(item.case, known)}
             found = {unit.name for unit in units[item.case.id] if unit.kind in ("generation", "judgement") and unit.ok}
-            if found - expected:
+            if other := found - expected:
+                if not other & {unit.name for unit in units[item.case.id] if unit.kind == "generation"}:
+                    raise ConfigurationError(
+                        f"The metrics of run {self._plan.run_id}, or the code of one, have changed since it was "
+                        "started: what is scored would be scored again. Restore them, or start a new run with --reuse."
+                    )
                 raise ConfigurationError(
                     f"Run {self._plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
                     "way: what is paid for would be paid for again. Finish it with that version, or start a new run."

@@ -42,6 +42,9 @@ def estimate_text(estimate: Estimate, width: int) -> str:
         "",
         *wrap("Retries, and judgements that have to be asked for twice, come on top.", width),
     ]
+    if estimate.attempts > 1:
+        more = f"With --attempts {estimate.attempts} it may be up to {estimate.attempts} times as much."
+        lines += wrap(more, width)
     smoke = _SMOKE_CASES * _SMOKE_SAMPLES * (1 + estimate.judge_repeats)
     if estimate.calls > smoke:
         less = f"Start small: --max-cases {_SMOKE_CASES} --quick makes {smoke} calls."

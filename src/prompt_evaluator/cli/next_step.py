@@ -90,6 +90,7 @@ def _command(plan: RunPlan, changed: set[str]) -> list[str] | None:
         "--max-tokens": _plain(plan.target.max_tokens),
         "--seed": _plain(plan.target.seed),
         "--attempts": str(plan.target.attempts),
+        "--reducers": ",".join(plan.reducers) or None,
         "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
         "--max-cases": _plain(plan.filters.get("max_cases")),
         "-o": shown_path(Path(plan.output_dir)) if Path(plan.output_dir) != Path.cwd() / "runs" else None,

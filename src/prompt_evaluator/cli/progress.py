@@ -215,7 +215,7 @@ def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log
 
 def started_line(plan: RunPlan) -> str:
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
-    judge = f", judged by {plan.judge.model}" if plan.judge else ""
+    judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
     synthetic = " (SYNTHETIC)" if plan.synthetic else ""
     return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{judge}{synthetic}")
 

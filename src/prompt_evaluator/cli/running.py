@@ -150,8 +150,7 @@ class RunCommand:
             return 128 + self._caught
         if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
-        bars = outcome.result.overall_metric_stats.values() if outcome.result else ()
-        return _BELOW if any(stats.below for stats in bars) else 0
+        return _BELOW if outcome.result and outcome.result.missed_bars else 0
 
 
 def outcome_as_json(outcome: Outcome) -> dict[str, object]:

@@ -93,7 +93,7 @@ class _Page:
 
     def headline(self) -> list[str]:
         plan, status = self._plan, self._record.status
-        judge = f", judged by {plan.judge.model}" if plan.judge else ""
+        judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
         rubric = f" with the rubric {plan.rubric.name}" if plan.rubric and plan.judge else ""
         size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
         sentence = clean(f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}.")
@@ -136,7 +136,7 @@ class _Page:
         show = _number(stats.scale)
         values = [
             show(stats.mean_of_means),
-            f"{show(stats.interval[0])} to {show(stats.interval[1])}" if stats.interval else _NO_INTERVAL,
+            _interval(stats, show),
             "one sample" if stats.std is None else f"{show(stats.std)} {stats.variability or ''}".strip(),
             f"{show(stats.min_of_means)} to {show(stats.max_of_means)}",
         ]
@@ -188,11 +188,21 @@ class _Page:
             ("Flakiest", self._cases(result.flakiest, _flaky_text)),
             ("Errors", self._errors()),
             ("Skipped", self._skipped()),
+            ("Missed", self._unmeasured()),
             ("Judge", self._judge()),
             ("Tokens", self._sentences(self._tokens())),
             ("Samples", self._confidence()),
         )
         return [line for label, lines in facts for line in hang(label, lines, _GUTTER)]
+
+    def _unmeasured(self) -> list[str]:
+        """A bar on something that was not measured is missed."""
+        lines = []
+        for name in self._result.missed_bars:
+            if name not in self._result.overall_metric_stats:
+                bar = self._plan.fail_under[name]
+                lines += self._sentences(f"{clean(name)} was not measured, so its bar of {bar:g} is missed.")
+        return [click.style(line, fg="red") for line in lines]
 
     def _skipped(self) -> list[str]:
         """Metrics that no case has what they need for; of the others the table says how many samples were skipped."""
@@ -285,6 +295,12 @@ def _metric_mark(stats: OverallMetric) -> str:
     if stats.below or is_poor(stats):
         return "✗"
     return "⚠" if stats.near or is_spread(stats) or stats.bounds or stats.flaky_cases else "✓"
+
+
+def _interval(stats: OverallMetric, show: Callable[[float], str]) -> str:
+    if stats.interval:
+        return f"{show(stats.interval[0])} to {show(stats.interval[1])}"
+    return _NO_INTERVAL if stats.num_cases < FEWEST_CASES else "all the same"
 
 
 def _about_bar(stats: OverallMetric) -> str:

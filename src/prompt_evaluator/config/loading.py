@@ -175,7 +175,7 @@ class _Sources:
         names: Mapping[NameTable, Mapping[str, SourcedValue]],
     ) -> None:
         self._flags, self._environment, self._added, self._file = flags, environment, added, file
-        self._here, self._home, self._shelves = here, home, names
+        self._here, self._home, self._name_tables = here, home, names
         for name in flags:
             if name not in SETTINGS:
                 raise UnknownNameError("setting", name, SETTINGS)
@@ -225,5 +225,5 @@ class _Sources:
         return value if setting.kind is STORE and "://" in value else path
 
     def _named(self, table: NameTable, name: str) -> Path | None:
-        sourced = self._shelves[table].get(name)
+        sourced = self._name_tables[table].get(name)
         return sourced.value if sourced else None

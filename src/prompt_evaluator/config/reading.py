@@ -67,7 +67,7 @@ def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
     entries = (top / "providers").mapping(root.get("providers") or {}, "Write each provider below it, by its name.")
     return File(
         values=dict(_values(root, top)),
-        names={table: _shelf(root.get(table) or {}, top / table) for table in NAME_TABLES},
+        names={table: _name_table(root.get(table) or {}, top / table) for table in NAME_TABLES},
         providers=providers(entries, top / "providers", built_in),
         provider_origins={name: (top / "providers" / name).origin for name in entries},
     )
@@ -107,7 +107,7 @@ def _check_version(found: Any, place: Place) -> None:
         raise place.wrong(f"{VERSION}", found, advice="Another version of prompt-evaluator may read this file.")
 
 
-def _shelf(found: Any, place: Place) -> dict[str, SourcedValue]:
+def _name_table(found: Any, place: Place) -> dict[str, SourcedValue]:
     entries = place.mapping(found, "Write `name: path` below it, indented.")
     for name, path in entries.items():
         if not isinstance(path, str) or not path.strip():

@@ -93,5 +93,5 @@ def _plugin(kind: Any, name: str, options: dict[str, Any]) -> Metric:
     try:
         metric: Metric = kind(**options)
     except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"The metric {name!r} cannot be used: {error}.") from None
+        raise ConfigurationError(f"The metric {name!r} cannot be used: {str(error).rstrip('.')}.") from None
     return metric

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.metrics.user_score import as_score
 from prompt_evaluator.model import Answer, Failed, Score, TestCase
 from prompt_evaluator.usercode import fingerprint
@@ -43,7 +44,7 @@ class CommandMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The program and its arguments, as a shell would read them."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
-    threshold: float = 1.0
+    threshold: Share = 1.0
     """An answer passes at or above this score."""
 
     def __post_init__(self) -> None:
@@ -92,7 +93,7 @@ def _read(child: Child) -> Score:
     if child.oversized:
         return Failed(f"the program printed more than {_MOST_BYTES:,} bytes", kind="InvalidScore")
     if child.exit_code:
-        return Failed(last_words(child.exit_code, bytes(child.stderr)), kind="TargetFailedError")
+        return Failed(last_words(child.exit_code, bytes(child.stderr)), kind="ProgramFailed")
     try:
         return as_score(msgspec.json.decode(bytes(child.stdout)), "the program")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

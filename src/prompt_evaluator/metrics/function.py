@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.metrics.user_score import as_score
-from prompt_evaluator.model import Failed, Score
+from prompt_evaluator.model import Failed, Score, message_of
 from prompt_evaluator.usercode import fingerprint
-from prompt_evaluator.usercode.functions import find_function, in_thread, is_async, message_of, signature_of
+from prompt_evaluator.usercode.functions import find_function, in_thread, is_async, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,9 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     function: str
     """`module:function`; the working folder is searched first."""
-    timeout: float = 60.0
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
-    threshold: float = 1.0
+    threshold: Share = 1.0
     """An answer passes at or above this score."""
 
     def __post_init__(self) -> None:
@@ -83,7 +84,7 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             async with asyncio.timeout(self.timeout) as limit:
                 value = await in_thread(call) if loaded.in_thread else call()
                 value = await value if inspect.isawaitable(value) else value
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: whatever it raises is its own failure
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code: what it raises is its own failure
             if isinstance(error, TimeoutError) and limit.expired():
                 return Failed(f"timed out: the function did not answer within {self.timeout:g} s", kind="TimedOut")
             return Failed(

@@ -94,6 +94,10 @@ class GEval(JudgedMetric, frozen=True, kw_only=True):
         criteria = self.criteria if self.steps else self.wanted()
         return {**super().definition(), "criteria": criteria}
 
+    def preparation(self) -> dict[str, Any]:
+        """What the steps follow from, and nothing else: how often they are applied is no reason to write others."""
+        return {"metric": self.name, "criteria": self.wanted(), "prompt": self.steps_question.digest()}
+
     def _prompts(self) -> dict[str, str]:
         return {question.name: question.digest() for question in (self.steps_question, _form(()))}
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.metrics.judge_prompt import fences, nonce_for, object_schema, shown_again
 from prompt_evaluator.metrics.judge_reply import UnreadableReply, object_in, shown, storable
-from prompt_evaluator.model import Answer, Failed, Message, Score, Skipped, TestCase
+from prompt_evaluator.metrics.options import Share
+from prompt_evaluator.model import UNREADABLE, Answer, Failed, Message, Score, Skipped, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import JudgeClient, Metric
 
 T = TypeVar("T")
-
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 _DATA_RULE = """\
 # The material
@@ -175,7 +174,7 @@ async def ask(
     except ProviderError as error:
         return Failed(str(error), kind=type(error).__name__)
     except UnreadableReply as error:
-        return Failed(f"the judge gave no usable {question.name}: {error.reason}")
+        return Failed(f"the judge gave no usable {question.name}: {error.reason}", kind=UNREADABLE)
 
 
 async def put_question(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
+from prompt_evaluator.metrics.options import Share  # noqa: TC001 - read when a metric is made
 from prompt_evaluator.metrics.rule import Compared
 from prompt_evaluator.model import Failed, Score, Scored
 
@@ -31,7 +32,7 @@ class Similarity(Compared, frozen=True, kw_only=True):
     scorer: Literal["ratio", "token_sort", "token_set", "jaro_winkler"] = "ratio"
     """`ratio`: as they stand. `token_sort`: words in any order. `token_set`: also repeated and additional words."""
     ignore_case: bool = False
-    threshold: float = 0.8
+    threshold: Share = 0.8
 
     def compare(self, wanted: str, got: str) -> Score:
         wanted, got = _bare(wanted, self.ignore_case), _bare(got, self.ignore_case)
@@ -55,7 +56,7 @@ class Levenshtein(Compared, frozen=True, kw_only=True):
     """In place of the reference."""
     max_distance: Annotated[int, msgspec.Meta(ge=0)] | None = None
     ignore_case: bool = False
-    threshold: float = 0.8
+    threshold: Share = 0.8
 
     def compare(self, wanted: str, got: str) -> Score:
         from rapidfuzz.distance import Levenshtein as Distance  # noqa: PLC0415 - 17 ms, for those who use it
@@ -79,7 +80,7 @@ class TokenF1(Compared, frozen=True, kw_only=True):
 
     expected: str | None = None
     """In place of the reference."""
-    threshold: float = 0.5
+    threshold: Share = 0.5
 
     def compare(self, wanted: str, got: str) -> Score:
         expected, answered = _tokens(wanted), _tokens(got)

@@ -1,9 +1,9 @@
-"""What a case has to say about the metrics that are applied to it."""
+"""Options of metrics, checked; and the tool calls that a case expects."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import TestCase
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class ExpectedTool(msgspec.Struct, frozen=True):

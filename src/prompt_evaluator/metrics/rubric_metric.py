@@ -11,7 +11,7 @@ from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.metrics.judge_prompt import judgement_schema, system_message, user_message
 from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_scores
 from prompt_evaluator.metrics.judging import ask_until_readable
-from prompt_evaluator.model import Answer, Failed, ScoreScale, TestCase
+from prompt_evaluator.model import UNREADABLE, Answer, Failed, ScoreScale, TestCase
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Message, Rubric, Score, Scores
@@ -70,7 +70,7 @@ class RubricMetric:
         except ProviderError as error:
             return Failed(str(error), kind=type(error).__name__)
         except UnreadableReply as error:
-            return Failed(f"The judge's reply cannot be used: {error.reason}")
+            return Failed(f"The judge's reply cannot be used: {error.reason}", kind=UNREADABLE)
         return reply.value
 
     def _read(self, text: str) -> Scores:

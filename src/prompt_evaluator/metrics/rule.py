@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.model import Answer, Score, Scored, Skipped, TestCase
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     needs: ClassVar[tuple[str, ...]] = ()
     """What it needs from a case, or of its options when the case does not have it."""
 
-    threshold: float = 1.0
+    threshold: Share = 1.0
     """An answer passes at or above this score."""
 
     @property

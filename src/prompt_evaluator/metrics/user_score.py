@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from prompt_evaluator.model import Failed, Score, Scored, Skipped
-from prompt_evaluator.usercode.functions import message_of
+from prompt_evaluator.model import Failed, Score, Scored, Skipped, message_of
 
 _SHOWN = 500
 

@@ -26,7 +26,7 @@ from prompt_evaluator.model.run import (
     UnitKind,
 )
 from prompt_evaluator.model.score import UNREADABLE, Failed, Score, Scored, Scores, ScoreScale, Skipped
-from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret
+from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret, message_of
 from prompt_evaluator.model.settings import Limits, Price, ProviderSettings
 
 __all__ = [
@@ -76,4 +76,5 @@ __all__ = [
     "Usage",
     "current_labels",
     "merged_uses",
+    "message_of",
 ]

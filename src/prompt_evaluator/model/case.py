@@ -18,7 +18,7 @@ class MetricUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the score is called in all results; the metric's own name unless somebody says."""
     judge: str | None = None
     """The model that judges for this use, in place of the run's judge."""
-    negated: bool = msgspec.field(default=False, name="not")
+    negated: bool | None = msgspec.field(default=None, name="not")
     """Whether the answer passes when the metric says it does not: the score is 1 minus the metric's."""
     options: dict[str, Any] = {}
 

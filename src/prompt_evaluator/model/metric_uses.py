@@ -30,6 +30,6 @@ def _merged(general: MetricUse, specific: MetricUse) -> MetricUse:
         metric=specific.metric,
         name=specific.name or general.name,
         judge=specific.judge or general.judge,
-        negated=specific.negated or general.negated,
+        negated=general.negated if specific.negated is None else specific.negated,
         options={**general.options, **specific.options},
     )

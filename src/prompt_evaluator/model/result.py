@@ -234,7 +234,7 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[FailureCount, ...]
     """The most frequent first, by metric and the error's class."""
     error_share: float
-    """Of the samples that were tried, the share that has no score."""
+    """Of the samples that were tried, the share that lacks a score."""
     input_tokens: int
     output_tokens: int
     cost: float | None
@@ -252,6 +252,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     status: RunStatus
     overall_metric_stats: dict[str, OverallMetric]
     overall_flag_stats: dict[str, OverallFlag]
+    missed_bars: tuple[str, ...]
+    """Metrics whose mean is below its `fail_under`, or that were not measured at all."""
     totals: RunTotals
     worst: tuple[WorstCase, ...]
     flakiest: tuple[WorstCase, ...]

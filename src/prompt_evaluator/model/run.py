@@ -104,6 +104,12 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool = False
     """Whether the offline mock has any part in it."""
 
+    @property
+    def judge_models(self) -> tuple[str, ...]:
+        """Everybody who judges, the run's own judge first."""
+        judges = [*([self.judge] if self.judge else ()), *self.judges.values()]
+        return tuple(dict.fromkeys(judge.model for judge in judges))
+
     def scale(self, name: str) -> ScoreScale:
         """Of a score: that of the rubric's criterion of this name, or from 0 to 1."""
         criteria = self.rubric.metrics if self.rubric else ()

@@ -29,8 +29,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The metric broke. Never read as 0: a broken judge is not a bad answer."""
 
     reason: str
-    kind: str = UNREADABLE
-    """The error's class, or what was wrong with the judge's reply."""
+    kind: str = "MetricFailed"
+    """The error's class, or `UNREADABLE` where a judge's reply cannot be read."""
 
 
 Score = Scored | Skipped | Failed

@@ -119,3 +119,11 @@ def _escapable(character: str) -> str:
 
 REDACTOR = Redactor()
 """Knows every secret that this process has resolved."""
+
+
+def message_of(error: BaseException) -> str:
+    """What somebody else's exception says, without secrets."""
+    try:
+        return REDACTOR.text(str(error).encode("utf-8", "replace").decode())  # half of a surrogate pair cannot be kept
+    except Exception:  # noqa: BLE001 - an exception with a bug in its own `__str__`
+        return "its message cannot be read"

@@ -83,7 +83,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, plan: RunPlan, expe
         sample_id=f"{case.id}-sample-{number + 1}",
         input_text=case.input,
         generator_output=answer.text if answer else None,
-        status=units.status(expected, plan.target.attempts),
+        status=units.status(expected, 1 if plan.parent_run_id else plan.target.attempts),
         task_description=case.task,
         judge_metrics=_criteria(rubric),
         judge_flags=_flags(rubric),

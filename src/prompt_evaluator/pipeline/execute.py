@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from prompt_evaluator.errors import ProviderError
-from prompt_evaluator.model import CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.errors import BadReplyError, ProviderError
+from prompt_evaluator.model import UNREADABLE, Answer, CallFailure, Generation, Judgement, Unit
 from prompt_evaluator.pipeline.naming import generation_name
 from prompt_evaluator.pipeline.samples import Attempt, SampleUnits
-from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, failure
+from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, ends_the_run, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from prompt_evaluator.model import Answer, Request, RunPlan, TestCase, UnitKind
+    from prompt_evaluator.model import Request, RunPlan, TestCase, UnitKind
     from prompt_evaluator.pipeline.messages import RequestBuilder
     from prompt_evaluator.pipeline.preparing import Preparer
     from prompt_evaluator.pipeline.scoring import Scorer
@@ -106,12 +106,21 @@ class Executor:
     async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
         """Finish a sample. Raises only what ends the whole run: no circuit, no budget, or no store."""
         units = SampleUnits()
-        for number in range(self._plan.target.attempts):
+        most = self._plan.target.attempts
+        for number in range(most):
             attempt = await self._attempt(case, sample, number, finished)
             units.attempts.append(attempt)
-            if attempt.answer is None or not attempt.missed():
+            if number + 1 == most or attempt.answer is None or not self._goes_on(attempt, case, sample, finished):
                 break
         return units
+
+    def _goes_on(self, attempt: Attempt, case: TestCase, sample: int, finished: Finished) -> bool:
+        """Whether there is another attempt: one on record counts, whatever a retry has made of the earlier ones."""
+        number = attempt.number + 1
+        name = generation_name(self._plan, self._requests.request(case, sample, number))
+        if self._generator is None:
+            return name in finished.own or name in finished.linked
+        return name in finished.own or bool(attempt.missed())
 
     async def _attempt(self, case: TestCase, sample: int, number: int, finished: Finished) -> Attempt:
         request = self._requests.request(case, sample, number)
@@ -120,7 +129,7 @@ class Executor:
         if generation is None:
             generation = await self._generate(request)
             self._record(key, generation, ok=generation.failure is None)
-        attempt = Attempt(generation)
+        attempt = Attempt(generation, number=number)
         if generation.answer is not None:
             for applied in self._uses.of(case):
                 await self._judge(applied, case, attempt, key._replace(kind="judgement"), finished)
@@ -132,12 +141,16 @@ class Executor:
         answer = attempt.answer
         assert answer is not None  # noqa: S101 - asked for only where there is one
         broken = None
+        if applied.judge:
+            self._scorer.check(applied.judge)
         try:
             applied = await self._preparer.ready(applied)
-        except ENDS_THE_RUN:
-            raise
-        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's metric may raise anything
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
             broken = applied.judgement(failure(error))
+            if isinstance(error, BadReplyError) and applied.judge:
+                self._scorer.unreadable(applied.judge, str(error))
         for repeat in range(applied.repeats):
             unit = key._replace(name=applied.name(case, answer, key.sample, key.attempt, repeat), repeat=repeat)
             judgement = self._found(unit, finished, _judgement, lambda found: applied.marked(_reused(found)))
@@ -155,7 +168,9 @@ class Executor:
         return await self._scorer.score(applied, case, answer, key.repeat, kept)
 
     def _replies(self, key: _UnitKey, finished: Finished) -> Replies:
-        failed_before = key.name in finished.own  # then the same replies would only fail again
+        before = finished.own.get(key.name)
+        failed = _judgement(before.data).failed if before else None
+        failed_before = failed is not None and failed.kind == UNREADABLE  # then the same replies would only fail again
         reply = key._replace(kind="reply")
         return Replies(
             key.name.hex(),
@@ -184,10 +199,10 @@ class Executor:
             return Generation(failure=reason, started_at=started, ended_at=started)
         await self._ledger.wait_for_capacity()
         try:
-            answer = await self._generator.complete(request)
-        except ENDS_THE_RUN:
-            raise
-        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's provider may raise anything
+            answer = _checked(await self._generator.complete(request))
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
             failed, tries = failure(error), getattr(error, "tries", 1)
             reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries)
             return Generation(failure=reason, started_at=started, ended_at=self._now())
@@ -209,6 +224,15 @@ class Executor:
                 data=data,
             )
         )
+
+
+def _checked(answer: Answer) -> Answer:
+    """What somebody's provider returns may be anything: only what can be kept is an answer."""
+    if not isinstance(answer, Answer):
+        raise TypeError(f"the provider returned {type(answer).__name__}, not an Answer")
+    if not answer.text.isascii():
+        answer.text.encode()
+    return answer
 
 
 def _reused(done: T) -> T:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prompt_evaluator.model import Answer, JudgeConfig, Message, MetricUse, Request, RunPlan, TestCase
     from prompt_evaluator.ports import Metric
 
@@ -56,7 +58,8 @@ def metric_digest(metric: Metric, judge: JudgeConfig | None) -> bytes:
 
 def preparation_name(metric: Metric, judge: JudgeConfig | None) -> bytes:
     """Of what a judge writes once for a metric: the same for every run that asks for it in the same way."""
-    return _hash(("preparation", metric.definition(), _judge(judge)))
+    asked: Callable[[], dict[str, Any]] = getattr(metric, "preparation", metric.definition)
+    return _hash(("preparation", asked(), _judge(judge)))
 
 
 def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
@@ -79,7 +82,7 @@ def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
     keys: tuple[str, ...] | None = getattr(metric, "metadata_keys", None)
     looked_at = (_whole_case(case), answer) if keys is None else _shown_to_judges(case, answer, keys)
     called = None if use.name == use.metric else use.name
-    return _hash(("judgement", digest.hex(), called, use.negated, looked_at, sample, attempt, repeat))
+    return _hash(("judgement", digest.hex(), called, bool(use.negated), looked_at, sample, attempt, repeat))
 
 
 def _whole_case(case: TestCase) -> str:

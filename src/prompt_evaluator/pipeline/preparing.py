@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.errors import BadReplyError, ProviderError
 from prompt_evaluator.model import MetricUse, Preparation, Unit
 from prompt_evaluator.pipeline.naming import preparation_name
 
@@ -40,7 +41,8 @@ class Preparer:
         self._judge, self._build, self._find, self._ledger = judge, build, find, ledger
         self._locks: dict[bytes, asyncio.Lock] = {}
         self._options: dict[bytes, dict[str, Any]] = {}
-        """By the digest of the metric that was made ready, the options that the judge has filled in."""
+        """By the name of a preparation, the options that the judge has filled in."""
+        self._broken: dict[bytes, Exception] = {}
         self._ready: dict[int, tuple[AppliedMetric, AppliedMetric]] = {}
 
     async def ready(self, applied: AppliedMetric) -> AppliedMetric:
@@ -70,16 +72,18 @@ class Preparer:
 
     async def _prepared(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any]:
         """Several samples may want it at once: the first asks, the others wait."""
-        async with self._locks.setdefault(applied.digest, asyncio.Lock()):
-            if (options := self._options.get(applied.digest)) is None:
-                options = self._known(applied, judge)
+        name = preparation_name(applied.metric, judge)
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            if name in self._broken:
+                raise self._broken[name]
+            if (options := self._options.get(name)) is None:
+                options = self._known(applied, name)
                 if options is None:
-                    options = await self._asked(applied, judge)
-                self._options[applied.digest] = options
+                    options = await self._asked(applied, judge, name)
+                self._options[name] = options
         return options
 
-    def _known(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any] | None:
-        name = preparation_name(applied.metric, judge)
+    def _known(self, applied: AppliedMetric, name: bytes) -> dict[str, Any] | None:
         if (unit := self._find(name)) is None:
             return None
         known = _preparation(unit.data)
@@ -87,27 +91,36 @@ class Preparer:
         self._keep(name, Preparation(metric=applied.key, options=known.options, reused=True))
         return known.options
 
-    async def _asked(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any]:
+    async def _asked(self, applied: AppliedMetric, judge: JudgeConfig, name: bytes) -> dict[str, Any]:
         asked = self._judge(judge)
-        ready = await applied.metric.prepared(asked)
-        options = _filled_in(applied.metric, ready)
-        if options:
-            made = Preparation(metric=applied.key, options=options, replies=tuple(asked.replies))
-            self._keep(preparation_name(applied.metric, judge), made)
+        options: dict[str, Any] = {}
+        try:
+            options = _filled_in(applied.metric, await applied.metric.prepared(asked))
+        except Exception as error:
+            # A service may be back for the next sample; a reply that makes no sense would only be paid for again.
+            if not isinstance(error, ProviderError) or isinstance(error, BadReplyError):
+                self._broken[name] = error
+            raise
+        finally:
+            if asked.replies:
+                made = Preparation(metric=applied.key, options=options, replies=tuple(asked.replies))
+                self._keep(name, made, ok=bool(options))
         return options
 
     def _again(self, applied: AppliedMetric, options: dict[str, Any]) -> Metric:
         use = applied.use
         return self._build(msgspec.structs.replace(use, options={**use.options, **options}))
 
-    def _keep(self, name: bytes, made: Preparation) -> None:
+    def _keep(self, name: bytes, made: Preparation, *, ok: bool = True) -> None:
         data = _encode(made)
-        self._ledger.put(Unit(case_id=NO_CASE, name=name, kind="preparation", sample=0, ok=True, data=data))
+        self._ledger.put(Unit(case_id=NO_CASE, name=name, kind="preparation", sample=0, ok=ok, data=data))
 
 
 def _filled_in(metric: Metric, ready: Metric) -> dict[str, Any]:
     """The options that differ, as they would be written in a file."""
     if ready is metric:  # most metrics, and those that are not made of options, such as a rubric
         return {}
+    if not isinstance(metric, msgspec.Struct) or not isinstance(ready, msgspec.Struct):
+        raise TypeError("a metric that is prepared has to be a msgspec.Struct, whose options can be kept")
     before, after = msgspec.to_builtins(metric), msgspec.to_builtins(ready)
     return {name: value for name, value in after.items() if value != before.get(name)}

@@ -25,6 +25,7 @@ class Attempt:
 
     generation: Generation | None = None
     judgements: dict[tuple[str, int], Judgement] = field(default_factory=dict)
+    number: int = 0
 
     @property
     def answer(self) -> Answer | None:

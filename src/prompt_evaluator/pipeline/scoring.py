@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
-from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request, Scored, Scores, Skipped
+from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request, Scored, Scores, Skipped, message_of
 from prompt_evaluator.pipeline.naming import unit_name
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ _UNREADABLE_IN_A_ROW = 20
 _SAMPLES_APART = 1_000
 """Between the numbers of two questions that a metric puts about one answer: more than there are repeats."""
 _encode = msgspec.json.Encoder(order="sorted").encode
+_in_order = msgspec.json.Encoder().encode
 _answer = msgspec.json.Decoder(Answer).decode
+_score = msgspec.json.Decoder(Scored | Skipped | Failed).decode
+_scores = msgspec.json.Decoder(Scores).decode
 
 
 class Replies:
@@ -140,7 +144,7 @@ class Scorer:
         """
         config, judge = applied.judge, None
         if config is not None:
-            self._check(config)
+            self.check(config)
             judge = self._judge(config, case, repeat, kept)
         outcome = await self._outcome(applied, case, answer, judge)
         if config is not None and judge is not None and judge.replies:
@@ -154,13 +158,19 @@ class Scorer:
         self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None
     ) -> Score | Scores:
         try:
-            return _checked(await applied.metric.score(case, answer, judge))
-        except ENDS_THE_RUN:
-            raise
-        except Exception as error:  # noqa: BLE001 - the boundary of one unit: somebody's metric may raise anything
+            return _checked(await applied.metric.score(case, answer, judge), applied)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
             return failure(error)
 
-    def _check(self, judge: JudgeConfig) -> None:
+    def unreadable(self, judge: JudgeConfig, reason: str) -> None:
+        """Count a reply that cannot be read, whatever it was asked for."""
+        self._unreadable[judge.model] += 1
+        self._last[judge.model] = reason.rstrip(".") + "."
+
+    def check(self, judge: JudgeConfig) -> None:
+        """Raise when asking this judge has become pointless."""
         if (count := self._unreadable[judge.model]) >= _UNREADABLE_IN_A_ROW:
             what = f"stopped after {count} replies in a row that cannot be read, the last: {self._last[judge.model]}"
             raise CircuitOpenError(f"{what} Try another judge model.", provider=judge.model)
@@ -168,26 +178,36 @@ class Scorer:
     def _count(self, judge: JudgeConfig, outcome: Score | Scores) -> None:
         if isinstance(outcome, Failed):
             if outcome.kind == UNREADABLE:
-                self._unreadable[judge.model] += 1
-                self._last[judge.model] = outcome.reason.rstrip(".") + "."
+                self.unreadable(judge, outcome.reason)
         else:
             self._unreadable[judge.model] = 0
 
 
-def _checked(outcome: Score | Scores) -> Score | Scores:
+def _checked(outcome: Score | Scores, applied: AppliedMetric) -> Score | Scores:
     """What somebody's metric returns may be anything: only what can be kept and read again is a score."""
-    if not isinstance(outcome, Scored | Skipped | Failed | Scores):
+    if isinstance(outcome, Scores):
+        if set(outcome.scores) != set(applied.score_names):
+            return Failed(f"the metric returned scores called {sorted(outcome.scores)}", kind=_INVALID)
+        return _scores(REDACTOR.bytes(_in_order(outcome)))
+    if not isinstance(outcome, Scored | Skipped | Failed):
         return Failed(f"the metric returned {type(outcome).__name__}, not a score", kind=_INVALID)
     if isinstance(outcome, Scored) and not 0 <= outcome.value <= 1:
         return Failed(f"the metric returned {outcome.value!r}, not a number from 0 to 1", kind=_INVALID)
-    _encode(outcome)
-    return outcome
+    kept: Score = _score(REDACTOR.bytes(_in_order(outcome)))
+    return kept
 
 
-def failure(error: Exception) -> Failed:
+def ends_the_run(error: BaseException) -> bool:
+    """Whether this is no failure of one unit. Somebody's code may raise anything, even what looks like an interrupt."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or bool(task.cancelling())
+    return isinstance(error, (*ENDS_THE_RUN, KeyboardInterrupt, GeneratorExit))
+
+
+def failure(error: BaseException) -> Failed:
     """Somebody's exception as a value."""
-    text = str(error).encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be kept
-    reason = REDACTOR.text(text) or "no message"
+    reason = message_of(error) or "no message"
     if not isinstance(error, ProviderError):
         reason = f"{type(error).__name__}: {reason}"
     return Failed(reason, kind=type(error).__name__)

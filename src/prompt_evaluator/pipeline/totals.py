@@ -104,6 +104,7 @@ class Totals:
 
     def result(self, status: RunStatus) -> RunResult:
         metrics = {name: totals for name, totals in self._metrics.items() if totals.means}
+        bars = self._plan.fail_under
         return RunResult(
             run_id=self._plan.run_id,
             status=status,
@@ -112,6 +113,7 @@ class Totals:
                 for name, totals in metrics.items()
             },
             overall_flag_stats={name: flags.overall() for name, flags in self._flags.items()},
+            missed_bars=tuple(name for name in bars if name not in metrics or metrics[name].mean < bars[name]),
             totals=self._totals(),
             worst=tuple(
                 sorted(
@@ -195,6 +197,10 @@ class _MetricTotals:
                 self._reduced.setdefault(name, array("d")).append(reduce(samples))
 
     @property
+    def mean(self) -> float:
+        return statistics.fmean(self.means)
+
+    @property
     def range(self) -> float:
         return self._scale[1] - self._scale[0]
 
@@ -212,7 +218,7 @@ class _MetricTotals:
         ]
 
     def overall(self, bar: float | None, skipped: int) -> OverallMetric:
-        mean = statistics.fmean(self.means)
+        mean = self.mean
         interval = case_mean_interval(self.means, self._scale)
         bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
         std = statistics.fmean(self._stds) if self._stds else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
@@ -14,7 +14,7 @@ from prompt_evaluator.pipeline.naming import judgement_name, metric_digest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model import Answer, Failed, JudgeConfig, RunPlan, Score, Skipped, TestCase
+    from prompt_evaluator.model import Answer, Failed, JudgeConfig, RunPlan, Score, ScoreScale, Skipped, TestCase
     from prompt_evaluator.ports import Metric
 
 _MOST_BUILT = 4_096
@@ -29,10 +29,20 @@ class AppliedMetric(NamedTuple):
     judge: JudgeConfig | None
     digest: bytes
     """Of the metric's definition and its judge."""
+    pass_at: dict[str, float]
+    """Of each score that it gives, from where on it passes: one under its own name, or those of a rubric's criteria."""
+
+    @classmethod
+    def of(cls, use: MetricUse, metric: Metric, judge: JudgeConfig | None) -> Self:
+        return cls(use, metric, judge, metric_digest(metric, judge), _pass_at(use, metric))
 
     @property
     def key(self) -> str:
         return self.use.key
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        return tuple(self.pass_at)
 
     @property
     def repeats(self) -> int:
@@ -46,33 +56,31 @@ class AppliedMetric(NamedTuple):
         return [self.name(case, answer, sample, attempt, repeat) for repeat in range(self.repeats)]
 
     def with_metric(self, metric: Metric) -> AppliedMetric:
-        return self._replace(metric=metric, digest=metric_digest(metric, self.judge))
+        return self.of(self.use, metric, self.judge)
 
     def judgement(self, outcome: Score | Scores) -> Judgement:
         """What the metric has said, in the form that is kept."""
         if isinstance(outcome, Scores):
-            return self.marked(
-                Judgement(metric=self.key, scores={**outcome.scores}, flags=outcome.flags, comment=outcome.comment)
-            )
-        scored = _negated(outcome) if self.use.negated else outcome
-        return self.marked(Judgement(metric=self.key, scores=dict.fromkeys(self.score_names, scored)))
+            scores: dict[str, Score] = {**outcome.scores}
+            flags, comment = outcome.flags, outcome.comment
+        else:
+            scored = _negated(outcome) if self.use.negated else outcome
+            scores, flags, comment = dict.fromkeys(self.pass_at, scored), {}, None
+        return Judgement(
+            metric=self.key, scores=scores, pass_at=self.pass_at, flags=flags, comment=comment, repeats=self.repeats
+        )
 
     def marked(self, judgement: Judgement) -> Judgement:
         """With the pass marks that hold now: what was reused may have been made with others."""
-        return msgspec.structs.replace(judgement, metric=self.key, pass_at=self._pass_at(), repeats=self.repeats)
+        return msgspec.structs.replace(judgement, metric=self.key, pass_at=self.pass_at, repeats=self.repeats)
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """Its own name, or those of a rubric's criteria."""
-        scales = getattr(self.metric, "scales", None)
-        return tuple(scales) if scales else (self.key,)
 
-    def _pass_at(self) -> dict[str, float]:
-        if scales := getattr(self.metric, "scales", None):
-            return {name: scale.pass_at for name, scale in scales.items()}
-        mark = self.metric.threshold
-        # Negated it passes where the metric does not: above what is left of the mark, not at it.
-        return {self.key: math.nextafter(1 - mark, math.inf) if self.use.negated else mark}
+def _pass_at(use: MetricUse, metric: Metric) -> dict[str, float]:
+    scales: dict[str, ScoreScale] | None = getattr(metric, "scales", None)
+    if scales:
+        return {name: scale.pass_at for name, scale in scales.items()}
+    # Negated it passes where the metric does not: above what is left of the mark, not at it.
+    return {use.key: math.nextafter(1 - metric.threshold, math.inf) if use.negated else metric.threshold}
 
 
 def _negated(score: Score) -> Scored | Skipped | Failed:
@@ -126,8 +134,9 @@ class Uses:
         plan = self._plan
         judge = None
         if metric.needs_judge:
-            judge = plan.judges.get(use.judge, plan.judge) if use.judge else plan.judge
-        return AppliedMetric(use, metric, judge, metric_digest(metric, judge))
+            # A plan that is still being made does not know yet which judges it needs.
+            judge = plan.judges[use.judge] if use.judge and plan.judges else plan.judge
+        return AppliedMetric.of(use, metric, judge)
 
 
 def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:

@@ -54,7 +54,8 @@ class Budget:
             BudgetSpentError: It may not be sent, now or later.
         """
         if self._max_calls is not None and self._sent >= self._max_calls:
-            raise BudgetSpentError(f"The budget of {self._max_calls:,} calls is used up.")
+            calls = "1 call" if self._max_calls == 1 else f"{self._max_calls:,} calls"
+            raise BudgetSpentError(f"The budget of {calls} is used up.")
         if self._max_cost is not None and not self._affords(self._kinds[kind], guess, self._max_cost):
             return False
         self._sent += 1

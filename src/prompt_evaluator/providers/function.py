@@ -20,17 +20,10 @@ from prompt_evaluator.errors import (
     TargetFailedError,
     TimedOutError,
 )
-from prompt_evaluator.model import Answer, Request
+from prompt_evaluator.model import Answer, Request, message_of
 from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
 from prompt_evaluator.usercode import fingerprint
-from prompt_evaluator.usercode.functions import (
-    find_function,
-    in_thread,
-    is_async,
-    message_of,
-    signature_of,
-    what_happened,
-)
+from prompt_evaluator.usercode.functions import find_function, in_thread, is_async, signature_of, what_happened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,13 +26,12 @@ from prompt_evaluator.errors import (
     TimedOutError,
     UnavailableError,
 )
-from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.model import REDACTOR, message_of
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.target_reply import answer_of, read_reply
 from prompt_evaluator.providers.waiting import retry_after
-from prompt_evaluator.usercode.functions import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 def mean_interval(
     mean: float, std: float | None, count: int, bounds: tuple[float, float] | None = None
 ) -> Interval | None:
-    """Student's interval of a mean of independent values, cut at the ends of their scale. None of fewer than two."""
+    """Student's interval of a mean of independent values, cut at the ends of their scale. None for fewer than two."""
     if std is None or count < 2:  # noqa: PLR2004
         return None
     half = student_t(count - 1) * std / math.sqrt(count)
@@ -54,7 +54,7 @@ def case_mean_interval(case_means: Sequence[float], scale: tuple[float, float]) 
         shares = clopper_pearson(at_top, len(case_means))
         return Interval(*(low * (1 - share) + high * share for share in shares))
     numbers = spread(case_means)
-    if numbers is None or numbers.std is None:  # never with so many cases
+    if numbers is None or not numbers.std:  # all the same inside the scale: that says nothing about other cases
         return None
     return mean_interval(numbers.mean, numbers.std * (1 + _FOR_SKEW / numbers.count), numbers.count, scale)
 

@@ -198,6 +198,7 @@ def _prepared(prepared: Sequence[Preparation]) -> list[dict[str, Any]]:
             "reused": made.reused,
         }
         for made in sorted(prepared, key=lambda made: made.metric)
+        if made.options
     ]
 
 

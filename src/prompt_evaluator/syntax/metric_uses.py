@@ -136,7 +136,7 @@ def _made(metric: object, given: dict[Any, Any]) -> MetricUse:
         metric=metric,
         name=_label("name", given, metric),
         judge=_label("judge", given, metric),
-        negated=bool(negated),
+        negated=negated,
         options=_all_options(given, metric),
     )
 

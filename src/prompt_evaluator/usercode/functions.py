@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.model import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,11 +143,3 @@ def what_happened(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {message_of(error)[:_SHOWN_MESSAGE]}{place}."
-
-
-def message_of(error: BaseException) -> str:
-    """What somebody else's exception says, without secrets."""
-    try:
-        return REDACTOR.text(str(error))
-    except Exception:  # noqa: BLE001 - an exception with a bug in its own `__str__`
-        return "its message cannot be read"
