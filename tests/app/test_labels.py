@@ -82,6 +82,13 @@ def test_a_label_keeps_everything_that_its_line_says(settings: Settings, here: P
     ]
 
 
+def test_a_label_without_an_attempt_is_about_the_answer_that_decided(settings: Settings, here: Path) -> None:
+    import_labels(settings, jsonl(here, {**LINE, "sample_id": None, "sample": 2}))
+
+    (label,) = stored(settings)
+    assert (label.attempt, label.answer_hash) == (1, answer_hash("refund", 1, 1))
+
+
 def test_a_metric_that_is_not_of_the_rubric_has_no_rubric_hash(settings: Settings, here: Path) -> None:
     own = {**LINE, "metric": "similarity", "value": 0.5}
     of_a_case = {**own, "test_case_id": "-late", "sample_id": "-late-sample-2", "metric": "length"}
