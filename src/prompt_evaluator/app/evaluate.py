@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,7 +17,7 @@ from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
-from prompt_evaluator.model import JudgeConfig, RunRecord
+from prompt_evaluator.model import JudgeConfig, MetricUse, RunRecord
 from prompt_evaluator.model.declaration import NO_RUBRIC
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.store.artifacts import RunFolder
@@ -242,9 +242,19 @@ def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
         if msgspec.json.encode(before) != msgspec.json.encode(after):
             what = field.rpartition(".")[2].replace("_", " ")
             raise ConfigurationError(
-                f"Run {plan.run_id} was started with another {what}: {before!r}, not {after!r}. "
+                f"Run {plan.run_id} was started with other settings: {what} was {_shown(before)}, not {_shown(after)}. "
                 "Resume it without these settings, or start a new run."
             )
+
+
+def _shown(value: Any) -> str:
+    """A part of a plan in as few words as tell it from another."""
+    if isinstance(value, tuple) and all(isinstance(item, MetricUse) for item in value):
+        return ", ".join(use.key for use in value) or "none"
+    for name in ("path", "model", "name"):
+        if isinstance(found := getattr(value, name, None), str):
+            return found
+    return msgspec.json.encode(value).decode()
 
 
 def _hash_of(read: Callable[[], str]) -> str | None:
