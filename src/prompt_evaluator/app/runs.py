@@ -130,9 +130,9 @@ class Run:
             if other := found - expected:
                 if not other & {unit.name for unit in units[item.case.id] if unit.kind == "generation"}:
                     raise ConfigurationError(
-                        f"The metrics of run {self._plan.run_id} have changed since it was started, in their code or in "
-                        "the way this version asks: what is scored would be scored again. Restore them, or start a new "
-                        "run with --reuse."
+                        f"The metrics of run {self._plan.run_id} have changed since it was started, in their code or "
+                        "in the way this version asks: what is scored would be scored again. Restore them, or start a "
+                        "new run with --reuse."
                     )
                 raise ConfigurationError(
                     f"Run {self._plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
