@@ -185,6 +185,8 @@ class Scorer:
 
 def _checked(outcome: Score | Scores, applied: AppliedMetric) -> Score | Scores:
     """What somebody's metric returns may be anything: only what can be kept and read again is a score."""
+    if applied.is_ours:
+        return outcome
     if isinstance(outcome, Scores):
         if set(outcome.scores) != set(applied.score_names):
             return Failed(f"the metric returned scores called {sorted(outcome.scores)}", kind=_INVALID)

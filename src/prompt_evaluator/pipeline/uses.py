@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Metric
 
 _MOST_BUILT = 4_096
+_PACKAGE = f"{__name__.partition('.')[0]}."
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -31,10 +32,13 @@ class AppliedMetric(NamedTuple):
     """Of the metric's definition and its judge."""
     pass_at: dict[str, float]
     """Of each score that it gives, from where on it passes: one under its own name, or those of a rubric's criteria."""
+    is_ours: bool
+    """Whether it ships with this package: what other people's code returns is looked at more closely."""
 
     @classmethod
     def of(cls, use: MetricUse, metric: Metric, judge: JudgeConfig | None) -> Self:
-        return cls(use, metric, judge, metric_digest(metric, judge), _pass_at(use, metric))
+        ours = type(metric).__module__.startswith(_PACKAGE) and not metric.name.startswith(("python:", "command:"))
+        return cls(use, metric, judge, metric_digest(metric, judge), _pass_at(use, metric), ours)
 
     @property
     def key(self) -> str:
