@@ -48,15 +48,33 @@ class Plain:
         self.value = value
 
 
+class Whole(Plain):
+    """A plug-in with all that a metric has."""
+
+    name, needs_judge, threshold = "whole", False, 1.0
+
+    def definition(self) -> dict[str, Any]:
+        return {"metric": self.name}
+
+    def missing(self, case: object) -> None: ...
+
+    async def prepared(self, judge: object) -> Whole: ...  # type: ignore[empty-body]
+
+    async def score(self, case: object, answer: object, judge: object) -> None: ...
+
+
 @pytest.fixture
 def _plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     group = "prompt_evaluator.metrics"
     points: Any = [
         EntryPoint("steady", f"{__name__}:Plain", group),
+        EntryPoint("whole", f"{__name__}:Whole", group),
         EntryPoint("broken", "no_such_module_at_all:Metric", group),
     ]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: points)
-    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(Plain=Plain))
+    monkeypatch.setitem(
+        __import__("sys").modules, __name__, __import__("types").SimpleNamespace(Plain=Plain, Whole=Whole)
+    )
 
 
 @pytest.mark.usefixtures("_plugins")
@@ -71,8 +89,14 @@ def test_plug_ins_are_listed_and_a_broken_one_hides_nothing() -> None:
 
 @pytest.mark.usefixtures("_plugins")
 def test_a_plug_in_is_made_with_its_options() -> None:
-    metric: Any = build_metric(MetricUse(metric="steady", options={"value": 0.5}))
+    metric: Any = build_metric(MetricUse(metric="whole", options={"value": 0.5}))
 
     assert metric.value == 0.5
     with pytest.raises(ConfigurationError, match="cannot be used"):
-        build_metric(MetricUse(metric="steady", options={"volume": 3}))
+        build_metric(MetricUse(metric="whole", options={"volume": 3}))
+
+
+@pytest.mark.usefixtures("_plugins")
+def test_a_plug_in_without_what_a_metric_has_is_refused_before_any_call() -> None:
+    with pytest.raises(ConfigurationError, match="it has no name, needs_judge, threshold, definition, missing"):
+        build_metric(MetricUse(metric="steady", options={"value": 0.5}))

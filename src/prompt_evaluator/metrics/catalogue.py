@@ -52,6 +52,8 @@ METRICS: Registry[type] = Registry(
 """Beside these there are `python:module:function` and `command:program`."""
 
 _FUNCTION, _COMMAND = "python:", "command:"
+_PORT = ("name", "needs_judge", "threshold", "definition", "missing", "prepared", "score")
+"""What a plug-in has to have; see `ports.Metric`."""
 
 
 def build_metric(use: MetricUse) -> Metric:
@@ -63,8 +65,6 @@ def build_metric(use: MetricUse) -> Metric:
     metric = _built(use)
     if use.judge is not None and not metric.needs_judge:
         raise ConfigurationError(f"The metric {use.metric!r} asks no judge. Leave `judge` out.")
-    if use.negated and not hasattr(metric, "threshold"):
-        raise ConfigurationError(f"The metric {use.metric!r} cannot be negated: it has no threshold.")
     return metric
 
 
@@ -94,4 +94,6 @@ def _plugin(kind: Any, name: str, options: dict[str, Any]) -> Metric:
         metric: Metric = kind(**options)
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"The metric {name!r} cannot be used: {str(error).rstrip('.')}.") from None
+    if lacking := [part for part in _PORT if not hasattr(metric, part)]:
+        raise ConfigurationError(f"The metric {name!r} cannot be used: it has no {', '.join(lacking)}.")
     return metric
