@@ -67,7 +67,7 @@ def bare(concurrency: str, count: str, *address: str) -> Callable[[], float]:
 
 def _our_call(address: str, concurrency: int) -> tuple[asyncio.AbstractEventLoop, Callable[[int], Awaitable[object]]]:
     from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: PLC0415
-    from prompt_evaluator.providers.call_context import CallContext  # noqa: PLC0415
+    from prompt_evaluator.providers.calls.context import CallContext  # noqa: PLC0415
     from prompt_evaluator.providers.openai import build  # noqa: PLC0415
 
     os.environ["BENCH_KEY"] = "no-secret-at-all"

@@ -9,7 +9,7 @@ import pytest
 from workspace import REAL, Workspace
 
 from prompt_evaluator.errors import BudgetSpentError
-from prompt_evaluator.providers.budget import Budget
+from prompt_evaluator.providers.calls.budget import Budget
 
 if TYPE_CHECKING:
     from chat_service import ChatService

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from prompt_evaluator import evaluate
-from prompt_evaluator.app.options import evaluate_options, given_options, run_limits
+from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.cli.benchmark import run_command
 from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
 from prompt_evaluator.cli.evaluate_single import evaluate_single_command

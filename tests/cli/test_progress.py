@@ -21,7 +21,7 @@ from prompt_evaluator.cli.tally import Tally, View, Waiting
 from prompt_evaluator.cli.text import cells, clean, clock, fit, flow, money, percent, span, squeeze, tokens
 from prompt_evaluator.errors import ConfigurationError, RateLimitedError
 from prompt_evaluator.model import RunRecord, Secret
-from prompt_evaluator.providers.meter import Meter
+from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import yaml
 from placeless import placeless
 
 from prompt_evaluator.app.models import Models
-from prompt_evaluator.app.plans import prepare
+from prompt_evaluator.app.planning.plans import prepare
 from prompt_evaluator.app.validate import validate
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey

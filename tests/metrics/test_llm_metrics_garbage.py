@@ -28,8 +28,8 @@ from prompt_evaluator.model import (
     Skipped,
     TestCase,
 )
-from prompt_evaluator.providers.call_context import CallContext
-from prompt_evaluator.providers.mock import build
+from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.mock.provider import build
 
 if TYPE_CHECKING:
     from prompt_evaluator.ports import JudgeClient, Metric, Provider

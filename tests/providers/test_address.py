@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompt_evaluator.providers.address import Address
+from prompt_evaluator.providers.transport.address import Address
 
 BAD = {"CR": "\r", "LF": "\n", "CR and LF": "\r\nX-Evil: 1", "NUL": "\0", "DEL": "\x7f", "line separator": "\u2028"}
 

@@ -19,11 +19,11 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, Price, ProviderSettings, Request, Usage
-from prompt_evaluator.providers.call_context import CallContext
-from prompt_evaluator.providers.meter import CallEvent, Meter
+from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.calls.meter import CallEvent, Meter
 
 if TYPE_CHECKING:
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 REQUEST = Request(model="m", messages=(Message("user", "hello"),))
 ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))

@@ -25,7 +25,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.command import CommandProvider, build, check
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
-from prompt_evaluator.providers.connections import (
+from prompt_evaluator.providers.transport.connections import (
     BrokenOffError,
     Connections,
     Endpoint,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from prompt_evaluator.providers.connections import Response
+    from prompt_evaluator.providers.transport.connections import Response
 
     Script = Callable[["Peer"], Awaitable[None]]
 

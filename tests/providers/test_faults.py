@@ -10,7 +10,7 @@ from fault_server import FAULTS, FaultServer
 
 from prompt_evaluator.errors import ProviderError
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.catalogue import KINDS
 
 if TYPE_CHECKING:

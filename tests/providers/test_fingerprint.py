@@ -16,7 +16,7 @@ import pytest
 
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers import command, function
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.usercode.fingerprint import of_command, of_files, of_memory
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.function import build, check
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from prompt_evaluator.model import Limits
-from prompt_evaluator.providers.governor import Bucket, Governor
+from prompt_evaluator.providers.calls.governor import Bucket, Governor
 
 
 class Clock:

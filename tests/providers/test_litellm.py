@@ -21,7 +21,7 @@ from prompt_evaluator.model import (
     ToolCall,
     Usage,
 )
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.litellm import LiteLLMProvider, build
 
 if TYPE_CHECKING:

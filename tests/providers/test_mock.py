@@ -23,8 +23,8 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, MetricUse, ProviderSettings, Request, TestCase
-from prompt_evaluator.providers.call_context import CallContext
-from prompt_evaluator.providers.mock import build
+from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.mock.provider import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fault_server import FaultServer, Handler, Received, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.calls.meter import Meter
 from prompt_evaluator.providers.catalogue import KINDS
-from prompt_evaluator.providers.meter import Meter
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Answer
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.meter import CallEvent
+    from prompt_evaluator.providers.calls.meter import CallEvent
 
 QUICK = Limits(
     try_timeout=2, deadline=10, max_tries=2, first_backoff=0.01, max_retry_after=0.05, max_reply_bytes=1_000_000

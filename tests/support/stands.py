@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from fault_server import FAULTS, FaultServer, Handler, Received, good_body, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.catalogue import KINDS
 from prompt_evaluator.providers.litellm import LiteLLMProvider
 

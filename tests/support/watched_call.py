@@ -24,7 +24,7 @@ import msgspec  # noqa: E402
 
 from prompt_evaluator.errors import ProviderError  # noqa: E402
 from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: E402
-from prompt_evaluator.providers.call_context import CallContext  # noqa: E402
+from prompt_evaluator.providers.calls.context import CallContext  # noqa: E402
 from prompt_evaluator.providers.catalogue import KINDS  # noqa: E402
 
 

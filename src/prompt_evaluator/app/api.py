@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
-from prompt_evaluator.app.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.app.outcomes import results
+from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.app.settings import read_settings

@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.app.estimate import estimate
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
-from prompt_evaluator.app.plans import completed, prepare, read_prompt
+from prompt_evaluator.app.planning.plans import completed, prepare, read_prompt
 from prompt_evaluator.app.runs import Run
 from prompt_evaluator.datasets import survey
 from prompt_evaluator.errors import ConfigurationError

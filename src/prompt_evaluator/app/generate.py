@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.plans import read_prompt
+from prompt_evaluator.app.planning.plans import read_prompt
 from prompt_evaluator.model import Message, Request
 
 if TYPE_CHECKING:

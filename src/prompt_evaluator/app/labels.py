@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.app.label_checks import LabelledRun, hint
-from prompt_evaluator.app.label_files import label_lines, read_labels
+from prompt_evaluator.app.labelling.checks import LabelledRun, hint
+from prompt_evaluator.app.labelling.files import label_lines, read_labels
 from prompt_evaluator.app.outcomes import now
 from prompt_evaluator.app.session import open_store
 from prompt_evaluator.errors import UnknownNameError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from prompt_evaluator.app.label_files import LabelLine
+    from prompt_evaluator.app.labelling.files import LabelLine
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Label, RunRecord
     from prompt_evaluator.store import Store

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import Price
-from prompt_evaluator.providers.call_context import CallContext
+from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
-from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.budget import Budget
+    from prompt_evaluator.providers.calls.budget import Budget
+    from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
-    from prompt_evaluator.providers.meter import Meter
 
 
 CODE_MARK = "|code:"

@@ -9,7 +9,7 @@ from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.options import RunLimits
-from prompt_evaluator.providers.budget import Budget
+from prompt_evaluator.providers.calls.budget import Budget
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.runs import Run, Watcher
     from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
-    from prompt_evaluator.providers.meter import Meter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.app.case_checks import problems_with_uses
+from prompt_evaluator.app.planning.case_checks import problems_with_uses
 from prompt_evaluator.datasets import Survey, survey
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
-from prompt_evaluator.app.options import evaluate_options
+from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import commas, option, options

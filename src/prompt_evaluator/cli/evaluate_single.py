@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
-from prompt_evaluator.app.options import evaluate_options
+from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.question import question

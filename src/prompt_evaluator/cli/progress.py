@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.cli.tally import View
     from prompt_evaluator.model import RunPlan, RunRecord, SampleStatus
     from prompt_evaluator.model.result import CaseResult
-    from prompt_evaluator.providers.meter import Meter
+    from prompt_evaluator.providers.calls.meter import Meter
 
 _TICK = 0.25
 _INTERVALS = (5.0, 5.0, 10.0, 20.0, 30.0)

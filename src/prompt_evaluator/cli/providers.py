@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.app.providers import list_providers, try_provider
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.providers.governor import DEFAULT_CONCURRENCY
+from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from prompt_evaluator.app.options import run_limits
+from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.next_step import resume_command
@@ -23,7 +23,7 @@ from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.model.options import LIMITS
-from prompt_evaluator.providers.meter import Meter
+from prompt_evaluator.providers.calls.meter import Meter
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, RequestRefusedError
 from prompt_evaluator.model import Answer, ToolCall, Usage
+from prompt_evaluator.providers.calls.limit_headers import learn_from
 from prompt_evaluator.providers.conversation import with_call_ids
-from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
-from prompt_evaluator.providers.limit_headers import learn_from
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
+from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prompt_evaluator.model import Message, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.calls.context import CallContext
 
 _MAX_TOKENS = 4096
 """The API insists on a number; this one is sent when the request names none."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.calls.context import CallContext
 
     Factory = Callable[[str, ProviderSettings, CallContext], Provider]
 
@@ -23,7 +23,7 @@ KINDS: Registry[Factory] = Registry(
         "anthropic": "prompt_evaluator.providers.anthropic:build",
         "command": "prompt_evaluator.providers.command:build",
         "litellm": "prompt_evaluator.providers.litellm:build",
-        "mock": "prompt_evaluator.providers.mock:build",
+        "mock": "prompt_evaluator.providers.mock.provider:build",
         "openai": "prompt_evaluator.providers.openai:build",
         "python": "prompt_evaluator.providers.function:build",
         "router": "prompt_evaluator.providers.router:build",

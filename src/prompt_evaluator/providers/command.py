@@ -26,8 +26,8 @@ from prompt_evaluator.usercode.processes import KEPT_STDERR, Child, command_word
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.providers.call_context import CallContext
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
 """What starting the same program again would run into again."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Message, ProviderSettings
-    from prompt_evaluator.providers.call_context import CallContext
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 
 def _system_text(request: Request) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from prompt_evaluator.providers.http import Call
 from prompt_evaluator.providers.keys import Key, endpoint
+from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.call_context import CallContext
-    from prompt_evaluator.providers.http import HttpReply
+    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.transport.http import HttpReply
 
 
 class HttpProvider:

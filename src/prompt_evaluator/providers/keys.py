@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
-from prompt_evaluator.providers.address import Address
+from prompt_evaluator.providers.transport.address import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -27,18 +27,18 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR, message_of
+from prompt_evaluator.providers.calls.waiting import retry_after
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.target_reply import answer_of, read_reply
-from prompt_evaluator.providers.waiting import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.model import Answer, Message, ProviderSettings, Request
-    from prompt_evaluator.providers.call_context import CallContext
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 _MISSING = "Install prompt-evaluator[litellm] to use litellm/… models."
 _ERRORS: dict[str, type[ProviderError]] = {

@@ -9,16 +9,16 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
+from prompt_evaluator.providers.calls.limit_headers import learn_from
 from prompt_evaluator.providers.conversation import chat_messages
-from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
-from prompt_evaluator.providers.limit_headers import learn_from
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
+from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.call_context import CallContext
+    from prompt_evaluator.providers.calls.context import CallContext
 
 
 class _Function(msgspec.Struct):

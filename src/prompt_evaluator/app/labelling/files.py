@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.label_fields import Fields
+from prompt_evaluator.app.labelling.fields import Fields
 from prompt_evaluator.app.spreadsheets import csv_line, original_text
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import Position, stop_at_the_first

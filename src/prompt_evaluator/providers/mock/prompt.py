@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.providers.mock_answers import POOR_SIGNS, contains, wishes_of, words
+from prompt_evaluator.providers.mock.answers import POOR_SIGNS, contains, wishes_of, words
 from prompt_evaluator.providers.target_reply import last_user_text
 
 if TYPE_CHECKING:

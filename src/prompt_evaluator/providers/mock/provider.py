@@ -25,16 +25,16 @@ from prompt_evaluator.errors import (
     UnknownNameError,
 )
 from prompt_evaluator.model import Answer, ToolCall, Usage
-from prompt_evaluator.providers.mock_answers import write
-from prompt_evaluator.providers.mock_judge import judgement, prose
-from prompt_evaluator.providers.mock_logprobs import logprobs
-from prompt_evaluator.providers.mock_prompt import schema_asked_for
-from prompt_evaluator.providers.mock_tools import tool_calls
+from prompt_evaluator.providers.mock.answers import write
+from prompt_evaluator.providers.mock.judge import judgement, prose
+from prompt_evaluator.providers.mock.logprobs import logprobs
+from prompt_evaluator.providers.mock.prompt import schema_asked_for
+from prompt_evaluator.providers.mock.tools import tool_calls
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.call_context import CallContext
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 _CHARACTERS_PER_TOKEN = 4
 _HOUR = 3_600

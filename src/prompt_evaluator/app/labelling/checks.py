@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.app.label_fields import as_number, as_truth, shown
+from prompt_evaluator.app.labelling.fields import as_number, as_truth, shown
 from prompt_evaluator.app.outcomes import BATCH, case_ids
 from prompt_evaluator.app.run_records import metric_names
 from prompt_evaluator.errors import UnknownNameError
@@ -16,7 +16,7 @@ from prompt_evaluator.model import REDACTOR, Generation, Label
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.app.label_files import LabelLine
+    from prompt_evaluator.app.labelling.files import LabelLine
     from prompt_evaluator.errors import InputError
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.store import Store

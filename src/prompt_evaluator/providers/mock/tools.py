@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model import ToolCall
-from prompt_evaluator.providers.mock_schema import Path, fill, name_of
+from prompt_evaluator.providers.mock.schema import Path, fill, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,18 +7,18 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.providers.breaker import Breaker
-from prompt_evaluator.providers.budget import Budget
-from prompt_evaluator.providers.call_policy import CallPolicy
-from prompt_evaluator.providers.governor import Governor
-from prompt_evaluator.providers.meter import Meter
+from prompt_evaluator.providers.calls.breaker import Breaker
+from prompt_evaluator.providers.calls.budget import Budget
+from prompt_evaluator.providers.calls.governor import Governor
+from prompt_evaluator.providers.calls.meter import Meter
+from prompt_evaluator.providers.calls.policy import CallPolicy
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from prompt_evaluator.model import ProviderSettings, Secret
-    from prompt_evaluator.providers.http import Http
+    from prompt_evaluator.providers.transport.http import Http
 
 _TICK = 0.05
 
@@ -47,7 +47,7 @@ class CallContext:
     def http(self) -> Http:
         """The connections, opened by the first provider that needs any."""
         if self._http is None:
-            from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - offline needs no TLS
+            from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - offline needs no TLS
 
             self._http = Http()
         return self._http

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.case_checks import problems_with_uses
-from prompt_evaluator.app.metric_options import metric_uses
+from prompt_evaluator.app.planning.case_checks import problems_with_uses
+from prompt_evaluator.app.planning.metric_options import metric_uses
 from prompt_evaluator.app.run_parts import make_uses
 from prompt_evaluator.datasets import open_dataset
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError

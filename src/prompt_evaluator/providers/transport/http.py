@@ -24,7 +24,8 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR
-from prompt_evaluator.providers.connections import (
+from prompt_evaluator.providers.calls.waiting import retry_after
+from prompt_evaluator.providers.transport.connections import (
     BrokenOffError,
     Connections,
     Endpoint,
@@ -32,15 +33,14 @@ from prompt_evaluator.providers.connections import (
     TlsFailedError,
     TooLargeError,
 )
-from prompt_evaluator.providers.waiting import retry_after
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.model import Limits
-    from prompt_evaluator.providers.address import Address
-    from prompt_evaluator.providers.connections import Response
+    from prompt_evaluator.providers.transport.address import Address
+    from prompt_evaluator.providers.transport.connections import Response
 
 _JSON = "application/json"
 _BASE_HEADERS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.providers.call_policy import CallPolicy
+    from prompt_evaluator.providers.calls.policy import CallPolicy
 
 _REQUESTS = ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
 _TOKENS = ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit")

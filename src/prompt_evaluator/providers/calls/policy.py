@@ -18,16 +18,16 @@ from prompt_evaluator.errors import (
     RateLimitedError,
 )
 from prompt_evaluator.model import Answer, Request
-from prompt_evaluator.providers.waiting import wait_before_retry
+from prompt_evaluator.providers.calls.waiting import wait_before_retry
 
 if TYPE_CHECKING:
     from random import Random
 
     from prompt_evaluator.model import Limits
-    from prompt_evaluator.providers.breaker import Breaker
-    from prompt_evaluator.providers.budget import Budget
-    from prompt_evaluator.providers.governor import Governor
-    from prompt_evaluator.providers.meter import Meter
+    from prompt_evaluator.providers.calls.breaker import Breaker
+    from prompt_evaluator.providers.calls.budget import Budget
+    from prompt_evaluator.providers.calls.governor import Governor
+    from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.prices import Prices
 
 Send = Callable[[Request, float], Awaitable[Answer]]

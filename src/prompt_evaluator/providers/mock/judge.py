@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.providers.mock_answers import sentences
-from prompt_evaluator.providers.mock_prompt import items_in, prompt_of, section, standing, stated_range
-from prompt_evaluator.providers.mock_schema import Path, fill, index_of, name_of
+from prompt_evaluator.providers.mock.answers import sentences
+from prompt_evaluator.providers.mock.prompt import items_in, prompt_of, section, standing, stated_range
+from prompt_evaluator.providers.mock.schema import Path, fill, index_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,1 @@
+"""What people say about answers: read from files, checked, written to files."""

@@ -1,0 +1,1 @@
+"""From what somebody asked for to a plan."""

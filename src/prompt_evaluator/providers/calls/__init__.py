@@ -1,0 +1,1 @@
+"""How every call is made, whoever answers: limits, tries, budget, breaker and accounting."""

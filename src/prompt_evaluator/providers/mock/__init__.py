@@ -1,0 +1,1 @@
+"""The offline stand-in for a model and a judge."""
