@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
-    from prompt_evaluator.model import Answer, Message, Request, Score, Scores, TestCase, Unit
+    from prompt_evaluator.model import (
+        Answer,
+        Message,
+        Preparation,
+        Request,
+        RunProgress,
+        RunRecord,
+        RunStatus,
+        Score,
+        Scores,
+        TestCase,
+        Unit,
+    )
+    from prompt_evaluator.model.result import CaseResult, RunResult
+    from prompt_evaluator.model.work import ItemEnd, WorkItem
+
+    MakeWorker = Callable[["UnitSink"], "Worker"]
+    """Makes a worker that hands over what it finishes there. In another process it is made there."""
 
 
 class Provider(Protocol):
@@ -29,6 +48,24 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and processes. No call may be under way or follow."""
+
+
+class ModelClient(Protocol):
+    """A provider with everything around it that makes a call reliable: limits, tries, budget, breaker, accounts."""
+
+    @property
+    def name(self) -> str:
+        """What stands before the slash of a model's name."""
+
+    @property
+    def structured_output(self) -> bool:
+        """Whether `response_schema` is a promise of the service, not a wish."""
+
+    async def complete(self, request: Request) -> Answer:
+        """Raise `ProviderError`, and nothing else of its own, when there is no answer.
+
+        May be called many times at once. Cancelling it takes effect at once and leaves nothing behind.
+        """
 
 
 class JudgeClient(Protocol):
@@ -75,7 +112,7 @@ class Metric(Protocol):
         """Never raises for what the case, the answer or the judge is like: that is `Skipped` or `Failed`."""
 
 
-class Ledger(Protocol):
+class UnitSink(Protocol):
     """Where finished units go."""
 
     def put(self, unit: Unit) -> None:
@@ -83,3 +120,133 @@ class Ledger(Protocol):
 
     async def wait_for_capacity(self) -> None:
         """Wait while too much is not yet durable."""
+
+
+class Ledger(UnitSink, Protocol):
+    """Where a run is kept while it goes on."""
+
+    def put_case(self, position: int, case: CaseResult) -> None:
+        """Take what a finished case comes to; it is there for questions once the units put before are durable."""
+
+    def close(self) -> None:
+        """Return when everything is durable."""
+
+
+class Worker(Protocol):
+    """Makes one sample at a time, from question to scores."""
+
+    async def work(self, item: WorkItem) -> ItemEnd:
+        """Finish an item. Raises only when nothing more can be kept; may be called many times at once."""
+
+
+class Items(Protocol):
+    """What there is to do."""
+
+    async def next(self) -> WorkItem | None:
+        """The next item; None when there are no more. May be called many times at once."""
+
+
+class Results(UnitSink, Protocol):
+    """What an engine tells of the items it works on."""
+
+    def began(self, case_id: str, sample: int) -> None: ...
+
+    async def ended(self, end: ItemEnd) -> None:
+        """All units of the item were put before."""
+
+
+class Engine(Protocol):
+    """Where items are worked on: this process, or many. Used for one run, once."""
+
+    async def run(self, items: Items, make_worker: MakeWorker, results: Results) -> None:
+        """Work on items until there are no more or it is stopped; raise what a worker raises."""
+
+    def stop(self, drain_seconds: float | None) -> None:
+        """Take no more items; what is under way has so long to finish, or as long as it takes."""
+
+
+class StoredCase(NamedTuple):
+    """A case of a run and its place in the file, counted from 0 over the selected cases."""
+
+    position: int
+    case: TestCase
+
+
+class Store(Protocol):
+    """Where runs live, as far as carrying them out goes."""
+
+    def own(self, run_id: str) -> AbstractContextManager[None]:
+        """Be the one process that works on this run, or raise `RunBusyError`, which says who does."""
+
+    def writer(
+        self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
+    ) -> Ledger: ...
+
+    def update_run(
+        self,
+        run_id: str,
+        *,
+        status: RunStatus,
+        started_at: str | None = None,
+        ended_at: str | None = None,
+        stop_reason: str | None = None,
+        summary: RunResult | None = None,
+    ) -> None:
+        """Say how the run stands; the end and the reason of an earlier stop are replaced, also by nothing."""
+
+    def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
+        """Keep how far the run is, for other processes."""
+
+    def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
+        """Cases in file order, from a position on."""
+
+    def case_ids(self, run_id: str) -> Iterator[str]:
+        """Of all cases, in file order."""
+
+    def units(self, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Unit]]:
+        """What is finished of these cases."""
+
+    def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
+        """Units of any run that are ok and have one of these names."""
+
+    def finished_cases(self, run_id: str) -> int:
+        """How many cases have results."""
+
+
+class Files(Protocol):
+    """A run's files, exports of what the store has. Raises `StoreError` when they cannot be written."""
+
+    def begin(self, record: RunRecord) -> None:
+        """Make sure that there is a place for them, and say in the index that the run is under way."""
+
+    async def save(self, position: int, result: CaseResult) -> None:
+        """Take what is known of a case; once it is finished it has a file of its own."""
+
+    def write(
+        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
+    ) -> None:
+        """Write the main file: what was saved, and of all other cases that they are pending."""
+
+    def finish(self, record: RunRecord, result: RunResult) -> None:
+        """Say in the index what the run comes to."""
+
+    def flush(self) -> None:
+        """Return when every case that was saved has its file. None is saved afterwards."""
+
+    def close(self) -> None:
+        """Nothing more will be written."""
+
+
+class Admission(Protocol):
+    """Lets samples begin while there is a budget for all the calls they need, so that they get whole."""
+
+    async def start(self, calls: int) -> None:
+        """Wait until a sample that takes so many calls may begin.
+
+        Raises:
+            BudgetSpentError: It may not, now or later.
+            StoppedError: The run is being stopped.
+        """
+
+    def end(self) -> None:
+        """The sample is over: what it did not use is free for others."""

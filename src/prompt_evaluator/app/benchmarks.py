@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import check_evaluation, evaluate_dataset
+from prompt_evaluator.app.evaluate import begin_run, plan_evaluation
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import Dataset
+    from prompt_evaluator.model import Dataset, RunRecord
     from prompt_evaluator.model.options import EvaluateOptions
+    from prompt_evaluator.model.outcome import Outcome
 
 _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
 
@@ -67,18 +68,20 @@ async def run_benchmarks(
     What is wrong with any of them is said before the first begins.
     """
     group = str(uuid.uuid4())
-    chosen = [
-        msgspec.structs.replace(options, dataset=dataset, generator_model=model, group_id=group)
-        for dataset in datasets
-        for model in models
-    ]
-    for each in chosen:
-        await check_evaluation(each, session)
-    for each in chosen:
-        outcome = await evaluate_dataset(each, session)
-        yield outcome
-        if outcome.record.status == "aborted":
-            return
+    planned: deque[RunRecord] = deque()
+    try:
+        for dataset in datasets:
+            for model in models:
+                each = msgspec.structs.replace(options, dataset=dataset, generator_model=model, group_id=group)
+                planned.append(await plan_evaluation(each, session))
+        while planned:
+            outcome = await begin_run(planned.popleft(), session)
+            yield outcome
+            if outcome.record.status == "aborted":
+                return
+    finally:
+        for record in planned:
+            session.store.delete_run(record.plan.run_id)
 
 
 def _in_folder(folder: Path, origin: Literal["project", "shipped"]) -> list[Benchmark]:

@@ -13,6 +13,7 @@ from prompt_evaluator.cli.live import Terminal, cost, final_text, waiting_for
 from prompt_evaluator.cli.tally import Tally
 from prompt_evaluator.cli.text import SEPARATOR, clean, clock, coloured, kinds, many, percent, tokens, writable
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.secret import REDACTOR
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from prompt_evaluator.cli.tally import View
-    from prompt_evaluator.model import RunPlan, RunRecord, SampleStatus
+    from prompt_evaluator.model import RunPlan, RunRecord
+    from prompt_evaluator.model.event import AnyEvent
     from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.providers.calls.meter import Meter
 
@@ -137,20 +139,28 @@ class Progress:
         self._wake, self._over = threading.Event(), True
         self._thread: threading.Thread | None = None
 
-    def started(self, record: RunRecord, *, samples: int, done: int) -> None:
+    def __call__(self, event: AnyEvent) -> None:
+        """Take an event of the run."""
+        match event:
+            case SampleStarted():
+                self._tally.sample_started(event.case_id, event.sample)
+            case SampleDone():
+                self._tally.sample_done(event.status)
+            case CaseDone():
+                self.case_done(event.result)
+            case RunStarted():
+                self.started(event.record, samples=event.samples)
+            case RunEnded():
+                self.ended()
+
+    def started(self, record: RunRecord, *, samples: int) -> None:
         self.ended()
         self._over = False
-        self._tally.started(samples=samples, done=done, cases=record.plan.dataset.selected)
+        self._tally.started(samples=samples, cases=record.plan.dataset.selected)
         self._lines.append((False, started_line(record.plan)))
         self._show(ended=False)
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
         self._thread.start()
-
-    def sample_started(self, case_id: str, sample: int) -> None:
-        self._tally.sample_started(case_id, sample)
-
-    def sample_done(self, status: SampleStatus) -> None:
-        self._tally.sample_done(status)
 
     def case_done(self, result: CaseResult) -> None:
         self._tally.case_done()

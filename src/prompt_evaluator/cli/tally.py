@@ -103,9 +103,9 @@ class Tally:
         self._history: deque[tuple[float, int]] = deque()
         meter.listen(self._call_event)
 
-    def started(self, *, samples: int, done: int, cases: int) -> None:
-        self._samples, self._done, self._cases = samples, done, cases
-        self._cases_done = self._unscored = self._invalid = 0
+    def started(self, *, samples: int, cases: int) -> None:
+        self._samples, self._cases = samples, cases
+        self._done = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = self._clock()
         self._history.clear()
         self._under_way.clear()

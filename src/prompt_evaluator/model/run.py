@@ -127,6 +127,29 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
 
 
+class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run is, as other processes see it: a picture that is made every few seconds."""
+
+    samples: int
+    samples_done: int
+    cases: int
+    cases_done: int
+    unscored: int
+    """Samples that ended without a score."""
+    errors: dict[str, int]
+    """By the error's class, of the cases that are done."""
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    unpriced: int
+    rate: float | None
+    """Samples a second of late."""
+    sequence: int
+    """Of the last event."""
+    updated_at: str
+    """ISO 8601, UTC."""
+
+
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call gave no answer."""
 

@@ -78,7 +78,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, plan: RunPlan, expe
     rubric = last.of(rubric_key(plan)) if plan.rubric else []
     answers = [attempt.answer for attempt in units.attempts if attempt.answer]
     replies = [reply for attempt in units.attempts for done in attempt.judgements.values() for reply in done.replies]
-    error, error_metric = _error(last)
+    error, error_metric = _error(last, expected)
     return SampleResult(
         sample_id=f"{case.id}-sample-{number + 1}",
         input_text=case.input,
@@ -94,7 +94,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, plan: RunPlan, expe
             key: _metric_score(key, found) for key in expected if key != rubric_key(plan) and (found := last.of(key))
         },
         attempt=max(0, len(units.attempts) - 1),
-        earlier_attempts=tuple(map(_earlier, range(len(units.attempts) - 1), units.attempts)),
+        earlier_attempts=tuple(_earlier(attempt, expected) for attempt in units.attempts[:-1]),
         tool_calls=answer.tool_calls if answer else (),
         finish_reason=answer.finish_reason if answer else None,
         model=answer.model if answer else None,
@@ -171,21 +171,23 @@ def _value(score: object) -> float | None:
     return score.value if isinstance(score, Scored) else None
 
 
-def _earlier(number: int, attempt: Attempt) -> AttemptResult:
+def _earlier(attempt: Attempt, expected: list[str]) -> AttemptResult:
     return AttemptResult(
-        attempt=number,
+        attempt=attempt.number,
         generator_output=attempt.answer.text if attempt.answer else None,
         failed_checks=tuple(dict.fromkeys(attempt.missed())),
-        error=_error(attempt)[0],
+        error=_error(attempt, expected)[0],
     )
 
 
-def _error(attempt: Attempt) -> tuple[CallFailure | None, str | None]:
-    """What went wrong, and with which metric; None for the answer itself."""
+def _error(attempt: Attempt, expected: list[str]) -> tuple[CallFailure | None, str | None]:
+    """What went wrong, and with which metric, the first that the case is judged by; None for the answer itself."""
     if attempt.generation is not None and attempt.generation.failure is not None:
         return attempt.generation.failure, None
-    for metric, failed in attempt.failures():
-        return CallFailure(kind=failed.kind, message=f"{metric}: {failed.reason}"), metric
+    failures = dict(attempt.failures())
+    for metric in (*expected, *failures):
+        if failed := failures.get(metric):
+            return CallFailure(kind=failed.kind, message=f"{metric}: {failed.reason}"), metric
     return None, None
 
 

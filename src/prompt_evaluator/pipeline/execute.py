@@ -1,26 +1,28 @@
-"""One sample, from question to scores: what is known already is used, what is missing is done and put on record."""
+"""One sample, from question to scores: what is known already is used, what is missing is done and handed over."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from prompt_evaluator.errors import BadReplyError, ProviderError
+from prompt_evaluator.errors import BadReplyError, BudgetSpentError, CircuitOpenError, ProviderError, StoppedError
 from prompt_evaluator.model import UNREADABLE, Answer, CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.model.work import ItemEnd, StopCause
 from prompt_evaluator.pipeline.naming import generation_name
-from prompt_evaluator.pipeline.samples import Attempt, SampleUnits
+from prompt_evaluator.pipeline.samples import Attempt
 from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, ends_the_run, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from prompt_evaluator.model import Request, RunPlan, TestCase, UnitKind
+    from prompt_evaluator.model.work import WorkItem
     from prompt_evaluator.pipeline.messages import RequestBuilder
     from prompt_evaluator.pipeline.preparing import Preparer
     from prompt_evaluator.pipeline.scoring import Scorer
     from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
-    from prompt_evaluator.ports import Ledger, Provider
+    from prompt_evaluator.ports import Admission, ModelClient, UnitSink
 
 T = TypeVar("T", Generation, Judgement)
 
@@ -29,13 +31,11 @@ _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
 
 
-class Finished(NamedTuple):
-    """Units of a case that are there already, by name."""
+class Generators(NamedTuple):
+    """Who answers: a first attempt waits for its turn, a further one belongs to a sample that is under way."""
 
-    own: Mapping[bytes, Unit]
-    """Of this run."""
-    linked: Mapping[bytes, Unit]
-    """Of other runs, to be reused."""
+    first: ModelClient
+    further: ModelClient
 
 
 class _UnitKey(NamedTuple):
@@ -48,25 +48,28 @@ class _UnitKey(NamedTuple):
 
 
 class Executor:
-    """Makes samples of cases for one run."""
+    """The parts with which the samples of one run are made, and what their units are called."""
 
     def __init__(  # noqa: PLR0913 - the parts of a run, put together in one place
         self,
         plan: RunPlan,
         *,
         requests: RequestBuilder,
-        generator: Provider | None,
+        generators: Generators | None,
         uses: Uses,
         scorer: Scorer,
         preparer: Preparer,
-        ledger: Ledger,
+        admission: Admission,
         now: Callable[[], str],
         retry_errors: bool = False,
     ) -> None:
-        """Take a plan and its parts. Without a generator, only answers of other runs are judged."""
-        self._plan, self._requests, self._generator = plan, requests, generator
-        self._uses, self._scorer, self._preparer = uses, scorer, preparer
-        self._ledger, self._now, self._retry_errors = ledger, now, retry_errors
+        """Take a plan and its parts. Without generators, only answers of other runs are judged."""
+        self.plan, self.requests, self.generators = plan, requests, generators
+        self.uses, self.scorer, self.preparer = uses, scorer, preparer
+        self.admission, self.now, self.retry_errors = admission, now, retry_errors
+
+    def worker(self, out: UnitSink) -> SampleWorker:
+        return SampleWorker(self, out)
 
     async def prepare(self) -> None:
         """Make the run's own metrics ready, before anything else is paid for.
@@ -74,9 +77,9 @@ class Executor:
         Raises:
             ProviderError: The judge gave nothing to judge by.
         """
-        for applied in self._uses.common():
+        for applied in self.uses.common():
             try:
-                await self._preparer.ready(applied)
+                await self.preparer.ready(applied)
             except (ProviderError, *ENDS_THE_RUN):
                 raise
             except Exception:  # noqa: BLE001, S112 - somebody's metric: each of its judgements will say so
@@ -84,135 +87,194 @@ class Executor:
 
     def answer_names(self, case: TestCase) -> dict[bytes, tuple[int, int]]:
         """What the answers to a case are called, each with its sample and attempt."""
-        plan = self._plan
+        plan = self.plan
         return {
-            generation_name(plan, self._requests.request(case, sample, attempt)): (sample, attempt)
+            generation_name(plan, self.requests.request(case, sample, attempt)): (sample, attempt)
             for sample in range(plan.num_samples)
             for attempt in range(plan.target.attempts)
         }
 
-    def judgement_names(self, case: TestCase, answers: Iterable[tuple[tuple[int, int], Unit]]) -> list[bytes]:
-        """What the judgements of these answers are called; nobody is asked for that."""
-        ready = [self._preparer.known(applied) for applied in self._uses.of(case)]
+    def judgement_names(
+        self, case: TestCase, answers: Iterable[tuple[tuple[int, int], Unit]]
+    ) -> dict[bytes, tuple[int, int]]:
+        """What the judgements of these answers are called, with their places; nobody is asked for that."""
+        ready = [self.preparer.known(applied) for applied in self.uses.of(case)]
         known = ((place, _generation(unit.data).answer) for place, unit in answers)
-        return [
-            name
+        return {
+            name: place
             for place, answer in known
             if answer is not None
             for applied in ready
             for name in applied.names(case, answer, *place)
-        ]
+        }
 
-    async def run(self, case: TestCase, sample: int, finished: Finished) -> SampleUnits:
-        """Finish a sample. Raises only what ends the whole run: no circuit, no budget, or no store."""
-        units = SampleUnits()
+
+class SampleWorker:
+    """Makes samples and hands over every unit as soon as it is finished."""
+
+    def __init__(self, parts: Executor, out: UnitSink) -> None:
+        self._parts, self._out = parts, out
+
+    async def work(self, item: WorkItem) -> ItemEnd:
+        """Finish an item. Raises only when nothing more can be kept."""
+        sample = _Sample(item, self._parts, self._out)
+        state: Literal["finished", "answered", "stopped"]
+        cause = None
+        try:
+            state = await sample.finish()
+        except StoppedError:
+            state = "stopped"
+        except (BudgetSpentError, CircuitOpenError) as error:
+            state = "stopped"
+            cause = StopCause(
+                kind=type(error).__name__, message=str(error), provider=getattr(error, "provider", "") or ""
+            )
+        finally:
+            sample.leave()
+        return ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause)
+
+
+class _Sample:
+    """One item being worked on."""
+
+    def __init__(self, item: WorkItem, parts: Executor, out: UnitSink) -> None:
+        self._item, self._case, self._parts, self._out = item, item.case, parts, out
+        self._plan, self._uses = parts.plan, parts.uses.of(item.case)
+        self._own = {unit.name: unit for unit in item.own}
+        self._linked = {unit.name: unit for unit in item.linked}
+        self._admitted = False
+
+    async def finish(self) -> Literal["finished", "answered"]:
         most = self._plan.target.attempts
         for number in range(most):
-            attempt = await self._attempt(case, sample, number, finished)
-            units.attempts.append(attempt)
-            if number + 1 == most or attempt.answer is None or not self._goes_on(attempt, case, sample, finished):
+            attempt = await self._attempt(number)
+            if attempt.answer is None:
                 break
-        return units
+            if self._item.until == "answer" and not self._is_judged(attempt):
+                return "answered"
+            await self._judge_all(attempt)
+            if number + 1 == most or not self._goes_on(attempt):
+                break
+        return "finished"
 
-    def _goes_on(self, attempt: Attempt, case: TestCase, sample: int, finished: Finished) -> bool:
-        """Whether there is another attempt: one on record counts, whatever a retry has made of the earlier ones."""
-        number = attempt.number + 1
-        name = generation_name(self._plan, self._requests.request(case, sample, number))
-        if self._generator is None:
-            return name in finished.own or name in finished.linked
-        return name in finished.own or bool(attempt.missed())
+    def leave(self) -> None:
+        if self._admitted:
+            self._parts.admission.end()
 
-    async def _attempt(self, case: TestCase, sample: int, number: int, finished: Finished) -> Attempt:
-        request = self._requests.request(case, sample, number)
-        key = _UnitKey(case.id, generation_name(self._plan, request), "generation", sample, number)
-        generation = self._found(key, finished, _generation, _reused)
+    async def _attempt(self, number: int) -> Attempt:
+        request = self._parts.requests.request(self._case, self._item.sample, number)
+        key = self._key(generation_name(self._plan, request), "generation", number)
+        generation = self._found(key, _generation, _reused)
         if generation is None:
-            generation = await self._generate(request)
+            generation = await self._generate(request, number)
             self._record(key, generation, ok=generation.failure is None)
-        attempt = Attempt(generation, number=number)
-        if generation.answer is not None:
-            for applied in self._uses.of(case):
-                await self._judge(applied, case, attempt, key._replace(kind="judgement"), finished)
-        return attempt
+        return Attempt(generation, number=number)
 
-    async def _judge(
-        self, applied: AppliedMetric, case: TestCase, attempt: Attempt, key: _UnitKey, finished: Finished
-    ) -> None:
+    def _goes_on(self, attempt: Attempt) -> bool:
+        """Whether there is another attempt: one on record counts, whatever a retry has made of the earlier ones."""
+        request = self._parts.requests.request(self._case, self._item.sample, attempt.number + 1)
+        name = generation_name(self._plan, request)
+        if self._parts.generators is None:
+            return name in self._own or name in self._linked
+        return name in self._own or bool(attempt.missed())
+
+    def _is_judged(self, attempt: Attempt) -> bool:
+        """Whether somebody has begun to judge the answer, so that the rest is to be done here as well."""
+        return any(unit.kind == "judgement" and unit.attempt == attempt.number for unit in self._item.own)
+
+    async def _judge_all(self, attempt: Attempt) -> None:
+        for applied in self._uses:
+            await self._judge(applied, attempt)
+
+    async def _judge(self, applied: AppliedMetric, attempt: Attempt) -> None:
         answer = attempt.answer
         assert answer is not None  # noqa: S101 - asked for only where there is one
-        broken = None
+        scorer, broken = self._parts.scorer, None
         if applied.judge:
-            self._scorer.check(applied.judge)
+            scorer.check(applied.judge)
         try:
-            applied = await self._preparer.ready(applied)
+            applied = await self._parts.preparer.ready(applied)
         except BaseException as error:
             if ends_the_run(error):
                 raise
             broken = applied.judgement(failure(error))
             if isinstance(error, BadReplyError) and applied.judge:
-                self._scorer.unreadable(applied.judge, str(error))
+                scorer.unreadable(applied.judge, str(error))
+        sample, number = self._item.sample, attempt.number
         for repeat in range(applied.repeats):
-            unit = key._replace(name=applied.name(case, answer, key.sample, key.attempt, repeat), repeat=repeat)
-            judgement = self._found(unit, finished, _judgement, lambda found: applied.marked(_reused(found)))
+            name = applied.name(self._case, answer, sample, number, repeat)
+            key = self._key(name, "judgement", number, repeat)
+            judgement = self._found(key, _judgement, lambda found: applied.marked(_reused(found)))
             if judgement is None:
-                judgement = broken or await self._scored(applied, case, answer, unit, finished)
-                judgement = msgspec.structs.replace(judgement, ended_at=self._now())
-                self._record(unit, judgement, ok=judgement.failed is None)
+                judgement = broken or await self._scored(applied, answer, key)
+                judgement = msgspec.structs.replace(judgement, ended_at=self._parts.now())
+                self._record(key, judgement, ok=judgement.failed is None)
             attempt.judgements[applied.key, repeat] = judgement
 
-    async def _scored(
-        self, applied: AppliedMetric, case: TestCase, answer: Answer, key: _UnitKey, finished: Finished
-    ) -> Judgement:
-        await self._ledger.wait_for_capacity()
-        kept = self._replies(key, finished) if applied.judge else None
-        return await self._scorer.score(applied, case, answer, key.repeat, kept)
+    async def _scored(self, applied: AppliedMetric, answer: Answer, key: _UnitKey) -> Judgement:
+        await self._out.wait_for_capacity()
+        kept = None
+        if applied.judge:
+            await self._enter(0)
+            kept = self._replies(key)
+        return await self._parts.scorer.score(applied, self._case, answer, key.repeat, kept)
 
-    def _replies(self, key: _UnitKey, finished: Finished) -> Replies:
-        before = finished.own.get(key.name)
+    def _replies(self, key: _UnitKey) -> Replies:
+        before = self._own.get(key.name)
         failed = _judgement(before.data).failed if before else None
         failed_before = failed is not None and failed.kind == UNREADABLE  # then the same replies would only fail again
         reply = key._replace(kind="reply")
         return Replies(
             key.name.hex(),
-            {} if failed_before else finished.own,
+            {} if failed_before else self._own,
             lambda name, data: self._put(reply._replace(name=name), data, ok=True),
         )
 
-    def _found(
-        self, key: _UnitKey, finished: Finished, decode: Callable[[bytes], T], adopt: Callable[[T], T]
-    ) -> T | None:
+    async def _generate(self, request: Request, number: int) -> Generation:
+        parts, started = self._parts, self._parts.now()
+        if parts.generators is None:
+            reason = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
+            return Generation(failure=reason, started_at=started, ended_at=started)
+        await self._out.wait_for_capacity()
+        await self._enter(1)
+        generator = parts.generators.further if number else parts.generators.first
+        try:
+            answer = _checked(await generator.complete(request))
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            failed, tries = failure(error), getattr(error, "tries", 1)
+            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries)
+            return Generation(failure=reason, started_at=started, ended_at=parts.now())
+        return Generation(answer=answer, started_at=started, ended_at=parts.now())
+
+    async def _enter(self, answers: int) -> None:
+        """Before the sample's first call: wait until there is a budget for all its calls, so that it gets whole."""
+        if not self._admitted:
+            judged = sum(applied.repeats for applied in self._uses if applied.judge)
+            await self._parts.admission.start(answers + judged)
+            self._admitted = True
+
+    def _found(self, key: _UnitKey, decode: Callable[[bytes], T], adopt: Callable[[T], T]) -> T | None:
         """What was done before, in this run or in another one, which is then kept with this run as well."""
-        own = finished.own.get(key.name)
-        if own is not None and (own.ok or not self._retry_errors):
+        own = self._own.get(key.name)
+        if own is not None and (own.ok or not self._parts.retry_errors):
             return decode(own.data)
-        linked = finished.linked.get(key.name)
+        linked = self._linked.get(key.name)
         if linked is None:
             return None
         adopted = adopt(decode(linked.data))
         self._record(key, adopted, ok=linked.ok)
         return adopted
 
-    async def _generate(self, request: Request) -> Generation:
-        started = self._now()
-        if self._generator is None:
-            reason = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
-            return Generation(failure=reason, started_at=started, ended_at=started)
-        await self._ledger.wait_for_capacity()
-        try:
-            answer = _checked(await self._generator.complete(request))
-        except BaseException as error:
-            if ends_the_run(error):
-                raise
-            failed, tries = failure(error), getattr(error, "tries", 1)
-            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries)
-            return Generation(failure=reason, started_at=started, ended_at=self._now())
-        return Generation(answer=answer, started_at=started, ended_at=self._now())
+    def _key(self, name: bytes, kind: UnitKind, attempt: int, repeat: int = 0) -> _UnitKey:
+        return _UnitKey(self._case.id, name, kind, self._item.sample, attempt, repeat)
 
     def _record(self, key: _UnitKey, done: Generation | Judgement, *, ok: bool) -> None:
         self._put(key, _encode(done), ok=ok)
 
     def _put(self, key: _UnitKey, data: bytes, *, ok: bool) -> None:
-        self._ledger.put(
+        self._out.put(
             Unit(
                 case_id=key.case_id,
                 name=key.name,

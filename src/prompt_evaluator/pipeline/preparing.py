@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import JudgeConfig
     from prompt_evaluator.pipeline.scoring import RecordedJudge
     from prompt_evaluator.pipeline.uses import AppliedMetric
-    from prompt_evaluator.ports import Ledger, Metric
+    from prompt_evaluator.ports import Metric, Store, UnitSink
 
 NO_CASE = ""
 """What is about no case is kept under the id that no case can have."""
@@ -35,7 +35,7 @@ class Preparer:
         judge: Callable[[JudgeConfig], RecordedJudge],
         build: Callable[[MetricUse], Metric],
         find: Callable[[bytes], Unit | None],
-        ledger: Ledger,
+        ledger: UnitSink,
     ) -> None:
         """Take who is asked, what makes a metric of a use, finished units of any run by name, and where more go."""
         self._judge, self._build, self._find, self._ledger = judge, build, find, ledger
@@ -114,6 +114,11 @@ class Preparer:
     def _keep(self, name: bytes, made: Preparation, *, ok: bool = True) -> None:
         data = _encode(made)
         self._ledger.put(Unit(case_id=NO_CASE, name=name, kind="preparation", sample=0, ok=ok, data=data))
+
+
+def preparations(store: Store, run_id: str) -> list[Preparation]:
+    """What a judge has written for the metrics of a run."""
+    return [_preparation(unit.data) for unit in store.units(run_id, [NO_CASE])[NO_CASE]]
 
 
 def _filled_in(metric: Metric, ready: Metric) -> dict[str, Any]:

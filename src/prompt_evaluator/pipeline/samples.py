@@ -89,15 +89,14 @@ class SampleUnits:
         return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"
 
 
-def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
-    """A case's units by sample and attempt."""
-    samples = [SampleUnits() for _ in range(num_samples)]
+def gathered(units: Iterable[Unit]) -> SampleUnits:
+    """The units of one sample, by attempt. Judge's replies on the way to a score do not count."""
+    attempts: list[Attempt] = []
     for unit in units:
-        if unit.sample >= num_samples or unit.kind not in ("generation", "judgement"):
+        if unit.kind not in ("generation", "judgement"):
             continue
-        attempts = samples[unit.sample].attempts
         while len(attempts) <= unit.attempt:
-            attempts.append(Attempt())
+            attempts.append(Attempt(number=len(attempts)))
         if unit.kind == "generation":
             attempts[unit.attempt].generation = _generation(unit.data)
         else:
@@ -106,4 +105,13 @@ def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
             # A metric that could not be prepared failed under another name than the score it has now.
             if unit.ok or key not in judgements:
                 judgements[key] = judgement
-    return samples
+    return SampleUnits(attempts)
+
+
+def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
+    """A case's units by sample and attempt."""
+    samples: list[list[Unit]] = [[] for _ in range(num_samples)]
+    for unit in units:
+        if unit.sample < num_samples:
+            samples[unit.sample].append(unit)
+    return [gathered(each) for each in samples]

@@ -7,6 +7,7 @@ import statistics
 from array import array
 from collections import Counter
 from contextlib import suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
 _SHOWN = 5
+_PARTS = 2**70
+"""Of a dollar."""
 
 
 class Totals:
-    """Takes one case at a time, in file order, and keeps a few numbers of each."""
+    """Takes one case at a time, in any order, and keeps a few numbers of each: the order changes nothing."""
 
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
+        self._criteria = [criterion.name for criterion in plan.rubric.metrics] if plan.rubric else []
         self._metrics = {
             criterion.name: _MetricTotals(criterion.name, (criterion.min_score, criterion.max_score))
             for criterion in (plan.rubric.metrics if plan.rubric else ())
@@ -35,23 +39,30 @@ class Totals:
             flag.name: _FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
         }
         self._reducers = {name: reducer(name) for name in plan.reducers}
+        self._order: dict[str, tuple[int, int]] = {}
+        """Of each score the first case that has it, and its place there."""
         self._skipped: Counter[str] = Counter()
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._failures: Counter[tuple[str | None, str]] = Counter()
-        self._messages: dict[tuple[str | None, str], str] = {}
+        self._messages: dict[tuple[str | None, str], tuple[int, str]] = {}
+        """With the position of the case, because the first one is shown."""
         self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
-        self._costs: list[float] = [0.0, 0.0]
+        self._cost = 0
+        """In the smallest parts of a dollar: a sum of these is the same in any order."""
+        self._priced = 0
 
-    def add(self, case: CaseResult) -> None:
+    def add(self, position: int, case: CaseResult) -> None:
+        """Count a case, whose place in the file is given, once."""
         self._cases[case.status] += 1
         for sample in case.samples:
-            self._add_sample(sample)
+            self._add_sample(position, sample)
         if case.status == "pending":
             return
-        for name in (*case.per_metric_stats, *case.missing_scores):
+        for place, name in enumerate((*case.per_metric_stats, *case.missing_scores)):
+            self._order[name] = min(self._order.get(name, (position, place)), (position, place))
             if name not in self._metrics:
                 scale = self._plan.scale(name)
                 self._metrics[name] = _MetricTotals(name, (scale.low, scale.high))
@@ -71,17 +82,18 @@ class Totals:
         if cost is None:
             self._unpriced += 1
         else:
-            self._costs[0] += cost
-            self._costs[1] += 1
+            self._cost += round(cost * _PARTS)
+            self._priced += 1
 
-    def _add_sample(self, sample: SampleResult) -> None:
+    def _add_sample(self, position: int, sample: SampleResult) -> None:
         self._samples[sample.status] += 1
         self._skipped.update(name for name, score in sample.scores.items() if score.status == "skipped")
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
             key = (sample.error_metric, sample.error.kind)
             self._failures[key] += 1
-            self._messages.setdefault(key, sample.error.message)
+            said = (position, sample.error.message)
+            self._messages[key] = min(self._messages.get(key, said), said, key=itemgetter(0))
         self._measured = self._measured or bool(sample.passes())
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
@@ -90,7 +102,7 @@ class Totals:
         for cost in (sample.cost, sample.judge_cost):
             if cost is not None:
                 self._pay(cost)
-        self._costs[0] -= sample.reused_cost or 0.0
+        self._cost -= round((sample.reused_cost or 0.0) * _PARTS)
 
     def status(self) -> RunStatus:
         """By the guide's words, once nothing is pending."""
@@ -100,10 +112,12 @@ class Totals:
 
     @property
     def pending(self) -> bool:
-        return bool(self._cases["pending"])
+        """Whether there is a case that is not finished."""
+        return self._by_status()[0].get("pending", 0) > 0
 
     def result(self, status: RunStatus) -> RunResult:
-        metrics = {name: totals for name, totals in self._metrics.items() if totals.means}
+        others = sorted(self._metrics.keys() - self._criteria, key=self._order.__getitem__)
+        metrics = {name: found for name in (*self._criteria, *others) if (found := self._metrics[name]).means}
         bars = self._plan.fail_under
         return RunResult(
             run_id=self._plan.run_id,
@@ -129,24 +143,38 @@ class Totals:
             )[:_SHOWN],
         )
 
+    def _by_status(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Cases and samples, those included that nobody has begun."""
+        cases, samples = Counter(self._cases), Counter(self._samples)
+        not_begun = self._plan.dataset.selected - cases.total()
+        cases["pending"] += not_begun
+        samples["pending"] += not_begun * self._plan.num_samples
+        return dict(sorted((+cases).items())), dict(sorted((+samples).items()))
+
     def _totals(self) -> RunTotals:
-        tried = sum(self._samples.values()) - self._samples["pending"]
+        cases, samples = self._by_status()
+        tried = self._samples.total() - self._samples["pending"]
         return RunTotals(
-            cases=dict(self._cases),
-            samples=dict(self._samples),
-            errors=dict(self._errors),
+            cases=cases,
+            samples=samples,
+            errors=dict(sorted(self._errors.items())),
             failures=tuple(
-                FailureCount(metric=metric, kind=kind, message=self._messages[metric, kind], count=count)
-                for (metric, kind), count in self._failures.most_common(_SHOWN)
+                FailureCount(metric=metric, kind=kind, message=self._messages[metric, kind][1], count=count)
+                for (metric, kind), count in sorted(self._failures.items(), key=self._most_frequent)[:_SHOWN]
             ),
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
             input_tokens=self._input,
             output_tokens=self._output,
-            cost=max(0.0, self._costs[0]) if self._costs[1] else None,
+            cost=max(0.0, self._cost / _PARTS) if self._priced else None,
             unpriced_calls=self._unpriced,
             reused_units=self._reused,
-            skipped=dict(self._skipped),
+            skipped=dict(sorted(self._skipped.items())),
         )
+
+    def _most_frequent(self, failure: tuple[tuple[str | None, str], int]) -> tuple[int, int, str]:
+        """The most frequent first, and of equals the one that comes first in the file."""
+        (metric, kind), count = failure
+        return -count, self._messages[metric, kind][0], f"{metric}{kind}"
 
 
 class _MetricTotals:

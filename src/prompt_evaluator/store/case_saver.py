@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.errors import StoreError
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.store.artifacts import CaseFiles, RunFolder
 
 _QUICK = 0.005
@@ -28,18 +27,18 @@ class CaseSaver:
     def __init__(self, folder: RunFolder, files: CaseFiles) -> None:
         self._folder, self._files = folder, files
         self._slow_until = 0.0
-        self._queue: queue.Queue[CaseResult | None] = queue.Queue(maxsize=_MOST_WAITING)
+        self._queue: queue.Queue[tuple[str, bytes] | None] = queue.Queue(maxsize=_MOST_WAITING)
         self._thread: threading.Thread | None = None
         self._error: StoreError | None = None
 
-    async def save(self, result: CaseResult) -> None:
+    async def save(self, case_id: str, text: bytes) -> None:
         """Raise what went wrong, so that the run stops paying for what cannot be shown."""
         self._check()
         start = perf_counter()
         if start < self._slow_until:
-            await self._hand_over(result)
+            await self._hand_over(case_id, text)
             return
-        self._write(result)
+        self.write(case_id, text)
         took = perf_counter() - start
         if took > _QUICK:
             self._slow_until = start + _SLOW_FACTOR * took
@@ -50,26 +49,26 @@ class CaseSaver:
             self._thread.join()
         self._check()
 
-    async def _hand_over(self, result: CaseResult) -> None:
+    async def _hand_over(self, case_id: str, text: bytes) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="case-files")
             self._thread.start()
         try:
-            self._queue.put_nowait(result)
+            self._queue.put_nowait((case_id, text))
         except queue.Full:
-            await asyncio.to_thread(self._queue.put, result)
+            await asyncio.to_thread(self._queue.put, (case_id, text))
 
     def _check(self) -> None:
         if self._error is not None:
             raise self._error
 
     def _work(self) -> None:
-        while (result := self._queue.get()) is not None:
+        while (case := self._queue.get()) is not None:
             if self._error is None:
                 try:
-                    self._write(result)
+                    self.write(*case)
                 except StoreError as error:
                     self._error = error
 
-    def _write(self, result: CaseResult) -> None:
-        self._folder.write_case(self._files.name(result.test_case_id), result)
+    def write(self, case_id: str, text: bytes) -> None:
+        self._folder.write_case(self._files.name(case_id), text + b"\n")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from prompt_evaluator.app.labelling.fields import as_number, as_truth, shown
-from prompt_evaluator.app.outcomes import BATCH, case_ids
 from prompt_evaluator.app.run_records import metric_names
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import REDACTOR, Generation, Label
+from prompt_evaluator.pipeline.loading import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class LabelledRun:
         run_id = record.plan.run_id
         self._plan = record.plan
         self._scales = score_scales(store, record)
-        self._cases = set(case_ids(store, run_id))
+        self._cases = set(store.case_ids(run_id))
         self._answers = answer_hashes(store, run_id, cases)
 
     def label(self, line: LabelLine, *, now: str) -> Label:

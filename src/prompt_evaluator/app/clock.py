@@ -1,0 +1,18 @@
+"""This moment, in words."""
+
+from __future__ import annotations
+
+import functools
+import time
+from datetime import UTC, datetime
+
+
+def now() -> str:
+    """This moment as the artifacts write it."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
+    return f"{_to_the_second(seconds)}.{milliseconds:03d}Z"
+
+
+@functools.lru_cache(maxsize=2)
+def _to_the_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,64 @@
+"""Judge the stored answers of a run again."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.outcomes import stored_cases
+from prompt_evaluator.app.planning.prepared import Prepared
+from prompt_evaluator.app.starting import carry_out, create_run
+from prompt_evaluator.metrics.rubrics import load_rubric
+from prompt_evaluator.model import JudgeConfig
+from prompt_evaluator.model.declaration import NO_RUBRIC
+
+if TYPE_CHECKING:
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import Rubric, RunPlan
+    from prompt_evaluator.model.outcome import Outcome
+
+
+async def score_run(  # noqa: PLR0913 - each is a flag of the command
+    run_id: str,
+    session: Session,
+    *,
+    rubric: str | None = None,
+    judge_model: str | None = None,
+    judge_temperature: float = 0.0,
+    judge_repeats: int = 1,
+    allow_mock_judge: bool = False,
+) -> Outcome:
+    """Judge the stored answers of a run again, as a new run, without generating anything."""
+    store = session.store
+    parent = store.run(run_id).plan
+    async with session.models() as models:
+        judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
+        draft = msgspec.structs.replace(
+            parent,
+            run_id=str(uuid.uuid4()),
+            parent_run_id=parent.run_id,
+            rubric=_rubric(rubric, parent, session),
+            judge=JudgeConfig(
+                model=str(judge),
+                identity=models.identity(judge),
+                temperature=judge_temperature,
+                seed=parent.target.seed,
+                system_prompt=parent.judge.system_prompt if parent.judge else None,
+                repeats=judge_repeats,
+            ),
+            judges={},
+            fail_under={},
+            reuse=False,
+        )
+        cases = (stored.case for stored in stored_cases(store, parent.run_id))
+        prepared = Prepared(draft, cases, models, allow_mock_judge=allow_mock_judge)
+        return await carry_out(store, create_run(store, prepared, models, session), models, session)
+
+
+def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:
+    """The rubric of that name; the parent's own when none is named."""
+    if name is None:
+        return parent.rubric
+    return None if name == NO_RUBRIC else load_rubric(name, session.settings.rubrics)

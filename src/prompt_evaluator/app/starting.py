@@ -1,0 +1,59 @@
+"""What new, resumed and re-scored runs have in common before they are carried out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.clock import now
+from prompt_evaluator.app.wiring import make_driver
+from prompt_evaluator.model import RunRecord
+from prompt_evaluator.store.artifacts import RunFolder
+
+if TYPE_CHECKING:
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.app.planning.prepared import Prepared
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import ModelConfig, RunPlan
+    from prompt_evaluator.model.outcome import Outcome
+    from prompt_evaluator.store import Store
+
+
+def asked_models(plan: RunPlan) -> list[ModelConfig]:
+    """The models that a run calls: one that judges another's answers has no use for the generator."""
+    generator = None if plan.parent_run_id else plan.target
+    return [model for model in (generator, plan.judge, *plan.judges.values()) if model]
+
+
+def check_models(plan: RunPlan, models: Models, session: Session) -> None:
+    """Without a key every call would fail: that is said before there is a run."""
+    names = [models.name(model.model) for model in asked_models(plan)]
+    for name in names:
+        models.check(name)
+    session.check_budget(names, models)
+
+
+def create_run(store: Store, prepared: Prepared, models: Models, session: Session) -> RunRecord:
+    """Keep a new run with its cases, which are read, checked and kept in one pass; or nothing, where one is refused."""
+    record = RunRecord(plan=prepared.draft, status="running", started_at=now())
+    RunFolder(record).make_parent()
+
+    def finish() -> RunRecord:
+        nonlocal record
+        plan = prepared.finish()
+        check_models(plan, models, session)
+        record = RunRecord(plan=plan, status="running", started_at=record.started_at)
+        return record
+
+    store.create_run(record, prepared.cases, finish=finish)
+    return record
+
+
+async def carry_out(
+    store: Store, record: RunRecord, models: Models, session: Session, *, retry_errors: bool = False
+) -> Outcome:
+    """Do what is missing of a run that is in the store. One that judges another's answers goes on doing that."""
+    source = record.plan.parent_run_id
+    driver = make_driver(store, record, models, session, retry_errors=retry_errors, generate=source is None)
+    if session.on_run:
+        session.on_run(driver)
+    return await driver.carry_out(retry_errors=retry_errors, source=source)

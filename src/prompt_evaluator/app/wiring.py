@@ -1,0 +1,115 @@
+"""The one place that picks implementations: a plan becomes a run that can be carried out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.clock import now
+from prompt_evaluator.engines.local import LocalEngine
+from prompt_evaluator.metrics.catalogue import build_metric
+from prompt_evaluator.metrics.rubric_metric import RubricMetric
+from prompt_evaluator.pipeline.driver import Driver
+from prompt_evaluator.pipeline.events import Events
+from prompt_evaluator.pipeline.execute import Executor, Generators
+from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.preparing import NO_CASE, Preparer
+from prompt_evaluator.pipeline.scoring import RecordedJudge, Scorer
+from prompt_evaluator.pipeline.uses import Uses
+from prompt_evaluator.store.run_files import RunFiles
+
+if TYPE_CHECKING:
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import JudgeConfig, RunPlan, RunRecord, TestCase, Unit
+    from prompt_evaluator.pipeline.scoring import Replies
+    from prompt_evaluator.ports import UnitSink
+    from prompt_evaluator.store import Store
+
+
+def make_driver(
+    store: Store, record: RunRecord, models: Models, session: Session, *, retry_errors: bool, generate: bool
+) -> Driver:
+    """A run with everything it needs, ready to be carried out in this process."""
+    plan = record.plan
+    run_id = plan.run_id
+    events = Events(run_id)
+    for subscriber in session.subscribers:
+        events.subscribe(subscriber)
+    return Driver(
+        record,
+        store=store,
+        engine=LocalEngine(_workers(plan, models)),
+        files=RunFiles(record, lambda: store.case_ids(run_id)),
+        events=events,
+        make_executor=lambda sink: make_executor(
+            plan, models, store, sink, retry_errors=retry_errors, generate=generate
+        ),
+        make_ledger=lambda: store.writer(
+            run_id, flush_at=max(1, models.max_concurrency // 2), on_commit=session.on_commit
+        ),
+        now=now,
+        on_stop=models.stop,
+    )
+
+
+def make_executor(  # noqa: PLR0913 - what a run is made from
+    plan: RunPlan, models: Models, store: Store, sink: UnitSink, *, retry_errors: bool, generate: bool
+) -> Executor:
+    """What the samples of a run are made with; preparations are kept in the sink."""
+    name = models.name(plan.target.model)
+    generators = None
+    if generate:
+        generators = Generators(models.client(name.provider), models.client(name.provider, urgent=True))
+    return Executor(
+        plan,
+        requests=RequestBuilder(plan.target, name.model),
+        generators=generators,
+        uses=make_uses(plan),
+        scorer=_scorer(models),
+        preparer=_preparer(plan, models, store, sink),
+        admission=models.admission,
+        now=now,
+        retry_errors=retry_errors,
+    )
+
+
+def make_uses(plan: RunPlan) -> Uses:
+    """Which metrics apply to a case of this run."""
+    return Uses(plan, build_metric, _rubric_metric)
+
+
+def _rubric_metric(plan: RunPlan) -> RubricMetric | None:
+    if plan.rubric is None:
+        return None
+    return RubricMetric(plan.rubric, plan.judge.system_prompt if plan.judge else None)
+
+
+def _scorer(models: Models) -> Scorer:
+    """What applies metrics, with the judges that they name."""
+
+    def judge(config: JudgeConfig, case: TestCase, repeat: int, kept: Replies | None) -> RecordedJudge:
+        name = models.name(config.model)
+        return RecordedJudge(models.client(name.provider, urgent=True), config, name.model, case, repeat, kept)
+
+    return Scorer(judge)
+
+
+def _preparer(plan: RunPlan, models: Models, store: Store, sink: UnitSink) -> Preparer:
+    """What makes metrics ready; asks for nothing that this run or any other has asked for before."""
+    own = {unit.name: unit for unit in store.units(plan.run_id, [NO_CASE])[NO_CASE] if unit.ok}
+
+    def judge(config: JudgeConfig) -> RecordedJudge:
+        name = models.name(config.model)
+        return RecordedJudge(models.client(name.provider, urgent=True), config, name.model, None)
+
+    def find(name: bytes) -> Unit | None:
+        return own.get(name) or store.finished([name]).get(name)
+
+    return Preparer(judge, build_metric, find, sink)
+
+
+def _workers(plan: RunPlan, models: Models) -> int:
+    """As many as calls may be in flight, twice that where generator and judge do not share a budget."""
+    judges = [*([plan.judge] if plan.judge else ()), *plan.judges.values()]
+    others = any(judge.identity != plan.target.identity for judge in judges)
+    return models.max_concurrency * 2 if others else models.max_concurrency

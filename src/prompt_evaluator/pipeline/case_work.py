@@ -1,0 +1,81 @@
+"""A case under way: what is finished of each of its samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.work import WorkItem
+from prompt_evaluator.pipeline.samples import SampleUnits, gathered
+from prompt_evaluator.pipeline.uses import expected_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Literal
+
+    from prompt_evaluator.model import RunPlan, SampleStatus, TestCase, Unit
+
+
+class CaseWork:
+    """Takes units as they come. Used from one thread."""
+
+    def __init__(self, position: int, case: TestCase, own: Iterable[Unit], plan: RunPlan) -> None:
+        self.position, self.case = position, case
+        self._expected = expected_keys(plan, case)
+        self._attempts = 1 if plan.parent_run_id else plan.target.attempts
+        self._units: list[dict[bytes, Unit]] = [{} for _ in range(plan.num_samples)]
+        self._finished: list[SampleUnits | None] = [None] * plan.num_samples
+        self._left = plan.num_samples
+        self.found: list[tuple[int, SampleStatus]] = []
+        """Samples that were finished before."""
+        for unit in own:
+            self.add(unit)
+
+    @property
+    def is_finished(self) -> bool:
+        return not self._left
+
+    @property
+    def is_untouched(self) -> bool:
+        return not any(self._units)
+
+    def add(self, unit: Unit) -> None:
+        """Keep a unit with its sample; one that is ok is never replaced."""
+        if unit.sample >= len(self._units):
+            return  # of a run that was made with more samples
+        units = self._units[unit.sample]
+        if (before := units.get(unit.name)) is None or not before.ok:
+            units[unit.name] = unit
+
+    def item(self, sample: int, linked: Sequence[Unit] = (), until: Literal["answer", "scores"] = "scores") -> WorkItem:
+        """The sample as work to be done."""
+        own = tuple(self._units[sample].values())
+        return WorkItem(case=self.case, sample=sample, own=own, linked=tuple(linked), until=until)
+
+    def items(self, linked: dict[int, list[Unit]]) -> list[WorkItem]:
+        """All samples that are not finished."""
+        return [
+            self.item(sample, linked.get(sample, ()))
+            for sample, finished in enumerate(self._finished)
+            if finished is None
+        ]
+
+    def finish(self, sample: int) -> SampleStatus:
+        """Nothing more will be done about this sample."""
+        if self._finished[sample] is None:
+            self._left -= 1
+        done = self._finished[sample] = gathered(self._units[sample].values())
+        return done.status(self._expected)
+
+    def finish_what_needs_nothing(self, *, retry_errors: bool) -> None:
+        """See which samples were finished before, and count them as done."""
+        for sample, units in enumerate(self._units):
+            if retry_errors and not all(unit.ok for unit in units.values()):
+                continue
+            if units and gathered(units.values()).status(self._expected, self._attempts) != "pending":
+                self.found.append((sample, self.finish(sample)))
+
+    def samples(self) -> list[SampleUnits]:
+        """Everything that is known by now."""
+        return [
+            finished or gathered(units.values()) for finished, units in zip(self._finished, self._units, strict=True)
+        ]

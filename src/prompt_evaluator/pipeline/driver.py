@@ -1,0 +1,263 @@
+"""Carrying out a run: what is missing goes to an engine; what comes back is kept, counted, shown and added up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
+from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
+from prompt_evaluator.model.outcome import Outcome
+from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.feed import Feed
+from prompt_evaluator.pipeline.loading import Loader
+from prompt_evaluator.pipeline.preparing import preparations
+from prompt_evaluator.pipeline.progress import Counts
+from prompt_evaluator.pipeline.totals import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prompt_evaluator.errors import PromptEvaluatorError
+    from prompt_evaluator.model import RunRecord, RunStatus, Unit
+    from prompt_evaluator.model.result import CaseResult, RunResult
+    from prompt_evaluator.model.work import ItemEnd, StopCause, WorkItem
+    from prompt_evaluator.pipeline.case_work import CaseWork
+    from prompt_evaluator.pipeline.events import Events
+    from prompt_evaluator.pipeline.execute import Executor
+    from prompt_evaluator.ports import Engine, Files, Ledger, Store, UnitSink
+
+_BRIEFLY = 5.0
+_EVERY = 2.0
+"""Seconds between two pictures of the run in the store and in its main file."""
+_SHARE = 0.02
+"""Of the run's time, what making these pictures may take: the larger the run, the rarer they are."""
+
+
+class Driver:
+    """One run being worked on. An engine tells it what is finished."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a run, put together in one place
+        self,
+        record: RunRecord,
+        *,
+        store: Store,
+        engine: Engine,
+        files: Files,
+        events: Events,
+        make_executor: Callable[[UnitSink], Executor],
+        make_ledger: Callable[[], Ledger],
+        now: Callable[[], str],
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take a run and its parts.
+
+        Args:
+            record: The run.
+            store: Where its cases and units are.
+            engine: Where its samples are made.
+            files: Where its results are exported to.
+            events: Who is told what happens.
+            make_executor: Makes what samples are made with; its preparations are kept in the given sink.
+            make_ledger: Opens what keeps finished units.
+            now: This moment as text.
+            on_stop: Called when nothing new is to be begun.
+        """
+        self._record, self._plan = record, record.plan
+        self._store, self._engine, self._files, self.events = store, engine, files, events
+        self._make_executor, self._make_ledger, self._now, self._on_stop = make_executor, make_ledger, now, on_stop
+        self._totals = Totals(self._plan)
+        self._counts = Counts(self._plan)
+        self._over = asyncio.Event()
+        self._under_way: dict[str, CaseWork] = {}
+        self._stop_reason: str | None = None
+        self._stopped_by: PromptEvaluatorError | None = None
+        self._ledger: Ledger
+        self._executor: Executor
+        self._loader: Loader
+        self._feed: Feed[WorkItem]
+
+    def stop(self, reason: str, *, drain_seconds: float | None = _BRIEFLY) -> None:
+        """End the run soon, so that it can be resumed: what is under way is finished, for so long at most."""
+        self._stop_reason = self._stop_reason or reason
+        self._on_stop()
+        self._engine.stop(drain_seconds)
+
+    async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
+        """Do what is missing, then write the artifacts.
+
+        Args:
+            retry_errors: Whether to do again what failed before.
+            source: The run whose answers are judged; then none is generated.
+        """
+        run_id = self._plan.run_id
+        status: RunStatus = "aborted"
+        with self._store.own(run_id):
+            known = await asyncio.to_thread(self._begin)
+            try:
+                await self._work(known, retry_errors=retry_errors, source=source)
+                outcome = await asyncio.to_thread(self._conclude)
+                status = outcome.record.status
+                return outcome
+            finally:
+                self._files.close()
+                self.events.tell(RunEnded, status=status, stop_reason=self._stop_reason)
+
+    def _begin(self) -> int:
+        """How many cases were finished before. A main file that shows them is left as it is until it can be bettered."""
+        run_id, store = self._plan.run_id, self._store
+        store.update_run(run_id, status="running", started_at=self._record.started_at)
+        known = store.finished_cases(run_id)
+        self._files.begin(self._record)
+        if not known:
+            self._files.write(self._record, None, (), store.case_ids(run_id))
+        return known
+
+    async def _work(self, known: int, *, retry_errors: bool, source: str | None) -> None:
+        self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
+        try:
+            async with AsyncExitStack() as closing:
+                closing.push_async_callback(asyncio.to_thread, self._files.flush)
+                self._ledger = self._make_ledger()
+                closing.push_async_callback(asyncio.to_thread, self._ledger.close)
+                self._executor = self._make_executor(self)
+                self._loader = Loader(self._store, self._executor, source=source, retry_errors=retry_errors)
+                self._feed = Feed(self._next_batch)
+                closing.push_async_callback(self._feed.close)
+                await self._executor.prepare()
+                reporting = asyncio.create_task(self._report(known))
+                closing.push_async_callback(self._end_report, reporting)
+                await self._engine.run(self._feed, self._executor.worker, self)
+                await self._keep_what_is_left(resumed=bool(known))
+        except (StoreError, ProviderError, BudgetSpentError) as error:
+            self._stop_reason = str(error)
+            self._stopped_by = error
+
+    # What an engine tells.
+
+    def began(self, case_id: str, sample: int) -> None:
+        self.events.tell(SampleStarted, case_id=case_id, sample=sample)
+
+    def put(self, unit: Unit) -> None:
+        self._ledger.put(unit)
+        if work := self._under_way.get(unit.case_id):
+            work.add(unit)
+
+    async def wait_for_capacity(self) -> None:
+        await self._ledger.wait_for_capacity()
+
+    async def ended(self, end: ItemEnd) -> None:
+        work = self._under_way[end.case_id]
+        if end.state == "stopped":
+            self._stopped(end.cause)
+        elif end.state == "answered":
+            self._feed.again(work.item(end.sample))
+        else:
+            status = work.finish(end.sample)
+            self._counts.sample_done(status)
+            self.events.tell(SampleDone, case_id=end.case_id, sample=end.sample, status=status)
+            if work.is_finished:
+                await self._case_done(work)
+
+    def _stopped(self, cause: StopCause | None) -> None:
+        """No further call can or may be made. What is under way was paid for, so it is waited for and kept."""
+        if cause is not None:
+            self._stopped_by = self._stopped_by or _error(cause)
+            self.stop(cause.message, drain_seconds=None)
+
+    async def _next_batch(self) -> Sequence[WorkItem] | None:
+        loaded = await asyncio.to_thread(self._loader.next)
+        if not loaded:
+            return None
+        batch: list[WorkItem] = []
+        for work, linked in loaded:
+            self._under_way[work.case.id] = work
+            for sample, status in work.found:
+                self._counts.sample_found(status)
+                self.events.tell(SampleDone, case_id=work.case.id, sample=sample, status=status)
+            if work.is_finished:
+                await self._case_done(work)
+            else:
+                batch += work.items(linked)
+        return batch
+
+    async def _case_done(self, work: CaseWork) -> None:
+        result = self._result(work)
+        self._under_way.pop(work.case.id, None)
+        self._counts.case_done(result)
+        self._totals.add(work.position, result)
+        self._ledger.put_case(work.position, result)
+        await self._files.save(work.position, result)
+        self.events.tell(CaseDone, result=result)
+
+    def _result(self, work: CaseWork) -> CaseResult:
+        return case_result(work.case, work.samples(), self._plan, self._executor.requests.shown(work.case))
+
+    async def _keep_what_is_left(self, *, resumed: bool) -> None:
+        """Count what there is of cases that are not finished, and of those that were not reached again."""
+        left = sorted(self._under_way.values(), key=lambda work: work.position)
+        while resumed and (loaded := await asyncio.to_thread(self._loader.next)):
+            left += [each.work for each in loaded]
+        for work in left:
+            if work.is_finished:
+                await self._case_done(work)
+            elif not work.is_untouched:
+                result = self._result(work)
+                self._totals.add(work.position, result)
+                self._ledger.put_case(work.position, result)
+                await self._files.save(work.position, result)
+
+    async def _report(self, known: int) -> None:
+        """Show the run as it goes on to those who look into the store or into the main file."""
+        pause = _EVERY
+        while not await _set_within(self._over, pause):
+            began = time.monotonic()
+            result = self._totals.result("running")
+            whole = self._counts.cases_done >= known
+            with suppress(StoreError):  # a picture only: what cannot be kept is said by those who keep it
+                await asyncio.to_thread(self._show, result, whole=whole)
+            pause = max(_EVERY, (time.monotonic() - began) / _SHARE)
+
+    async def _end_report(self, reporting: asyncio.Task[None]) -> None:
+        self._over.set()
+        await reporting  # two threads must not write the same file
+
+    def _show(self, result: RunResult, *, whole: bool) -> None:
+        run_id, store = self._plan.run_id, self._store
+        store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
+        if whole:
+            self._files.write(self._record, result, (), store.case_ids(run_id))
+
+    def _conclude(self) -> Outcome:
+        """The end of the run as far as it got; what it comes to is in the store before the files say so."""
+        store, totals, run_id = self._store, self._totals, self._plan.run_id
+        prepared = preparations(store, run_id)
+        for made in prepared:
+            totals.add_replies(made.replies)
+        stopped_by = self._stopped_by
+        status: RunStatus = "aborted" if totals.pending or stopped_by else totals.status()
+        ended = None if status == "aborted" else self._record.ended_at or self._now()
+        self._stop_reason = (self._stop_reason or "interrupted") if status == "aborted" else None
+        record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
+        result = totals.result(status)
+        store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
+        store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=result)
+        self._files.write(record, result, prepared, store.case_ids(run_id))
+        self._files.finish(record, result)
+        return Outcome(record, result, stopped_by)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
+
+
+def _error(cause: StopCause) -> PromptEvaluatorError:
+    if cause.kind == BudgetSpentError.__name__:
+        return BudgetSpentError(cause.message)
+    return CircuitOpenError(cause.message.removeprefix(f"{cause.provider}: "), provider=cause.provider)

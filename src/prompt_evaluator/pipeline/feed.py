@@ -1,0 +1,55 @@
+"""Items that are loaded a batch at a time, the next while the last is being worked on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+T = TypeVar("T")
+
+
+class Feed(Generic[T]):
+    """A stream of items of which only a few are in memory."""
+
+    def __init__(self, load: Callable[[], Coroutine[None, None, Sequence[T] | None]]) -> None:
+        """Take what loads the next batch; it answers None when there are no more."""
+        self._load = load
+        self._ready: deque[T] = deque()
+        self._few = 0
+        self._loading: asyncio.Task[Sequence[T] | None] | None = None
+        self._ended = False
+
+    async def next(self) -> T | None:
+        """The next item; None when there are no more."""
+        while True:
+            if self._loading is not None and self._loading.done():
+                self._take(self._loading)
+            if len(self._ready) <= self._few and not self._ended and self._loading is None:
+                self._loading = asyncio.create_task(self._load())
+            if self._ready:
+                return self._ready.popleft()
+            if self._loading is None:
+                return None
+            await asyncio.wait({self._loading})
+
+    def again(self, item: T) -> None:
+        """Hand this one out before all others."""
+        self._ready.appendleft(item)
+
+    async def close(self) -> None:
+        """Wait for what is being loaded; what came of it is of no interest any more."""
+        if self._loading is not None:
+            await asyncio.gather(self._loading, return_exceptions=True)
+
+    def _take(self, loaded: asyncio.Task[Sequence[T] | None]) -> None:
+        self._loading = None
+        batch = loaded.result()
+        if batch is None:
+            self._ended = True
+        else:
+            self._ready.extend(batch)
+            self._few = len(batch) // 2

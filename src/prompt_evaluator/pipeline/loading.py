@@ -1,0 +1,119 @@
+"""The cases of a run, a batch at a time, each with what is finished of it here and elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.pipeline.case_work import CaseWork
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import RunPlan, TestCase, Unit
+    from prompt_evaluator.pipeline.execute import Executor
+    from prompt_evaluator.ports import Store
+
+BATCH = 128
+"""Cases that are read from the store at a time."""
+
+_Linked = dict[int, list["Unit"]]
+"""By sample."""
+
+
+class LoadedCase(NamedTuple):
+    """A case, and units of other runs that it can do with."""
+
+    work: CaseWork
+    linked: _Linked
+
+
+class Loader:
+    """Reads cases in file order."""
+
+    def __init__(
+        self, store: Store, executor: Executor, *, source: str | None = None, retry_errors: bool = False
+    ) -> None:
+        """Take the run whose answers are judged, if there is one, and whether to do again what failed."""
+        self._store, self._executor, self._plan = store, executor, executor.plan
+        self._source, self._retry_errors = source, retry_errors
+        self._position = 0
+
+    def next(self) -> list[LoadedCase]:
+        """The next batch; empty when there are no more."""
+        plan, store = self._plan, self._store
+        stored = store.cases(plan.run_id, start=self._position, limit=BATCH)
+        if not stored:
+            return []
+        self._position = stored[-1].position + 1
+        ids = [item.case.id for item in stored]
+        own = store.units(plan.run_id, ids)
+        linked = self._linked([item.case for item in stored], ids)
+        loaded = []
+        for position, case in stored:
+            work = CaseWork(position, case, own[case.id], plan)
+            # Whether the run whose answers are judged has a further attempt is seen by the worker only.
+            if not (self._source and plan.target.attempts > 1):
+                work.finish_what_needs_nothing(retry_errors=self._retry_errors)
+            loaded.append(LoadedCase(work, linked.get(case.id, {})))
+        return loaded
+
+    def _linked(self, cases: list[TestCase], ids: list[str]) -> dict[str, _Linked]:
+        if self._source is not None:
+            return {case_id: _answers(units) for case_id, units in self._store.units(self._source, ids).items()}
+        return self._reusable(cases) if self._plan.reuse else {}
+
+    def _reusable(self, cases: list[TestCase]) -> dict[str, _Linked]:
+        """Finished units of earlier runs that ask the same: answers first, then judgements of those answers."""
+        executor, store = self._executor, self._store
+        places = {case.id: executor.answer_names(case) for case in cases}
+        found = store.finished([name for each in places.values() for name in each])
+        for case in cases:
+            known = [(place, found[name]) for name, place in places[case.id].items() if name in found]
+            places[case.id] |= executor.judgement_names(case, known)
+        found |= store.finished([name for each in places.values() for name in each if name not in found])
+        linked: dict[str, _Linked] = {case.id: {} for case in cases}
+        for case_id, names in places.items():
+            for name, (sample, _) in names.items():
+                if name in found:
+                    linked[case_id].setdefault(sample, []).append(found[name])
+        return linked
+
+
+def _answers(units: list[Unit]) -> _Linked:
+    linked: _Linked = {}
+    for unit in units:
+        if unit.kind == "generation":
+            linked.setdefault(unit.sample, []).append(unit)
+    return linked
+
+
+def refuse_other_questions(store: Store, executor: Executor) -> None:
+    """Raise `ConfigurationError` when this version asks in another way than the one that began the run.
+
+    What is finished would not be found by its name then, and all of it would be paid for again.
+    """
+    plan = executor.plan
+    stored = store.cases(plan.run_id, limit=BATCH)
+    units = store.units(plan.run_id, [item.case.id for item in stored])
+    for item in stored:
+        answers = executor.answer_names(item.case)
+        own = units[item.case.id]
+        known = [(answers[unit.name], unit) for unit in own if unit.name in answers]
+        expected = {*answers, *executor.judgement_names(item.case, known)}
+        found = {unit.name for unit in own if unit.kind in ("generation", "judgement") and unit.ok}
+        if other := found - expected:
+            raise _other_questions(plan, answers_too=bool(other & {u.name for u in own if u.kind == "generation"}))
+        if found:
+            return
+
+
+def _other_questions(plan: RunPlan, *, answers_too: bool) -> ConfigurationError:
+    if not answers_too:
+        return ConfigurationError(
+            f"The metrics of run {plan.run_id} have changed since it was started, in their code or "
+            "in the way this version asks: what is scored would be scored again. Restore them, or start a "
+            "new run with --reuse."
+        )
+    return ConfigurationError(
+        f"Run {plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
+        "way: what is paid for would be paid for again. Finish it with that version, or start a new run."
+    )

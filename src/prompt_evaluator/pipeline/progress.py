@@ -1,0 +1,63 @@
+"""How far a run is, counted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model import RunProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prompt_evaluator.model import RunPlan, SampleStatus
+    from prompt_evaluator.model.result import CaseResult, RunResult
+
+
+class Counts:
+    """A few additions a sample."""
+
+    def __init__(self, plan: RunPlan, clock: Callable[[], float] = time.monotonic) -> None:
+        self.cases = plan.dataset.selected
+        self.samples = self.cases * plan.num_samples
+        self.samples_done = self.cases_done = 0
+        self._unscored = 0
+        self._errors: Counter[str] = Counter()
+        self._clock = clock
+        self._last = (clock(), 0)
+        self._found = 0
+
+    def sample_done(self, status: SampleStatus) -> None:
+        self.samples_done += 1
+        self._unscored += status != "completed"
+
+    def sample_found(self, status: SampleStatus) -> None:
+        """Count a sample that was finished before, and says nothing about how fast the run is."""
+        self.sample_done(status)
+        self._found += 1
+
+    def case_done(self, result: CaseResult) -> None:
+        self.cases_done += 1
+        self._errors.update(sample.error.kind for sample in result.samples if sample.error)
+
+    def progress(self, sequence: int, now: str, result: RunResult) -> RunProgress:
+        """The picture for other processes; the rate is that since the last picture."""
+        since, before = self._last
+        self._last = (at, made) = (self._clock(), self.samples_done - self._found)
+        totals = result.totals
+        return RunProgress(
+            samples=self.samples,
+            samples_done=self.samples_done,
+            cases=self.cases,
+            cases_done=self.cases_done,
+            unscored=self._unscored,
+            errors=dict(self._errors),
+            input_tokens=totals.input_tokens,
+            output_tokens=totals.output_tokens,
+            cost=totals.cost,
+            unpriced=totals.unpriced_calls,
+            rate=(made - before) / (at - since) if at > since else None,
+            sequence=sequence,
+            updated_at=now,
+        )

@@ -1,0 +1,93 @@
+"""`dataset_evaluation.json` while a run goes on: every case is added once, and the file is written as often as wanted.
+
+A case's text waits in a file of its own, in the order in which cases come; the main file has them in the order of the
+dataset, with a mark in place of each that has not come yet.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from array import array
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.store.documents import head, tail
+from prompt_evaluator.store.files import atomic, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from prompt_evaluator.model import Preparation, RunRecord
+    from prompt_evaluator.model.result import RunResult
+
+MAIN_FILE = "dataset_evaluation.json"
+_INDENT = b"\n    "
+_PENDING = b'{\n      "test_case_id": %s,\n      "status": "pending"\n    }'
+_COPIED_AT_ONCE = 1 << 20
+_encode = msgspec.json.Encoder().encode
+
+
+class MainFile:
+    """Cases are added from one thread; another may write the file meanwhile."""
+
+    def __init__(self, folder: Path, cases: int) -> None:
+        """Take the run's folder, which is there, and how many cases the run has."""
+        self._path = folder / MAIN_FILE
+        with sentences(folder):
+            self._spool: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+        self._size = 0
+        self._starts = array("q", [-1]) * cases
+        self._lengths = array("q", [0]) * cases
+
+    def add(self, position: int, data: bytes) -> None:
+        """Take a case as it stands in its own file; one that came before is replaced."""
+        data = data.replace(b"\n", _INDENT)
+        with sentences(self._path.parent):
+            self._spool.write(data)
+        self._lengths[position] = len(data)
+        self._starts[position] = self._size
+        self._size += len(data)
+
+    def write(
+        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
+    ) -> None:
+        """Write everything that has come, in the order of the dataset."""
+        before = msgspec.json.format(_encode(head(record, prepared)), indent=2).removesuffix(b"\n}")
+        after = msgspec.json.format(_encode(tail(record, result)), indent=2).removeprefix(b"{\n")
+        with sentences(self._path.parent), atomic(self._path) as file:
+            there = self._size
+            self._spool.flush()
+            file.write(before + b',\n  "test_case_results": [')
+            count = self._write_cases(file, case_ids, there)
+            file.write((b"\n  ],\n" if count else b"],\n") + after + b"\n")
+
+    def close(self) -> None:
+        with suppress(OSError):  # closing writes what is left, and a full disk has been reported already
+            self._spool.close()
+
+    def _write_cases(self, file: BinaryIO, case_ids: Iterable[str], there: int) -> int:
+        """Write what has come by now; what comes meanwhile is for the next time."""
+        count = 0
+        for position, case_id in enumerate(case_ids):
+            file.write(b"," + _INDENT if position else _INDENT)
+            start, end = self._starts[position], self._starts[position] + self._lengths[position]
+            if start >= 0 and end <= there:
+                self._copy(file, start, end)
+            else:
+                file.write(_PENDING % _encode(case_id))
+            count += 1
+        return count
+
+    def _copy(self, file: BinaryIO, start: int, end: int) -> None:
+        while start < end:
+            part = os.pread(self._spool.fileno(), min(end - start, _COPIED_AT_ONCE), start)
+            if not part:
+                raise OSError(errno.EIO, "a part that was written before is gone")
+            file.write(part)
+            start += len(part)
