@@ -182,12 +182,14 @@ class Store(Protocol):
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> Ledger: ...
 
+    def start_run(self, run_id: str, started_at: str) -> None:
+        """Say that the run is being worked on, and since when it has been begun; the end of an earlier stop is gone."""
+
     def update_run(
         self,
         run_id: str,
         *,
         status: RunStatus,
-        started_at: str | None = None,
         ended_at: str | None = None,
         stop_reason: str | None = None,
         summary: RunResult | None = None,

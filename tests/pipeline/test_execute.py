@@ -9,11 +9,13 @@ import pytest
 from applied import plan, uses_of
 from scoring import answer
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, RateLimitedError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, RateLimitedError, StoppedError, StoreError
 from prompt_evaluator.model import Answer, MetricUse, Request, Scored, Secret, TestCase, Unit
-from prompt_evaluator.pipeline.execute import Executor, Finished
+from prompt_evaluator.model.work import StopCause, WorkItem
+from prompt_evaluator.pipeline.execute import Executor, Generators
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.preparing import Preparer
+from prompt_evaluator.pipeline.samples import SampleUnits, gathered
 from prompt_evaluator.pipeline.scoring import Scorer
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 CASE = TestCase(id="a", input="How long should green tea steep?")
 SHORT = MetricUse(metric="length", options={"max_words": 3})
-NOTHING = Finished({}, {})
 
 
 class Target:
@@ -56,7 +57,38 @@ class Kept:
     async def wait_for_capacity(self) -> None: ...
 
 
-def executor(target: Target, ledger: Kept, *, retry_errors: bool = False, of: RunPlan | None = None) -> Executor:
+class Admitted:
+    """Lets every sample begin, and remembers how many calls it was to take."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.under_way = 0
+
+    async def start(self, calls: int) -> None:
+        self.calls.append(calls)
+        self.under_way += 1
+
+    def end(self) -> None:
+        self.under_way -= 1
+
+
+async def run(parts: Executor, ledger: Kept, own: dict[bytes, Unit] | None = None, *, sample: int = 0) -> SampleUnits:
+    """Finish a sample; what was there before and what was made now."""
+    before = own or {}
+    item = WorkItem(case=CASE, sample=sample, own=tuple(before.values()))
+    end = await parts.worker(ledger).work(item)
+    assert (end.case_id, end.sample, end.state) == (CASE.id, sample, "finished")
+    return gathered((before | ledger.units).values())
+
+
+def executor(
+    target: Target,
+    ledger: Kept | None = None,
+    *,
+    retry_errors: bool = False,
+    of: RunPlan | None = None,
+    admission: Admitted | None = None,
+) -> Executor:
     made = of or plan(SHORT)
 
     def nobody(*_: Any) -> Any:
@@ -65,11 +97,11 @@ def executor(target: Target, ledger: Kept, *, retry_errors: bool = False, of: Ru
     return Executor(
         made,
         requests=RequestBuilder(made.target, "m"),
-        generator=target,
+        generators=Generators(target, target),
         uses=uses_of(made),
         scorer=Scorer(nobody),
-        preparer=Preparer(nobody, nobody, lambda _: None, ledger),
-        ledger=ledger,
+        preparer=Preparer(nobody, nobody, lambda _: None, ledger or Kept()),
+        admission=admission or Admitted(),
         now=lambda: "2026-01-01T00:00:00.000Z",
         retry_errors=retry_errors,
     )
@@ -79,7 +111,7 @@ async def test_whatever_a_provider_raises_is_the_failure_of_that_answer() -> Non
     Secret("canary-9876543210")
     ledger = Kept()
 
-    units = await executor(Target(KeyError("canary-9876543210")), ledger).run(CASE, 0, NOTHING)
+    units = await run(executor(Target(KeyError("canary-9876543210"))), ledger)
 
     generation = units.last.generation
     assert generation is not None
@@ -93,11 +125,11 @@ async def test_whatever_a_provider_raises_is_the_failure_of_that_answer() -> Non
 
 async def test_a_failure_that_is_on_record_is_not_run_into_again_unless_somebody_asks() -> None:
     ledger = Kept()
-    await executor(Target(KeyError("x")), ledger).run(CASE, 0, NOTHING)
+    await run(executor(Target(KeyError("x"))), ledger)
     target = Target("Three minutes.")
 
-    again = await executor(target, Kept()).run(CASE, 0, Finished(dict(ledger.units), {}))
-    retried = await executor(target, Kept(), retry_errors=True).run(CASE, 0, Finished(dict(ledger.units), {}))
+    again = await run(executor(target), Kept(), ledger.units)
+    retried = await run(executor(target, retry_errors=True), Kept(), ledger.units)
 
     assert again.status(["length"]) == "generation_error"
     assert retried.status(["length"]) == "completed"
@@ -108,7 +140,7 @@ async def test_the_tries_of_a_failed_call_are_kept() -> None:
     error = RateLimitedError("no luck.", provider="own")
     error.tries = 4
 
-    units = await executor(Target(error), Kept()).run(CASE, 0, NOTHING)
+    units = await run(executor(Target(error)), Kept())
 
     generation = units.last.generation
     assert generation is not None
@@ -119,13 +151,73 @@ async def test_the_tries_of_a_failed_call_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [CircuitOpenError("stopped.", provider="own"), BudgetSpentError("spent"), StoreError("full")],
-    ids=lambda error: type(error).__name__,
+    ("error", "cause"),
+    [
+        (
+            CircuitOpenError("stopped.", provider="own"),
+            StopCause(kind="CircuitOpenError", message="own: stopped.", provider="own"),
+        ),
+        (BudgetSpentError("spent"), StopCause(kind="BudgetSpentError", message="spent")),
+        (StoppedError("stopping"), None),
+    ],
+    ids=lambda given: type(given).__name__,
 )
-async def test_what_ends_the_whole_run_is_no_failure_of_one_answer(error: Exception) -> None:
-    with pytest.raises(type(error)):
-        await executor(Target(error), Kept()).run(CASE, 0, NOTHING)
+async def test_what_ends_the_whole_run_is_no_failure_of_one_answer(error: Exception, cause: StopCause | None) -> None:
+    ledger = Kept()
+
+    end = await executor(Target(error)).worker(ledger).work(WorkItem(case=CASE, sample=0))
+
+    assert (end.state, end.cause) == ("stopped", cause)
+    assert not ledger.units
+
+
+async def test_a_store_that_fails_is_raised_to_the_engine() -> None:
+    with pytest.raises(StoreError, match="full"):
+        await executor(Target(StoreError("full"))).worker(Kept()).work(WorkItem(case=CASE, sample=0))
+
+
+async def test_an_item_may_end_with_its_answer_and_be_finished_by_somebody_else() -> None:
+    first, second, target = Kept(), Kept(), Target("Three minutes.")
+
+    end = await executor(target).worker(first).work(WorkItem(case=CASE, sample=0, until="answer"))
+    nobody = executor(Target(KeyError("asked twice")))
+    later = await nobody.worker(second).work(WorkItem(case=CASE, sample=0, own=tuple(first.units.values())))
+
+    assert (end.state, later.state) == ("answered", "finished")
+    assert [unit.kind for unit in first.units.values()] == ["generation"]
+    assert [unit.kind for unit in second.units.values()] == ["judgement"]
+    assert gathered((first.units | second.units).values()).status(["length"]) == "completed"
+    assert len(target.asked) == 1
+
+
+async def test_an_item_that_was_to_end_with_its_answer_is_finished_where_there_is_none() -> None:
+    end = await executor(Target(KeyError("x"))).worker(Kept()).work(WorkItem(case=CASE, sample=0, until="answer"))
+
+    assert end.state == "finished"
+
+
+async def test_a_sample_is_admitted_once_with_all_its_calls_and_leaves_however_it_ends() -> None:
+    admission = Admitted()
+    of = plan(SHORT)
+
+    await run(executor(Target("Three minutes."), of=of, admission=admission), Kept())
+    await run(executor(Target(KeyError("x")), of=of, admission=admission), Kept())
+    await (
+        executor(Target(BudgetSpentError("spent")), admission=admission)
+        .worker(Kept())
+        .work(WorkItem(case=CASE, sample=0))
+    )
+
+    assert (admission.calls, admission.under_way) == ([1, 1, 1], 0)
+
+
+async def test_a_sample_that_needs_no_call_asks_for_no_admission() -> None:
+    ledger, admission = Kept(), Admitted()
+    await run(executor(Target("Three minutes.")), ledger)
+
+    await run(executor(Target("never asked"), admission=admission), Kept(), ledger.units)
+
+    assert not admission.calls
 
 
 async def test_attempts_end_with_the_first_answer_that_passes() -> None:
@@ -134,7 +226,7 @@ async def test_attempts_end_with_the_first_answer_that_passes() -> None:
     patient = msgspec.structs.replace(patient, target=msgspec.structs.replace(patient.target, attempts=5, seed=7))
     ledger = Kept()
 
-    units = await executor(target, ledger, of=patient).run(CASE, 2, NOTHING)
+    units = await run(executor(target, of=patient), ledger, sample=2)
 
     assert [request.attempt for request in target.asked] == [0, 1, 2]
     assert [request.seed for request in target.asked] == [9, 10_009, 20_009]
@@ -149,7 +241,7 @@ async def test_an_answer_that_never_came_is_not_asked_for_again_as_another_attem
     patient = plan(SHORT)
     patient = msgspec.structs.replace(patient, target=msgspec.structs.replace(patient.target, attempts=5))
 
-    await executor(target, Kept(), of=patient).run(CASE, 0, NOTHING)
+    await run(executor(target, of=patient), Kept())
 
     assert len(target.asked) == 1
 
@@ -159,7 +251,7 @@ async def test_what_a_provider_returns_has_to_be_an_answer() -> None:
         async def complete(self, request: Request) -> Answer:  # noqa: ARG002 - the port's signature
             return "Three minutes."  # type: ignore[return-value]
 
-    units = await executor(Odd(""), Kept()).run(CASE, 0, NOTHING)
+    units = await run(executor(Odd("")), Kept())
 
     generation = units.last.generation
     assert generation is not None
@@ -171,12 +263,10 @@ async def test_an_attempt_on_record_decides_whatever_a_retry_makes_of_the_earlie
     patient = plan(SHORT)
     patient = msgspec.structs.replace(patient, target=msgspec.structs.replace(patient.target, attempts=3))
     ledger = Kept()
-    await executor(Target("It steeps for three long minutes.", "Three minutes."), ledger, of=patient).run(
-        CASE, 0, NOTHING
-    )
+    await run(executor(Target("It steeps for three long minutes.", "Three minutes."), of=patient), ledger)
     lenient = msgspec.structs.replace(patient, metrics=(MetricUse(metric="length", options={"max_words": 30}),))
 
-    units = await executor(Target("never asked"), Kept(), of=lenient).run(CASE, 0, Finished(dict(ledger.units), {}))
+    units = await run(executor(Target("never asked"), of=lenient), Kept(), ledger.units)
 
     assert [attempt.answer.text for attempt in units.attempts if attempt.answer] == [
         "It steeps for three long minutes.",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 
-def make_driver(
+def make_driver(  # noqa: PLR0913 - what a run is made from
     store: Store, record: RunRecord, models: Models, session: Session, *, retry_errors: bool, generate: bool
 ) -> Driver:
     """A run with everything it needs, ready to be carried out in this process."""

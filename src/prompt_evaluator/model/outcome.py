@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import PromptEvaluatorError
-from prompt_evaluator.model.result import RunResult
-from prompt_evaluator.model.run import RunRecord
+if TYPE_CHECKING:
+    from prompt_evaluator.errors import PromptEvaluatorError
+    from prompt_evaluator.model.result import RunResult
+    from prompt_evaluator.model.run import RunRecord
 
 
 @dataclass(frozen=True, slots=True)

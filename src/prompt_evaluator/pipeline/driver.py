@@ -108,9 +108,9 @@ class Driver:
                 self.events.tell(RunEnded, status=status, stop_reason=self._stop_reason)
 
     def _begin(self) -> int:
-        """How many cases were finished before. A main file that shows them is left as it is until it can be bettered."""
+        """How many cases were finished before. A main file that shows them stays until there is one that shows more."""
         run_id, store = self._plan.run_id, self._store
-        store.update_run(run_id, status="running", started_at=self._record.started_at)
+        store.start_run(run_id, self._record.started_at)
         known = store.finished_cases(run_id)
         self._files.begin(self._record)
         if not known:
