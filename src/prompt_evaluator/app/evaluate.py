@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.estimate import estimate
+from prompt_evaluator.app.estimate import Workload
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import Outcome, now, rebuild, stored_cases
-from prompt_evaluator.app.planning.plans import completed, prepare, read_prompt
+from prompt_evaluator.app.planning.plans import prepare, read_prompt
+from prompt_evaluator.app.planning.prepared import Prepared, with_known_cases
 from prompt_evaluator.app.runs import Run
-from prompt_evaluator.datasets import survey
+from prompt_evaluator.datasets import file_hash
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig, MetricUse, RunRecord
@@ -23,7 +24,7 @@ from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.app.models import Models
@@ -38,10 +39,10 @@ FINAL = ("completed", "partial", "failed")
 async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
     """Plan a new run and carry it out."""
     async with session.models() as models:
-        prepared = prepare(options, models, session.settings.rubrics)
+        plan, cases = _all_read(prepare(options, models, session.settings.rubrics))
         store = session.open_store()
         try:
-            return await _carry_out(store, models, prepared.plan, prepared.cases, session, source=None)
+            return await _carry_out(store, models, plan, cases, session, source=None)
         finally:
             store.close()
 
@@ -49,20 +50,22 @@ async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcom
 async def check_evaluation(options: EvaluateOptions, session: Session) -> None:
     """Raise what would keep a run from starting. No call is made and nothing is stored."""
     async with session.models() as models:
-        _check_models(prepare(options, models, session.settings.rubrics).plan, models, session)
+        _check_models(prepare(options, models, session.settings.rubrics).finish(), models, session)
 
 
 async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:
     """Plan a run and work out what it would take. No call is made and nothing is stored."""
     async with session.models() as models:
         prepared = prepare(options, models, session.settings.rubrics)
-        plan = prepared.plan
+        workload = Workload(prepared.draft)
+        for case in prepared.cases:
+            workload.add(case)
+        plan = prepared.finish()
         names = {model.model: models.name(model.model) for model in _asked(plan)}
         settings = {full: models.settings[name.provider] for full, name in names.items()}
         prices = {full: models.price(name) for full, name in names.items()}
-        return estimate(
+        return workload.estimate(
             plan,
-            prepared.cases,
             {full: price for full, price in prices.items() if price is not None},
             {full: found.limits for full, found in settings.items()},
         )
@@ -91,7 +94,7 @@ async def resume_run(
             return rebuild(store, record)
         async with session.models() as models:
             _refuse_changes(
-                record.plan, models, prepare(wanted, models, session.settings.rubrics).plan if wanted else None
+                record.plan, models, prepare(wanted, models, session.settings.rubrics).draft if wanted else None
             )
             _check_models(record.plan, models, session)
             record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
@@ -137,21 +140,17 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 fail_under={},
                 reuse=False,
             )
-            cases = _StoredCases(store, parent.run_id)
-            plan = completed(draft, cases, models, allow_mock_judge=allow_mock_judge)
+            stored = (stored.case for stored in stored_cases(store, parent.run_id))
+            plan, cases = _all_read(Prepared(draft, stored, models, allow_mock_judge=allow_mock_judge))
             return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
     finally:
         store.close()
 
 
-class _StoredCases:
-    """The cases of a run, as often as they are gone through."""
-
-    def __init__(self, store: Store, run_id: str) -> None:
-        self._store, self._run_id = store, run_id
-
-    def __iter__(self) -> Iterator[TestCase]:
-        return (stored.case for stored in stored_cases(self._store, self._run_id))
+def _all_read(prepared: Prepared) -> tuple[RunPlan, list[TestCase]]:
+    """The completed plan, and its cases."""
+    cases = list(prepared.cases)
+    return prepared.finish(), cases
 
 
 def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:
@@ -197,8 +196,8 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
     for model in _asked(plan):
         _refuse_another_model(plan.run_id, model, models)
     pairs: dict[str, tuple[str, str | None, str]] = {}
-    if (path := plan.dataset.path) is not None:
-        pairs["The dataset"] = (plan.dataset.hash, survey(path).hash, path)
+    if (file := plan.dataset.path) is not None:
+        pairs["The dataset"] = (plan.dataset.hash, _hash_of(lambda: file_hash(file)), file)
     if (prompt := plan.target.prompt) is not None and prompt.path is not None:
         path = prompt.path
         pairs["The system prompt"] = (prompt.hash, _hash_of(lambda: read_prompt(Path(path), None).hash), path)
@@ -214,7 +213,7 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
                 "Restore it, or start a new run (with --reuse, what did not change is not paid for again)."
             )
     if wanted is not None:
-        _refuse_other_settings(plan, wanted)
+        _refuse_other_settings(plan, with_known_cases(wanted, plan))
 
 
 def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> None:
