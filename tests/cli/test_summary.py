@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
-from prompt_evaluator.app.estimate import estimate
+from prompt_evaluator.app.estimate import Workload
 from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
@@ -20,7 +20,10 @@ from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from prompt_evaluator.app.estimate import Estimate
+    from prompt_evaluator.model import RunPlan
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 UPDATE = "UPDATE_SNAPSHOTS"
@@ -251,6 +254,15 @@ PRICES = {
     "openai/gpt-4o": Price(input=2.5, output=10.0),
     "anthropic/claude-sonnet-4-0": Price(input=3.0, output=15.0),
 }
+
+
+def estimate(
+    asked: RunPlan, given: Iterable[TestCase], prices: dict[str, Price], limits: dict[str, Limits]
+) -> Estimate:
+    workload = Workload(asked)
+    for case in given:
+        workload.add(case)
+    return workload.estimate(asked, prices, limits)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -352,7 +352,7 @@ def test_a_check_that_cannot_be_used_is_refused_at_its_line(write: Write, check:
     path = write("d.jsonl", "\n".join(map(json.dumps, cases)))
 
     with pytest.raises(InputError) as caught:
-        prepare(EvaluateOptions(dataset=path), Models())
+        prepare(EvaluateOptions(dataset=path), Models()).finish()
 
     assert str(caught.value).startswith("Invalid test case at line 2: checks field validation failed: ")
     assert sentence in str(caught.value)
@@ -364,13 +364,13 @@ def test_a_check_of_a_case_that_is_not_selected_is_refused_too(write: Write) -> 
     options = EvaluateOptions(dataset=write("d.yaml", yaml.safe_dump(cases)), case_ids=("fine",))
 
     with pytest.raises(InputError, match="There is no metric 'nothing'"):
-        prepare(options, Models())
+        prepare(options, Models()).finish()
 
 
 def test_a_bar_may_be_set_for_a_metric_that_only_cases_ask_for(write: Write) -> None:
     path = write("d.yaml", yaml.safe_dump([{**GUIDE_CASE, "checks": CHECKS}]))
     options = EvaluateOptions(dataset=path, fail_under={"length": 0.5})
 
-    assert prepare(options, Models()).plan.fail_under == {"length": 0.5}
+    assert prepare(options, Models()).finish().fail_under == {"length": 0.5}
     with pytest.raises(ConfigurationError, match="Did you mean 'length'"):
-        prepare(msgspec.structs.replace(options, fail_under={"lenght": 0.5}), Models())
+        prepare(msgspec.structs.replace(options, fail_under={"lenght": 0.5}), Models()).finish()

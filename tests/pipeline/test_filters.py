@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
-from prompt_evaluator.pipeline.filters import check_ids, condition, select
+from prompt_evaluator.pipeline.filters import Selection, condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _case(case_id: str = "a", **metadata: Any) -> TestCase:
@@ -56,22 +59,53 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
         condition(text)
 
 
-def test_a_limit_of_cases_stops_reading() -> None:
-    def cases() -> Any:
-        yield _case("a")
-        yield _case("b")
-        raise AssertionError("read too far")
+def test_a_condition_is_refused_before_any_case_is_read() -> None:
+    with pytest.raises(ConfigurationError, match="is no condition"):
+        Selection(where=["key"])
 
-    assert [case.id for case in select(cases(), max_cases=2)] == ["a", "b"]
+
+def test_cases_behind_the_limit_are_read_but_not_selected() -> None:
+    read: list[str] = []
+
+    def cases() -> Iterator[TestCase]:
+        for case_id in "abc":
+            read.append(case_id)
+            yield _case(case_id)
+
+    assert [case.id for case in Selection(max_cases=2).of(cases())] == ["a", "b"]
+    assert read == ["a", "b", "c"]
+
+
+def test_the_limit_counts_what_passes_the_other_filters() -> None:
+    cases = [_case("a", k=1), _case("b", k=2), _case("c", k=2), _case("d", k=2)]
+
+    found = Selection(case_ids=["a", "c", "d"], where=["k=2"], max_cases=1).of(cases)
+
+    assert [case.id for case in found] == ["c"]
+
+
+def _refuse_unknown(case_ids: list[str], known: list[str]) -> None:
+    selection = Selection(case_ids=case_ids)
+    assert {case.id for case in selection.of(map(_case, known))} == {*case_ids} & {*known}
+    selection.refuse_unknown_ids(lambda: known)
 
 
 def test_the_first_unknown_id_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"'test-01'\. Did you mean 'test-001'"):
-        check_ids(["other-1", "test-01"], ["test-001", "other-1"])
+        _refuse_unknown(["other-1", "test-01"], ["test-001", "other-1"])
 
 
 def test_an_id_that_is_near_to_nothing_does_not_list_thousands() -> None:
     with pytest.raises(UnknownNameError) as caught:
-        check_ids(["@"], [f"case-{at}" for at in range(5_000)])
+        _refuse_unknown(["@"], [f"case-{at}" for at in range(5_000)])
 
     assert len(str(caught.value)) < 300
+
+
+def test_an_id_that_other_filters_leave_out_is_known() -> None:
+    selection = Selection(case_ids=["a", "b"], where=["k=1"], max_cases=1)
+    found = list(selection.of([_case("a", k=1), _case("b", k=2)]))
+
+    selection.refuse_unknown_ids(lambda: pytest.fail("nothing is unknown"))
+
+    assert [case.id for case in found] == ["a"]

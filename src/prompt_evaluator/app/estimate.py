@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.app.run_parts import make_uses
+from prompt_evaluator.app.wiring import make_uses
 from prompt_evaluator.model import Limits
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.naming import preparation_name
@@ -94,52 +94,72 @@ class _Tally:
         self.calls += calls
         self.characters += calls * characters
 
+    def take(self, other: _Tally) -> None:
+        self.calls += other.calls
+        self.characters += other.characters
+        self.prepared |= other.prepared
 
-def estimate(
-    plan: RunPlan, cases: Iterable[TestCase], prices: Mapping[str, Price], limits: Mapping[str, Limits]
-) -> Estimate:
-    """Work out what a plan takes. Nothing is called, and cases are looked at one at a time.
 
-    Args:
-        plan: What is to be done.
-        cases: The cases that the plan is about.
-        prices: By the models' full names; a model that is missing has no known price.
-        limits: By the models' full names; a model that is missing has no configured limits.
-    """
-    requests, uses = RequestBuilder(plan.target, plan.target.model), make_uses(plan)
-    count = characters = 0
-    judges: dict[str, tuple[JudgeConfig, _Tally]] = {}
-    for case in cases:
-        count += 1
-        characters += sum(len(message.content) for message in requests.request(case, 0).messages)
-        for applied in uses.of(case):
+class Workload:
+    """What the cases of a plan ask for, counted one case after the other. Nothing is called."""
+
+    def __init__(self, draft: RunPlan) -> None:
+        """Take the plan as it is before its cases have been looked at, or after."""
+        self._requests, self._uses = RequestBuilder(draft.target, draft.target.model), make_uses(draft)
+        self._cases = self._characters = 0
+        self._judges: dict[str | None, _Tally] = {}
+        """By what a use of a metric calls its judge; None is the run's own."""
+
+    def add(self, case: TestCase) -> None:
+        self._cases += 1
+        self._characters += sum(len(message.content) for message in self._requests.request(case, 0).messages)
+        for applied in self._uses.of(case):
             if applied.judge is not None and applied.metric.missing(case) is None:
-                _, tally = judges.setdefault(applied.judge.model, (applied.judge, _Tally()))
+                tally = self._judges.setdefault(applied.use.judge, _Tally())
                 tally.add(_questions(applied.metric) * applied.repeats, _shown(case) + _around(applied.metric))
                 if hasattr(applied.metric, "preparation") and not getattr(applied.metric, "steps", ()):
                     tally.prepared.add(preparation_name(applied.metric, applied.judge))
-    sides = _sides(plan, count, characters, judges)
-    calls = sum(side.calls for side in sides)
-    unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
-    time = _time(sides, limits)
-    return Estimate(
-        model=plan.target.model,
-        judge=" and ".join(judges) or None,
-        cases=count,
-        samples=plan.num_samples,
-        judge_repeats=plan.judge.repeats if plan.judge else 0,
-        answers=sides[0].calls,
-        judgements=calls - sides[0].calls,
-        attempts=plan.target.attempts,
-        input_tokens=_sum(side.input for side in sides),
-        output_tokens=_sum(side.output for side in sides),
-        cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
-        unpriced=unpriced,
-        seconds=time.seconds,
-        seconds_one_by_one=Range(*_SECONDS_PER_CALL) * calls,
-        concurrency=time.concurrency,
-        bound_by=time.bound_by,
-    )
+
+    def estimate(self, plan: RunPlan, prices: Mapping[str, Price], limits: Mapping[str, Limits]) -> Estimate:
+        """Work out what the completed plan takes, once all cases were added.
+
+        Args:
+            plan: What is to be done.
+            prices: By the models' full names; a model that is missing has no known price.
+            limits: By the models' full names; a model that is missing has no configured limits.
+        """
+        judges = self._by_model(plan)
+        sides = _sides(plan, self._cases, self._characters, judges)
+        calls = sum(side.calls for side in sides)
+        unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
+        time = _time(sides, limits)
+        return Estimate(
+            model=plan.target.model,
+            judge=" and ".join(judges) or None,
+            cases=self._cases,
+            samples=plan.num_samples,
+            judge_repeats=plan.judge.repeats if plan.judge else 0,
+            answers=sides[0].calls,
+            judgements=calls - sides[0].calls,
+            attempts=plan.target.attempts,
+            input_tokens=_sum(side.input for side in sides),
+            output_tokens=_sum(side.output for side in sides),
+            cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
+            unpriced=unpriced,
+            seconds=time.seconds,
+            seconds_one_by_one=Range(*_SECONDS_PER_CALL) * calls,
+            concurrency=time.concurrency,
+            bound_by=time.bound_by,
+        )
+
+    def _by_model(self, plan: RunPlan) -> dict[str, tuple[JudgeConfig, _Tally]]:
+        """Two names may mean one model."""
+        found: dict[str, tuple[JudgeConfig, _Tally]] = {}
+        for name, tally in self._judges.items():
+            config = plan.judges[name] if name else plan.judge
+            assert config is not None  # noqa: S101 - a completed plan has every judge that its cases need
+            found.setdefault(config.model, (config, _Tally()))[1].take(tally)
+        return found
 
 
 def _sides(plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tuple[JudgeConfig, _Tally]]) -> list[_Side]:

@@ -1,8 +1,18 @@
 """Reading cases: bytes in, checked cases out, or an error that says where and what to do."""
 
-from prompt_evaluator.datasets.in_memory import in_memory_cases
+from prompt_evaluator.datasets.in_memory import InMemoryDataset, in_memory_cases
 from prompt_evaluator.datasets.loading import load_dataset
-from prompt_evaluator.datasets.reading import open_dataset
+from prompt_evaluator.datasets.opening import open_dataset
+from prompt_evaluator.datasets.reader import DatasetReader, file_hash
 from prompt_evaluator.datasets.survey import Survey, survey
 
-__all__ = ["Survey", "in_memory_cases", "load_dataset", "open_dataset", "survey"]
+__all__ = [
+    "DatasetReader",
+    "InMemoryDataset",
+    "Survey",
+    "file_hash",
+    "in_memory_cases",
+    "load_dataset",
+    "open_dataset",
+    "survey",
+]

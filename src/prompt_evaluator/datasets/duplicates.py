@@ -1,11 +1,13 @@
-"""Equal ids among any number of cases, in constant memory.
+"""Equal ids among any number of cases, in little memory.
 
-A set of a million ids takes about 76 MB. A bitmap of their hashes takes 16 MB and leaves some suspects, which a second
-pass over the file clears or convicts.
+A set of a million ids takes about 76 MB. A bitmap of places takes 16 MB and leaves some suspects; eight bytes of hash
+per id clear all that are not really there twice, so that a file without equal ids is read once.
 """
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.datasets.dialects import GUIDE
@@ -23,27 +25,42 @@ _MASK = (1 << _BITS) - 1
 
 
 class IdFilter:
-    """Notices every id that it has seen before, and now and then one that it has not."""
+    """Which ids were added more than once."""
 
     def __init__(self) -> None:
         self._bitmap = bytearray(1 << (_BITS - 3))
-        self.suspects: set[str] = set()
+        self._hashes = array("q")
+        self._suspects: set[str] = set()
 
     def add(self, cases: Iterable[TestCase]) -> None:
-        bitmap = self._bitmap
+        bitmap, hashes = self._bitmap, []
         for case in cases:
-            place = hash(case.id) & _MASK
+            number = hash(case.id)
+            hashes.append(number)
+            place = number & _MASK
             byte, bit = place >> 3, 1 << (place & 7)
             if bitmap[byte] & bit:
-                self.suspects.add(case.id)
+                self._suspects.add(case.id)
             else:
                 bitmap[byte] |= bit
+        self._hashes.fromlist(hashes)
+
+    def repeated(self) -> set[str]:
+        """Every id that was added again; two with the same 64 bits of hash are taken for one."""
+        numbers = {hash(case_id) for case_id in self._suspects}
+        times = Counter(number for number in self._hashes if number in numbers) if numbers else Counter[int]()
+        return {case_id for case_id in self._suspects if times[hash(case_id)] > 1}
 
 
-def report_duplicates(path: Path, suspects: set[str], report: Report) -> None:
-    """Read a JSONL file again for the suspects alone, and report each id that really stands twice."""
+def report_duplicates(path: Path, suspects: set[str], report: Report) -> str:
+    """Read a JSONL file again for the suspects alone, and report each id that really stands twice.
+
+    Returns:
+        The hash of what was read this time.
+    """
+    file = JsonlFile(path, lambda _: None)
     first: dict[str, Position] = {}
-    for lines, records in JsonlFile(path, lambda _: None).batches():
+    for lines, records in file.batches():
         for line, record in zip(lines, records, strict=True):
             case_id = record.get("id")  # of any type: a survey goes on after a record that is wrong
             if type(case_id) is str and case_id in suspects:
@@ -51,3 +68,4 @@ def report_duplicates(path: Path, suspects: set[str], report: Report) -> None:
                 usable = GUIDE.case(record, where, lambda _: None)
                 if usable and (earlier := first.setdefault(case_id, where)) is not where:
                     report(duplicate(case_id, where, earlier))
+    return file.hash

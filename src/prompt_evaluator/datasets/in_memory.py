@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,23 @@ from prompt_evaluator.datasets.positions import Position, duplicate, stop_at_the
 from prompt_evaluator.model import TestCase
 
 _WHERE = Path("the given cases")
+
+
+class InMemoryDataset:
+    """Cases from a caller, with what a reader of a file knows about them."""
+
+    path = None
+
+    def __init__(self, cases: tuple[TestCase, ...]) -> None:
+        self._cases, self.count = cases, len(cases)
+        placeless = [msgspec.structs.replace(case, file=None, line=None) for case in cases]
+        self.hash = hashlib.sha256(msgspec.json.encode(placeless)).hexdigest()
+
+    def __iter__(self) -> Iterator[TestCase]:
+        return iter(self._cases)
+
+    def ids(self) -> Iterator[str]:
+        return (case.id for case in self._cases)
 
 
 def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:

@@ -88,8 +88,8 @@ def _survey_jsonl(result: Survey, reading: Reading) -> None:
         ids.add(cases)
         result.count += len(cases)
     result.hash = file.hash
-    if ids.suspects:
-        report_duplicates(result.path, ids.suspects, result.add_problem)
+    if twice := ids.repeated():
+        report_duplicates(result.path, twice, result.add_problem)
 
 
 def _survey_document(result: Survey, reading: Reading) -> None:

@@ -18,32 +18,37 @@ _SHOWN = 10
 """Known ids that are listed where none is near: a dataset may have thousands."""
 
 
-def select(
-    cases: Iterable[TestCase],
-    *,
-    case_ids: Sequence[str] | None = None,
-    where: Sequence[str] = (),
-    max_cases: int | None = None,
-) -> Iterator[TestCase]:
-    """The cases that pass, in file order: by id first, then by metadata, then the first so many of what is left."""
-    wanted = None if case_ids is None else set(case_ids)
-    conditions = [condition(text) for text in where]
-    left = max_cases
-    for case in cases:
-        if (wanted is None or case.id in wanted) and all(passes(case) for passes in conditions):
-            left = None if left is None else left - 1
-            yield case
-        if left == 0:
-            return
+class Selection:
+    """The cases that pass: by id first, then by metadata, then the first `max_cases` of what is left."""
 
+    def __init__(
+        self, *, case_ids: Sequence[str] | None = None, where: Sequence[str] = (), max_cases: int | None = None
+    ) -> None:
+        """Take the filters; raises `ConfigurationError` about a condition that is none."""
+        self._case_ids, self._conditions, self._max_cases = case_ids, [condition(text) for text in where], max_cases
+        self._seen: set[str] = set()
+        """Of the wanted ids."""
 
-def check_ids(case_ids: Sequence[str], known: Iterable[str]) -> None:
-    """Refuse ids that no case has, with the nearest known."""
-    present = set(known)
-    for case_id in case_ids:
-        if case_id not in present:
-            near = get_close_matches(case_id, present, n=1, cutoff=0.5)
-            raise UnknownNameError("test case", case_id, near or sorted(present)[:_SHOWN])
+    def of(self, cases: Iterable[TestCase]) -> Iterator[TestCase]:
+        """Those that pass, in file order. All cases are read: those behind the last that passes are checked too."""
+        wanted = None if self._case_ids is None else set(self._case_ids)
+        passed = 0
+        for case in cases:
+            if wanted is not None:
+                if case.id not in wanted:
+                    continue
+                self._seen.add(case.id)
+            if passed != self._max_cases and all(passes(case) for passes in self._conditions):
+                passed += 1
+                yield case
+
+    def refuse_unknown_ids(self, known: Callable[[], Iterable[str]]) -> None:
+        """Once all cases were gone through: refuse an id that none has, with the nearest of those that are known."""
+        for case_id in self._case_ids or ():
+            if case_id not in self._seen:
+                present = set(known())
+                near = get_close_matches(case_id, present, n=1, cutoff=0.5)
+                raise UnknownNameError("test case", case_id, near or sorted(present)[:_SHOWN])
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:

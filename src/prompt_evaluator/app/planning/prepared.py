@@ -1,0 +1,141 @@
+"""A plan that is completed by going through its cases, once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.planning.look import Look
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.model import DatasetRef, JudgeConfig, ProviderSettings, RunPlan, TestCase
+    from prompt_evaluator.providers.catalogue import ModelName
+
+_NO_JUDGES = ("command", "python", "router")
+"""Targets that answer questions, not rubrics."""
+
+
+class Prepared:
+    """A draft, and the cases that complete it.
+
+    Nothing may be asked about a case before `finish`: only then is it known that all of them can be used.
+    """
+
+    def __init__(
+        self,
+        draft: RunPlan,
+        cases: Iterable[TestCase],
+        models: Models,
+        *,
+        allow_mock_judge: bool,
+        dataset: Callable[[], DatasetRef] | None = None,
+    ) -> None:
+        """Take what is known without the cases, and the cases, none of which is read yet.
+
+        Args:
+            draft: The plan, with the run's own judge whether it is needed or not.
+            cases: Gone through once.
+            models: Who can be asked.
+            allow_mock_judge: Whether the mock may judge a real model's answers.
+            dataset: Says after the last case what was read; the draft knows it when this is not given.
+        """
+        self.draft = draft
+        self._models, self._allow_mock_judge, self._dataset = models, allow_mock_judge, dataset
+        self._look, self._all_seen = Look(draft), False
+        self.cases: Iterator[TestCase] = self._seen(cases)
+        """The selected cases, once, as they are read; raises what is wrong with the dataset or one of them."""
+
+    def finish(self) -> RunPlan:
+        """The completed plan: which cases there are and which judges they need. Reads what is left of the cases.
+
+        Raises:
+            ConfigurationError: Something cannot be used, or nothing would be scored.
+            InputError: Something is wrong with the dataset.
+        """
+        deque(self.cases, maxlen=0)
+        if not self._all_seen:
+            raise RuntimeError("A plan whose cases were refused cannot be finished.")
+        dataset = self._dataset() if self._dataset else self.draft.dataset
+        draft = msgspec.structs.replace(
+            self.draft, dataset=msgspec.structs.replace(dataset, selected=self._look.selected)
+        )
+        return self._with_judges(draft)
+
+    def _seen(self, cases: Iterable[TestCase]) -> Iterator[TestCase]:
+        look = self._look.add
+        for case in cases:
+            look(case)
+            yield case
+        self._all_seen = True
+
+    def _with_judges(self, draft: RunPlan) -> RunPlan:
+        """Each judge that is needed has to be able to judge."""
+        look, models = self._look, self._models
+        if not look.selected:
+            hint = "Loosen --case-ids or --where." if draft.dataset.count else "Give at least one."
+            what = "No case passes the filters" if draft.dataset.count else "There are no cases"
+            raise ConfigurationError(f"{what}. {hint}")
+        look.refuse_nothing_to_score()
+        _check_bars(draft.fail_under, look.scores)
+        generator = models.name(draft.target.model)
+        names = {text: models.name(text) for text in look.judges}
+        asked = [*([models.name(draft.judge.model)] if draft.judge and look.asks_judge else ()), *names.values()]
+        for judge in asked:
+            _check_can_judge(judge, models.settings)
+            if not self._allow_mock_judge:
+                _check_mock_judge(generator, judge, models.settings)
+        return msgspec.structs.replace(
+            draft,
+            judge=draft.judge if look.asks_judge else None,
+            judges={text: _named_judge(name, draft, models) for text, name in names.items()},
+            synthetic="mock" in {models.settings[name.provider].kind for name in (generator, *asked)},
+        )
+
+
+def with_known_cases(draft: RunPlan, plan: RunPlan) -> RunPlan:
+    """A draft for a run that there is: what only its cases tell is taken from its plan, and no case is read.
+
+    Draft and plan then differ where their settings do, as long as the dataset is the one that the run was made from.
+    """
+    same_dataset = draft.dataset.path == plan.dataset.path and draft.dataset.hash in ("", plan.dataset.hash)
+    return msgspec.structs.replace(
+        draft,
+        dataset=plan.dataset if same_dataset else draft.dataset,
+        judge=draft.judge if plan.judge else None,
+        judges=plan.judges,
+        synthetic=plan.synthetic,
+    )
+
+
+def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig:
+    """A judge that a metric names is asked as the run's own is."""
+    assert draft.judge is not None  # noqa: S101 - a draft always has one
+    return msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
+
+
+def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
+    if settings[judge.provider].kind in _NO_JUDGES:
+        raise ConfigurationError(
+            f"{judge} cannot judge answers. Name a judge model (--judge-model), or score by metrics that need no judge "
+            "(--rubric none --metrics ...)."
+        )
+
+
+def _check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
+    """The mock makes its judgements up: on a real model's answers they would look like results."""
+    if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
+        what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
+        raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
+
+
+def _check_bars(bars: Mapping[str, float], known: Iterable[str]) -> None:
+    names = list(known)
+    for name in bars:
+        if name not in names:
+            raise UnknownNameError("metric", name, names)

@@ -1,0 +1,130 @@
+"""One pass over a dataset: the cases as they are read, and what the file is once the last was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.datasets.dialects import GUIDE
+from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
+from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.positions import stop_at_the_first
+from prompt_evaluator.datasets.reading import (
+    ALL_FORMATS,
+    changed,
+    checked_format,
+    document_cases,
+    jsonl_cases,
+    no_cases,
+    parse_document,
+)
+from prompt_evaluator.datasets.shared_checks import Reading
+from prompt_evaluator.syntax.source import check_file, open_bytes, read_bytes, stem, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.datasets.shared_checks import Inspect
+    from prompt_evaluator.model import TestCase
+
+_BLOCK = 1024 * 1024
+
+
+class DatasetReader:
+    """The checked cases of a file, which is read once, while they are gone through.
+
+    A JSONL file is never held whole, so a problem far down is found after cases before it have been given out: use
+    none of them before the last has been read. A file that grows meanwhile is what was read of it.
+    """
+
+    def __init__(self, path: Path | str, *, inspect: Inspect | None = None) -> None:
+        """Take a file that is there and has a known extension; its content is read later.
+
+        Args:
+            path: The file.
+            inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
+
+        Raises:
+            InputError: It is not there, or not a file that could have cases.
+        """
+        self._file = Path(path)
+        self.format = checked_format(self._file, ALL_FORMATS)
+        check_file(self._file)
+        self.path = self._file.resolve()
+        self.name = stem(self._file)
+        """A document may name itself: known once its first case is."""
+        self.description: str | None = None
+        self.dialect: str | None = GUIDE.name if self.format == ".jsonl" else None
+        """None until a document has been parsed."""
+        self.count = 0
+        self.hash = ""
+        """SHA-256 of the bytes that were read; empty until all were."""
+        self._reading = Reading(stop_at_the_first, strict=True, inspect=inspect)
+        self._begun = False
+
+    def __iter__(self) -> Iterator[TestCase]:
+        """The cases in file order, once.
+
+        Raises:
+            InputError: The first problem found. Equal ids, and a file without cases, are found at the end.
+        """
+        if self._begun:
+            raise RuntimeError("A dataset reader goes over its file once: make another.")
+        self._begun = True
+        return chain.from_iterable(self._checked_blocks())
+
+    def ids(self) -> Iterator[str]:
+        """The ids in the file, read anew: for an error that names the nearest."""
+        return (case.id for case in DatasetReader(self._file))
+
+    def _checked_blocks(self) -> Iterator[list[TestCase]]:
+        for cases in self._jsonl() if self.format == ".jsonl" else self._document():
+            self.count += len(cases)
+            yield cases
+        if not self.count:
+            raise no_cases(self._file)
+
+    def _document(self) -> Iterator[list[TestCase]]:
+        data = read_bytes(self._file)
+        document = parse_document(data, self._file, self.format)
+        dialect, cases = document_cases(document, self._file, self._reading)
+        header = document.root if isinstance(document.root, dict) else {}
+        self.name = _text(header.get("name")) or self.name
+        self.description = _text(header.get("description"))
+        self.dialect, self.hash = dialect.name, hashlib.sha256(data).hexdigest()
+        yield cases
+
+    def _jsonl(self) -> Iterator[list[TestCase]]:
+        file, ids = JsonlFile(self._file, stop_at_the_first), IdFilter()
+        for cases in jsonl_cases(file, self._reading):
+            ids.add(cases)
+            yield cases
+        self.hash = file.hash
+        # Only the file knows the lines of ids that are there twice. If it has none, it is not what was read.
+        if (twice := ids.repeated()) and report_duplicates(self._file, twice, stop_at_the_first) != self.hash:
+            raise changed(self._file)
+
+
+def file_hash(path: Path | str) -> str:
+    """The hash that a reader of the file would give, without parsing anything.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    path, digest = Path(path), hashlib.sha256()
+    descriptor = open_bytes(path)
+    try:
+        while block := os.read(descriptor, _BLOCK):
+            digest.update(block)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    finally:
+        os.close(descriptor)
+    return digest.hexdigest()
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
