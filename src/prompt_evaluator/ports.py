@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from prompt_evaluator.model import Answer, Message, Request, Score, Scores, TestCase, Unit
+    from prompt_evaluator.model import Answer, Message, Request, RunRecord, Score, Scores, TestCase, Unit
+    from prompt_evaluator.model.result import CaseResult, RunResult
 
 
 class Provider(Protocol):
@@ -83,3 +85,24 @@ class Ledger(Protocol):
 
     async def wait_for_capacity(self) -> None:
         """Wait while too much is not yet durable."""
+
+
+class Filler(Protocol):
+    """Makes the results of one run again from what the store has of it."""
+
+    def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> Sequence[CaseResult]:
+        """The results of some cases, in their order. Cases come in file order; `units` are theirs, by case id."""
+
+    @property
+    def judges(self) -> Mapping[str, str]:
+        """By score, the model of the judge that gave it; as far as the cases that were added tell."""
+
+    def result(self) -> RunResult:
+        """What the run comes to, once all cases were added."""
+
+
+class Fill(Protocol):
+    """What fills the result rows of a store that was made without them."""
+
+    def __call__(self, record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+        """Begin with a run; `prepared` are its units that are about no case."""

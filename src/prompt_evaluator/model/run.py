@@ -127,6 +127,32 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
 
 
+class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a run is, as the process that works on it last said."""
+
+    samples: int
+    """That the run is going to have."""
+    samples_done: int
+    cases: int
+    cases_done: int
+    unscored: int
+    """Samples that are done and lack a score."""
+    errors: dict[str, int]
+    """By the error's class."""
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    """US dollars; None while nothing has a known price."""
+    unpriced: int
+    """Calls whose price is not known."""
+    rate: float | None
+    """Samples a second; None while there is nothing to tell it from."""
+    sequence: int
+    """The number of the last event that is counted in."""
+    updated_at: str
+    """ISO 8601, UTC."""
+
+
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call gave no answer."""
 
