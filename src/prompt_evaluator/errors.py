@@ -8,7 +8,8 @@ PromptEvaluatorError
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be kept or read
 │   ├── RunBusyError                             another process is working on this run
-│   └── LabelledRunError                         a run that is to be deleted has labels
+│   ├── LabelledRunError                         a run that is to be deleted has labels
+│   └── PinnedRunError                           a run that is to be deleted is a baseline
 ├── BudgetSpentError                             the next call would go beyond --max-calls or --max-cost
 ├── StoppedError                                 the run is being stopped, so nothing new is begun
 └── ProviderError                                a call gave no answer
@@ -139,6 +140,18 @@ class LabelledRunError(StoreError):
         super().__init__(
             f"Run {run_id} has {has}. Labels are people's work: {copy}, and --with-labels deletes them with the run."
         )
+
+
+class PinnedRunError(StoreError):
+    """A run that is to be deleted is what others are compared with."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, run_id: str, names: Iterable[str]) -> None:
+        """Take the run and the names of the baselines that it is."""
+        self.run_id, self.names = run_id, sorted(names)
+        known = " and ".join(map(repr, self.names))
+        super().__init__(f"Run {run_id} is pinned as the baseline of {known}. Pin another run, or unpin it, first.")
 
 
 class BudgetSpentError(PromptEvaluatorError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -125,8 +125,14 @@ class UnitSink(Protocol):
 class Ledger(UnitSink, Protocol):
     """Where a run is kept while it goes on."""
 
-    def put_case(self, position: int, case: CaseResult) -> None:
-        """Take what a finished case comes to; it is there for questions once the units put before are durable."""
+    def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
+        """Take what a case comes to; it is there for questions once the units put before are durable.
+
+        Args:
+            position: Its place among the cases of the run.
+            case: What is known of it; what was known before is replaced.
+            judges: By score, the model of the judge that gave it. May grow while the run goes on.
+        """
 
     def close(self) -> None:
         """Return when everything is durable."""
@@ -252,3 +258,24 @@ class Admission(Protocol):
 
     def end(self) -> None:
         """The sample is over: what it did not use is free for others."""
+
+
+class Filler(Protocol):
+    """Makes the results of one run again from what the store has of it."""
+
+    def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> Sequence[CaseResult]:
+        """The results of some cases, in their order. Cases come in file order; `units` are theirs, by case id."""
+
+    @property
+    def judges(self) -> Mapping[str, str]:
+        """By score, the model of the judge that gave it; as far as the cases that were added tell."""
+
+    def result(self) -> RunResult:
+        """What the run comes to, once all cases were added."""
+
+
+class Fill(Protocol):
+    """What fills the result rows of a store that was made without them."""
+
+    def __call__(self, record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+        """Begin with a run; `prepared` are its units that are about no case."""

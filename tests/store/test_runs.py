@@ -54,8 +54,8 @@ def test_cases_come_back_in_file_order_from_any_position(store: Store, record: M
     assert store.cases("run-0001") == [StoredCase(at, case) for at, case in enumerate(given)]
     assert store.cases("run-0001", start=1, limit=1) == [StoredCase(1, given[1])]
     assert store.cases("run-0001", start=3) == []
-    assert store.case_count("run-0001") == 3
-    assert store.case_count("nothing") == 0
+    assert list(store.case_ids("run-0001")) == [case.id for case in given]
+    assert list(store.case_ids("nothing")) == []
 
 
 def test_thousands_of_cases_are_read_in_pages(store: Store, record: MakeRecord, cases: MakeCases) -> None:
@@ -64,7 +64,7 @@ def test_thousands_of_cases_are_read_in_pages(store: Store, record: MakeRecord, 
     pages = [store.cases("run-0001", start=start) for start in range(0, 3_001, 256)]
 
     assert [case.position for page in pages for case in page] == list(range(3_001))
-    assert store.case_count("run-0001") == 3_001
+    assert list(store.case_ids("run-0001")) == [f"case-{at}" for at in range(3_001)]
 
 
 def test_a_stream_of_cases_that_breaks_leaves_nothing_behind(store: Store, record: MakeRecord) -> None:
@@ -76,7 +76,7 @@ def test_a_stream_of_cases_that_breaks_leaves_nothing_behind(store: Store, recor
         store.create_run(record(), broken())
 
     assert store.runs() == []
-    assert store.case_count("run-0001") == 0
+    assert list(store.case_ids("run-0001")) == []
 
 
 @pytest.mark.parametrize("ids", [["a", "a"], []], ids=["equal case ids", "equal run ids"])
@@ -224,7 +224,7 @@ def test_a_deleted_run_is_gone_with_its_units_and_no_other_is(store: Store, reco
 
     assert [run.plan.run_id for run in store.runs()] == ["run-kept"]
     assert store.finished([b"run-gone", b"run-kept"]).keys() == {b"run-kept"}
-    assert store.case_count("run-gone") == 0
+    assert list(store.case_ids("run-gone")) == []
     with pytest.raises(UnknownNameError):
         store.delete_run("run-gone")
 

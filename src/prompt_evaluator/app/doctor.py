@@ -144,11 +144,12 @@ def _store(settings: Settings) -> Iterator[Symptom]:
     if isinstance(location, Path) and not location.exists():
         yield Symptom(topic="store", state="ok", text=f"{location} is not there yet: the first run makes it")
         return
+    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - the same
     from prompt_evaluator.store import Store  # noqa: PLC0415 - costs 150 ms that a broken configuration is not worth
     from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - the same
 
     try:
-        store = Store.open(location, patience=2)
+        store = Store.open(location, patience=2, fill=StoredResults)
         try:
             records = store.runs()
             running = {record.plan.run_id for record in records if record.status == "running"}

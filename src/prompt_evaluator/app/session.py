@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.app.filling import StoredResults
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import ConfigurationError
@@ -62,5 +63,5 @@ class Session:
 
 
 def open_store(settings: Settings) -> Store:
-    """The store that the settings name."""
-    return Store.open(settings.store)
+    """The store that the settings name; runs of an older one get their result rows."""
+    return Store.open(settings.store, fill=StoredResults)

@@ -128,24 +128,27 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run is, as other processes see it: a picture that is made every few seconds."""
+    """How far a run is, as the process that works on it last said."""
 
     samples: int
+    """That the run is going to have."""
     samples_done: int
     cases: int
     cases_done: int
     unscored: int
-    """Samples that ended without a score."""
+    """Samples that are done and lack a score."""
     errors: dict[str, int]
-    """By the error's class, of the cases that are done."""
+    """By the error's class."""
     input_tokens: int
     output_tokens: int
     cost: float | None
+    """US dollars; None while nothing has a known price."""
     unpriced: int
+    """Calls whose price is not known."""
     rate: float | None
-    """Samples a second of late."""
+    """Samples a second; None while there is nothing to tell it from."""
     sequence: int
-    """Of the last event."""
+    """The number of the last event that is counted in."""
     updated_at: str
     """ISO 8601, UTC."""
 

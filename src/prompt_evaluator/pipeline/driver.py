@@ -74,6 +74,8 @@ class Driver:
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
         self._under_way: dict[str, CaseWork] = {}
+        self._judges: dict[str, str] = {}
+        """By score, the model that gives it."""
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
         self._ledger: Ledger
@@ -190,11 +192,13 @@ class Driver:
         self._under_way.pop(work.case.id, None)
         self._counts.case_done(result)
         self._totals.add(work.position, result)
-        self._ledger.put_case(work.position, result)
+        self._ledger.put_case(work.position, result, self._judges)
         await self._files.save(work.position, result)
         self.events.tell(CaseDone, result=result)
 
     def _result(self, work: CaseWork) -> CaseResult:
+        if work.case.checks or not self._judges:
+            self._judges |= self._executor.uses.judges(work.case)
         return case_result(work.case, work.samples(), self._plan, self._executor.requests.shown(work.case))
 
     async def _keep_what_is_left(self, *, resumed: bool) -> None:
@@ -208,7 +212,7 @@ class Driver:
             elif not work.is_untouched:
                 result = self._result(work)
                 self._totals.add(work.position, result)
-                self._ledger.put_case(work.position, result)
+                self._ledger.put_case(work.position, result, self._judges)
                 await self._files.save(work.position, result)
 
     async def _report(self, known: int) -> None:

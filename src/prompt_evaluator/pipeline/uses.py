@@ -113,6 +113,11 @@ class Uses:
         """
         return (*self._rubric, *map(self._made, self.merged(case))) if case.checks else self.common()
 
+    def judges(self, case: TestCase) -> dict[str, str]:
+        """By score, the model of the judge that gives it to answers of this case."""
+        judged = ((applied, applied.judge.model) for applied in self.of(case) if applied.judge)
+        return {name: model for applied, model in judged for name in applied.score_names}
+
     def common(self) -> tuple[AppliedMetric, ...]:
         """What applies to cases that ask for nothing themselves."""
         if self._common is None:

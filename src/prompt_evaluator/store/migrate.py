@@ -13,11 +13,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.filling import fill_runs
 from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from prompt_evaluator.ports import Fill
 
 _KNOWN = (
     ("is locked", "is locked by another process", "Wait for that process or end it, and try again."),
@@ -35,6 +38,8 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 
 The last is for a run id or the name of a host that is no text."""
 
+_WITHOUT_RESULTS = ("0001", "0002")
+"""Revisions of stores that had no result rows."""
 _MIGRATION_KEY = 5_067_402_301
 _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
@@ -65,16 +70,17 @@ class Database(NamedTuple):
     ownership: Ownership
 
 
-def open_database(location: Path | str, *, patience: float) -> Database:
+def open_database(location: Path | str, *, patience: float, fill: Fill | None) -> Database:
     """Connect, check that it is ours, and bring it up to date.
 
     Args:
         location: A file, or the address of a PostgreSQL database.
         patience: Seconds to wait for locks of other processes.
+        fill: Makes results of the runs of an older store.
     """
     if isinstance(location, str) and "://" in location:
-        return _server(location, patience)
-    return _file(Path(location).absolute(), patience)
+        return _server(location, patience, fill)
+    return _file(Path(location).absolute(), patience, fill)
 
 
 @contextmanager
@@ -95,7 +101,7 @@ def sentence(error: Exception, where: str) -> StoreError:
     return StoreError(REDACTOR.text(f"The store {where} cannot be used: {said}. What was committed before is safe."))
 
 
-def _file(path: Path, patience: float) -> Database:
+def _file(path: Path, patience: float, fill: Fill | None) -> Database:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
@@ -108,7 +114,7 @@ def _file(path: Path, patience: float) -> Database:
     with _disposed_on_failure(engine), explained(str(path)):
         if new or _needs_upgrade(engine, str(path)):
             with only_one(locks / f".{path.name}.lock", patience=patience):
-                _upgrade_file(engine, str(path))
+                _upgrade_file(engine, str(path), fill)
     return Database(engine, str(path), FileOwnership(locks))
 
 
@@ -133,7 +139,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _upgrade_file(engine: Engine, where: str) -> None:
+def _upgrade_file(engine: Engine, where: str, fill: Fill | None) -> None:
     if not _needs_upgrade(engine, where):
         return
     connection = engine.raw_connection()
@@ -141,10 +147,10 @@ def _upgrade_file(engine: Engine, where: str) -> None:
         connection.cursor().execute("PRAGMA journal_mode=WAL")  # is remembered in the file
     finally:
         connection.close()
-    _upgrade(engine)
+    _upgrade(engine, fill)
 
 
-def _server(location: str, patience: float) -> Database:
+def _server(location: str, patience: float, fill: Fill | None) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
@@ -166,7 +172,7 @@ def _server(location: str, patience: float) -> Database:
     event.listen(engine, "connect", partial(_set_session, patience))
     with _disposed_on_failure(engine), explained(where):
         if _needs_upgrade(engine, where):
-            _upgrade(engine)
+            _upgrade(engine, fill)
     return Database(engine, where, ServerOwnership(engine))
 
 
@@ -210,7 +216,7 @@ def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> Non
         )
 
 
-def _upgrade(engine: Engine) -> None:
+def _upgrade(engine: Engine, fill: Fill | None) -> None:
     from alembic import command  # noqa: PLC0415 - costs 100 ms that only a new or old store is worth
     from alembic.config import Config  # noqa: PLC0415 - the same
 
@@ -220,4 +226,15 @@ def _upgrade(engine: Engine) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
         config.attributes["connection"] = connection
+        before = _revision(connection)
         command.upgrade(config, "head")
+        if before in _WITHOUT_RESULTS:
+            fill_runs(connection, fill)
+
+
+def _revision(connection: Connection) -> str | None:
+    """None of a store that is being made."""
+    if "alembic_version" not in inspect(connection).get_table_names():
+        return None
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return found

@@ -1,12 +1,9 @@
-"""The tables, and how many rows at once are written to them."""
+"""The tables of the truth: runs with their cases and units, and labels. What follows from it is in `result_tables`."""
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any
-
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -21,12 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
-
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every revision of the schema, oldest first: what `migrations/versions` holds, known here without loading Alembic."""
 
 HEAD = REVISIONS[-1]
@@ -44,7 +36,30 @@ RUNS = Table(
     Column("ended_at", Text),
     Column("stop_reason", Text),
     Column("plan", LargeBinary, nullable=False),
+    Column("kind", Text, nullable=False, server_default="evaluation"),
+    Column("dataset_name", Text),
+    Column("dataset_path", Text),
+    Column("dataset_hash", Text),
+    Column("prompt_hash", Text),
+    Column("prompt_version", Text),
+    Column("rubric_hash", Text),
+    Column("judge_hash", Text),
+    Column("generator_model", Text),
+    Column("judge_model", Text),
+    Column("synthetic", Boolean),
+    Column("tags", Text),
+    Column("note", Text),
+    Column("cases", Integer),
+    Column("num_samples", Integer),
+    Column("cost", Float),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("errors", Text),
+    Column("summary", Text),
+    Column("progress", Text),
     Index("ix_runs_started_at", "started_at"),
+    Index("ix_runs_dataset_name", "dataset_name", "started_at"),
+    Index("ix_runs_dataset_hash", "dataset_hash", "started_at"),
 )
 
 CASES = Table(
@@ -54,6 +69,11 @@ CASES = Table(
     Column("position", Integer, nullable=False),
     Column("case_id", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
+    Column("content_hash", Text),
+    Column("file", Text),
+    Column("line", Integer),
+    Column("input", Text),
+    Column("metadata", Text),
     PrimaryKeyConstraint("run_id", "case_id", name="pk_cases"),
     UniqueConstraint("run_id", "position", name="uq_cases_position"),
 )
@@ -94,41 +114,3 @@ LABELS = Table(
     Index("ix_labels_run_id_case_id", "run_id", "case_id"),
     sqlite_autoincrement=True,  # the id of a deleted row is never given to another, as on a server
 )
-
-CASE_COLUMNS = ("run_id", "position", "case_id", "data")
-UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")
-
-_KEEP_WHAT_IS_OK = (
-    " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
-    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data, attempt = excluded.attempt WHERE NOT units.ok"
-)
-_MOST_ROWS, _STEP = 256, 16
-
-
-def insert_cases(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    _insert(connection, "cases", CASE_COLUMNS, rows)
-
-
-def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write units, of which no two may share a key. One that is ok stays; one that is not is replaced."""
-    _insert(connection, "units", UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK)
-
-
-def _insert(
-    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
-) -> None:
-    """Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept."""
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    start = 0
-    while left := len(rows) - start:
-        size = min(left - left % _STEP or left, _MOST_ROWS)
-        statement = _statement(table, columns, tail, mark, size)
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
-        start += size
-
-
-@cache
-def _statement(table: str, columns: tuple[str, ...], tail: str, mark: str, rows: int) -> str:
-    row = f"({', '.join([mark] * len(columns))})"
-    # Names and marks are constants of this module; every value is bound.
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}{tail}"  # noqa: S608

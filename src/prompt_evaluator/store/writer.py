@@ -1,4 +1,4 @@
-"""Finished units on their way into the store: one thread, one connection, many units per commit."""
+"""Finished units and cases on their way into the store: one thread, one connection, many of them per commit."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
-from prompt_evaluator.store.schema import insert_units
+from prompt_evaluator.store.result_rows import FinishedCase, write_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sqlalchemy import Connection, Engine
 
     from prompt_evaluator.model import Unit
+    from prompt_evaluator.model.result import CaseResult
 
 CAPACITY = 512
-"""How many units may wait for their commit before those who bring more have to wait."""
+"""How many units may wait for their commit before those who bring more have to wait.
+
+A case counts as many as it has samples: it holds their texts until its rows are made."""
 
 _GATHER = 0.02
 """Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
@@ -34,11 +38,20 @@ _WATCH = 1.0
 class _Item(NamedTuple):
     since: float
     row: tuple[Any, ...]
-    """In the order of `UNIT_COLUMNS`."""
+    """Of a unit, in the order of the table's columns."""
+    weight: int = 1
+
+
+class _Case(NamedTuple):
+    finished: FinishedCase
+    weight: int
 
 
 class LedgerWriter:
-    """Commits units of one run in the order in which they were put. Used from one thread or event loop."""
+    """Commits units and results of one run in the order in which they were put, a case never before its units.
+
+    Used from one thread or event loop.
+    """
 
     def __init__(
         self,
@@ -60,7 +73,7 @@ class LedgerWriter:
         """
         self._engine, self._where, self._run_id = engine, where, run_id
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
-        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._put = self._committed = 0
         self._closing = self._told = False
@@ -72,21 +85,31 @@ class LedgerWriter:
 
     def put(self, unit: Unit) -> None:
         """Hand over a unit without waiting. Raise `StoreError` when the writer has failed."""
-        self._check()
-        if self._closing:
-            raise StoreError(
-                f"The ledger of run {self._run_id} is closed; unit of case {unit.case_id!r} came too late."
-            )
+        self._check_open(unit.case_id)
         data = REDACTOR.bytes(unit.data)
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data, unit.attempt)
-        self._put += 1
-        self._queue.put(_Item(perf_counter(), row))
+        self._hand_over(_Item(perf_counter(), row))
+
+    def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
+        """Hand over a finished case without waiting; rows that it has from before are replaced.
+
+        Args:
+            position: Its place among the cases of the run.
+            case: Its rows are made from it later, in the writer's thread.
+            judges: By score, the model of the judge that gave it. May grow while the run goes on.
+        """
+        self._check_open(case.test_case_id)
+        self._hand_over(_Case(FinishedCase(position, case, judges), max(1, len(case.samples))))
+
+    def _hand_over(self, item: _Item | _Case) -> None:
+        self._put += item.weight
+        self._queue.put(item)
         if self._queue.qsize() == self._flush_at:
             self._bell.put(None)
 
     @property
     def pending(self) -> int:
-        """Units that were put and are not committed yet."""
+        """Units and samples of cases that were put and are not committed yet."""
         return self._put - self._committed
 
     async def wait_for_capacity(self) -> None:
@@ -110,6 +133,11 @@ class LedgerWriter:
         self._thread.join()
         if not self._told:
             self._check()
+
+    def _check_open(self, case_id: str) -> None:
+        self._check()
+        if self._closing:
+            raise StoreError(f"The ledger of run {self._run_id} is closed; unit of case {case_id!r} came too late.")
 
     def _check(self) -> None:
         if self._failure:
@@ -144,9 +172,9 @@ class LedgerWriter:
         finally:
             self._wake()
 
-    def _next(self) -> list[_Item]:
+    def _next(self) -> list[_Item | _Case]:
         """All that waits, or nothing if there was nothing for a while."""
-        batch: list[_Item] = []
+        batch: list[_Item | _Case] = []
         try:
             item = self._queue.get(timeout=_WATCH)
             self._gather()
@@ -168,16 +196,21 @@ class LedgerWriter:
             with suppress(Empty):
                 self._bell.get(timeout=left)
 
-    def _commit(self, connection: Connection, batch: list[_Item]) -> None:
+    def _commit(self, connection: Connection, batch: list[_Item | _Case]) -> None:
         if not batch:
             return
+        units = [item for item in batch if isinstance(item, _Item)]
+        cases = [item.finished for item in batch if isinstance(item, _Case)]
         with connection.begin():
-            insert_units(connection, _rows(batch))
-        self._committed += len(batch)
+            if units:
+                insert_units(connection, _rows(units))
+            if cases:
+                write_cases(connection, self._run_id, cases)
+        self._committed += sum(item.weight for item in batch)
         self._wake()
         if self._on_commit:
             now = perf_counter()
-            for item in batch:
+            for item in units:
                 self._on_commit(now - item.since)
 
     def _wake(self) -> None:

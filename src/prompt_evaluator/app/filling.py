@@ -1,0 +1,94 @@
+"""Results of stored runs, made again from units: for stores that were made before there were result rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.metrics.catalogue import build_metric
+from prompt_evaluator.model import Preparation, merged_uses
+from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.samples import group
+from prompt_evaluator.pipeline.totals import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prompt_evaluator.model import MetricUse, RunPlan, RunRecord, TestCase, Unit
+    from prompt_evaluator.model.result import CaseResult, RunResult
+
+_preparation = msgspec.json.Decoder(Preparation).decode
+
+
+class ScoreJudges:
+    """Who judges what in a run, by the names of scores: found in its plan and in what single cases ask for."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        self.models: dict[str, str] = {}
+        """By score, the judge's model. Grows with the cases."""
+        self._seen: set[str] = set()
+        if plan.rubric and plan.judge:
+            self.models |= dict.fromkeys((criterion.name for criterion in plan.rubric.metrics), plan.judge.model)
+        self._add(plan.metrics)
+
+    def add(self, case: TestCase) -> None:
+        """Look at what a case asks for itself."""
+        if case.checks:
+            self._add(merged_uses(self._plan.metrics, case.checks))
+
+    def _add(self, uses: Sequence[MetricUse]) -> None:
+        for use in uses:
+            if use.key not in self._seen:
+                self._seen.add(use.key)
+                if model := self._judge(use):
+                    self.models[use.key] = model
+
+    def _judge(self, use: MetricUse) -> str | None:
+        if use.judge is not None:
+            named = self._plan.judges.get(use.judge)
+            return named.model if named else use.judge
+        return self._plan.judge.model if self._plan.judge and _needs_judge(use) else None
+
+
+def _needs_judge(use: MetricUse) -> bool:
+    if use.metric.startswith(("python:", "command:")):
+        return False  # somebody's function or program asks no judge, and may be gone
+    try:
+        return build_metric(use).needs_judge
+    except PromptEvaluatorError:
+        return False
+
+
+class StoredResults:
+    """The results of one run, a batch of cases at a time."""
+
+    def __init__(self, record: RunRecord, prepared: Sequence[Unit]) -> None:
+        self._record, plan = record, record.plan
+        self._requests = RequestBuilder(plan.target, plan.target.model)
+        self._judges = ScoreJudges(plan)
+        self._totals, self._position = Totals(plan), 0
+        for unit in prepared:
+            self._totals.add_replies(_preparation(unit.data).replies)
+
+    def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> list[CaseResult]:
+        return [self._result(case, units.get(case.id, ())) for case in cases]
+
+    @property
+    def judges(self) -> Mapping[str, str]:
+        return self._judges.models
+
+    def result(self) -> RunResult:
+        return self._totals.result(self._record.status)
+
+    def _result(self, case: TestCase, units: Sequence[Unit]) -> CaseResult:
+        plan = self._record.plan
+        self._judges.add(case)
+        samples = group(units, plan.num_samples)
+        result = case_result(case, samples, plan, self._requests.shown(case))
+        self._totals.add(self._position, result)
+        self._position += 1
+        return result

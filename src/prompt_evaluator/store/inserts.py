@@ -1,0 +1,56 @@
+"""How many rows at once are written."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection, Table
+
+_UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")
+_KEEP_WHAT_IS_OK = (
+    " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
+    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data, attempt = excluded.attempt WHERE NOT units.ok"
+)
+_COLUMNS = {
+    table: tuple(table.c.keys()) for table in (CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
+}
+_MOST_ROWS, _STEP = 256, 16
+"""The widest table has 25 columns: far from the 32,766 values of a statement that SQLite takes."""
+
+
+def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write units, of which no two may share a key. One that is ok stays; one that is not is replaced."""
+    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write whole rows, in the order of the table's columns."""
+    _insert(connection, table.name, _COLUMNS[table], rows)
+
+
+def _insert(
+    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
+) -> None:
+    """Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept."""
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    start = 0
+    while left := len(rows) - start:
+        size = min(left - left % _STEP or left, _MOST_ROWS)
+        statement = _statement(table, columns, tail, mark, size)
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
+        start += size
+
+
+@cache
+def _statement(table: str, columns: tuple[str, ...], tail: str, mark: str, rows: int) -> str:
+    row = f"({', '.join([mark] * len(columns))})"
+    # Names and marks are constants of this room; every value is bound.
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}{tail}"  # noqa: S608

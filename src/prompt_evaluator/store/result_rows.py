@@ -1,0 +1,232 @@
+"""From the result of a case to its rows, and from rows into the tables."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import islice
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import delete, select
+
+from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.inserts import insert_rows
+from prompt_evaluator.store.result_tables import (
+    CASE_FLAGS,
+    CASE_METRICS,
+    CASE_RESULTS,
+    RESULT_TABLES,
+    SAMPLE_RESULTS,
+    SCORES,
+)
+from prompt_evaluator.store.texts import as_json, clean, clean_or_none, json_or_none, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
+
+    Row = tuple[Any, ...]
+
+_CASES_AT_ONCE = 64
+_KEYS_AT_ONCE = 256
+
+
+class FinishedCase(NamedTuple):
+    """A case of a run that is done, and who judged it."""
+
+    position: int
+    result: CaseResult
+    judges: Mapping[str, str]
+    """By score, the judge's model; scores that no judge gave are not there."""
+
+
+def write_cases(connection: Connection, run_id: str, cases: Sequence[FinishedCase]) -> None:
+    """Write the rows of finished cases; those of a case that was done before are replaced, all of them."""
+    latest = {case.position: case for case in cases}
+    _forget(connection, run_id, list(latest))
+    _add(connection, run_id, list(latest.values()))
+
+
+def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]) -> None:
+    """Write the rows of a stream of finished cases that have none yet."""
+    stream = iter(cases)
+    while batch := list(islice(stream, _CASES_AT_ONCE)):
+        _add(connection, run_id, batch)
+
+
+def delete_results(connection: Connection, run_id: str) -> None:
+    for table in RESULT_TABLES:
+        connection.execute(delete(table).where(table.c.run_id == run_id))
+
+
+def _forget(connection: Connection, run_id: str, positions: list[int]) -> None:
+    for start in range(0, len(positions), _KEYS_AT_ONCE):
+        chunk = positions[start : start + _KEYS_AT_ONCE]
+        there = (CASE_RESULTS.c.run_id == run_id, CASE_RESULTS.c.position.in_(chunk))
+        if found := connection.scalars(select(CASE_RESULTS.c.position).where(*there)).all():
+            for table in RESULT_TABLES:
+                connection.execute(delete(table).where(table.c.run_id == run_id, table.c.position.in_(found)))
+
+
+def _add(connection: Connection, run_id: str, cases: Sequence[FinishedCase]) -> None:
+    insert_rows(connection, CASE_RESULTS, [_case_row(run_id, case) for case in cases])
+    insert_rows(connection, CASE_METRICS, [row for case in cases for row in _metric_rows(run_id, case)])
+    insert_rows(connection, CASE_FLAGS, [row for case in cases for row in _flag_rows(run_id, case)])
+    insert_rows(connection, SAMPLE_RESULTS, [row for case in cases for row in _sample_rows(run_id, case)])
+    insert_rows(connection, SCORES, [row for case in cases for row in _score_rows(run_id, case)])
+
+
+def _case_row(run_id: str, case: FinishedCase) -> Row:
+    """A case's own row.
+
+    It is flaky when some of its samples pass by a metric and others do not; failing when by some metric fewer than
+    half of its samples pass. So one bad sample of five makes a case flaky, not failing: where an answer has to reach
+    several marks, nearly every case has a sample that misses one, and a list of all of them would help nobody.
+    Samples without a score count neither way: they are errors, which are asked for on their own.
+    """
+    result = case.result
+    stats = result.per_metric_stats.values()
+    kinds = sorted({sample.error.kind for sample in result.samples if sample.error})
+    costs = [cost for sample in result.samples for cost in (sample.cost, sample.judge_cost) if cost is not None]
+    latencies = [sample.latency_ms for sample in result.samples if sample.latency_ms is not None]
+    return (
+        run_id,
+        case.position,
+        result.test_case_id,
+        result.status,
+        as_json(kinds) if kinds else None,
+        clean_or_none(result.error_message),
+        sum(costs) if costs else None,
+        fmean(latencies) if latencies else None,
+        max(map(_disagreement, stats), default=None),
+        any(0 < each.passed < each.count for each in stats),
+        any(flag.true_count for flag in result.per_flag_stats.values()),
+        any(each.passed * 2 < each.count for each in stats),
+        result.timestamp_start,
+        result.timestamp_end,
+    )
+
+
+def _disagreement(stats: MetricStats) -> float:
+    """The share of samples that are at odds with the others about passing: 0 where all agree, at most a half."""
+    return min(stats.passed, stats.count - stats.passed) / stats.count
+
+
+def _metric_rows(run_id: str, case: FinishedCase) -> list[Row]:
+    missing = case.result.missing_scores
+    rows: list[Row] = [
+        (
+            run_id,
+            case.position,
+            storable(name),
+            stats.mean,
+            stats.std,
+            stats.min,
+            stats.max,
+            stats.count,
+            stats.passed,
+            missing.get(name, 0),
+            stats.variability,
+            stats.repeat_std,
+        )
+        for name, stats in case.result.per_metric_stats.items()
+    ]
+    unmeasured = missing.keys() - case.result.per_metric_stats.keys() if missing else ()
+    return rows + [
+        (run_id, case.position, storable(name), None, None, None, None, 0, 0, missing[name], None, None)
+        for name in unmeasured
+    ]
+
+
+def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
+    flags = case.result.per_flag_stats.items()
+    return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
+
+
+def _sample_rows(run_id: str, case: FinishedCase) -> list[Row]:
+    return [_sample_row(run_id, case.position, number, sample) for number, sample in enumerate(case.result.samples)]
+
+
+def _sample_row(run_id: str, position: int, number: int, sample: SampleResult) -> Row:
+    answer, answer_hash = _answer(sample.generator_output)
+    error = sample.error
+    return (
+        run_id,
+        position,
+        number,
+        sample.attempt,
+        sample.status,
+        answer,
+        answer_hash,
+        sample.cost,
+        sample.judge_cost,
+        sample.latency_ms,
+        sample.input_tokens,
+        sample.output_tokens,
+        sample.judge_input_tokens,
+        sample.judge_output_tokens,
+        sample.tries,
+        clean_or_none(sample.model),
+        clean_or_none(sample.finish_reason),
+        error.kind if error else None,
+        clean(error.message) if error else None,
+        sample.error_metric,
+        json_or_none(sample.judge_flags),
+        clean_or_none(sample.judge_overall_comment),
+        json_or_none(sample.tool_calls),
+        json_or_none(sample.earlier_attempts),
+        sample.reused,
+    )
+
+
+def _answer(text: str | None) -> tuple[str | None, str | None]:
+    """An answer as it is kept, and its hash as labels have it: of the text in the unit, where a NUL is a NUL."""
+    if text is None:
+        return None, None
+    masked = REDACTOR.text(text)
+    return storable(masked), sha256(masked.encode("utf-8", "replace")).hexdigest()
+
+
+def _score_rows(run_id: str, case: FinishedCase) -> list[Row]:
+    rows: list[Row] = []
+    for number, sample in enumerate(case.result.samples):
+        place = (run_id, case.position, number)
+        rows += [
+            (
+                *place,
+                storable(name),
+                case.judges.get(name),
+                score.score,
+                score.passed,
+                "scored",
+                clean_or_none(score.rationale),
+                None,
+                _criterion_repeats(name, sample),
+            )
+            for name, score in sample.judge_metrics.items()
+        ]
+        rows += [
+            (
+                *place,
+                storable(name),
+                case.judges.get(name),
+                given.score,
+                given.passed,
+                given.status,
+                clean_or_none(given.reason),
+                json_or_none(given.details),
+                json_or_none(given.repeats),
+            )
+            for name, given in sample.scores.items()
+        ]
+    return rows
+
+
+def _criterion_repeats(name: str, sample: SampleResult) -> str | None:
+    if not sample.judge_repeats:
+        return None
+    said = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats]
+    return as_json([score.score if score else None for score in said])

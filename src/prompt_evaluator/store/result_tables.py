@@ -1,0 +1,163 @@
+"""The tables of results, which can be made again from units at any time, and of what people and servers decide.
+
+Rows of a case are found by run and position: a number is shorter than an id, and its order is that of the file.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from prompt_evaluator.store.schema import METADATA
+
+CASE_RESULTS = Table(
+    "case_results",
+    METADATA,
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_case_results_run_id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("error_kinds", Text),
+    Column("error_message", Text),
+    Column("cost", Float),
+    Column("latency_ms", Float),
+    Column("flakiness", Float),
+    Column("flaky", Boolean, nullable=False),
+    Column("flagged", Boolean, nullable=False),
+    Column("failing", Boolean, nullable=False),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    PrimaryKeyConstraint("run_id", "position", name="pk_case_results"),
+    sqlite_with_rowid=False,
+)
+
+CASE_METRICS = Table(
+    "case_metrics",
+    METADATA,
+    Column("run_id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("mean", Float),
+    Column("std", Float),
+    Column("min", Float),
+    Column("max", Float),
+    Column("count", Integer, nullable=False),
+    Column("passes", Integer, nullable=False),
+    Column("missing", Integer, nullable=False),
+    Column("variability", Text),
+    Column("repeat_std", Float),
+    PrimaryKeyConstraint("run_id", "position", "metric", name="pk_case_metrics"),
+    Index("ix_case_metrics_mean", "run_id", "metric", "mean", "position"),
+    sqlite_with_rowid=False,
+)
+
+CASE_FLAGS = Table(
+    "case_flags",
+    METADATA,
+    Column("run_id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("flag", Text, nullable=False),
+    Column("raised", Integer, nullable=False),
+    Column("asked", Integer, nullable=False),
+    PrimaryKeyConstraint("run_id", "position", "flag", name="pk_case_flags"),
+    sqlite_with_rowid=False,
+)
+
+SAMPLE_RESULTS = Table(
+    "sample_results",
+    METADATA,
+    Column("run_id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("sample", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("answer", Text),
+    Column("answer_hash", Text),
+    Column("cost", Float),
+    Column("judge_cost", Float),
+    Column("latency_ms", Float),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("judge_input_tokens", BigInteger),
+    Column("judge_output_tokens", BigInteger),
+    Column("tries", Integer),
+    Column("model", Text),
+    Column("finish_reason", Text),
+    Column("error_kind", Text),
+    Column("error_message", Text),
+    Column("error_metric", Text),
+    Column("flags", Text),
+    Column("comment", Text),
+    Column("tool_calls", Text),
+    Column("earlier_attempts", Text),
+    Column("reused", Boolean, nullable=False),
+    PrimaryKeyConstraint("run_id", "position", "sample", name="pk_sample_results"),
+)
+
+SCORES = Table(
+    "scores",
+    METADATA,
+    Column("run_id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("sample", Integer, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("judge", Text),
+    Column("value", Float),
+    Column("passed", Boolean),
+    Column("outcome", Text, nullable=False),
+    Column("reason", Text),
+    Column("details", Text),
+    Column("repeats", Text),
+    PrimaryKeyConstraint("run_id", "position", "sample", "metric", name="pk_scores"),
+    sqlite_with_rowid=False,
+)
+
+RESULT_TABLES = (SCORES, SAMPLE_RESULTS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS)
+
+QUEUE = Table(
+    "queue",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("requested_at", Text, nullable=False),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    Column("request", Text, nullable=False),
+    Column("run_id", Text),
+    Column("error", Text),
+    Index("ix_queue_state", "state", "id"),
+    sqlite_autoincrement=True,
+)
+
+BASELINES = Table(
+    "baselines",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_baselines_run_id"), nullable=False),
+    Column("pinned_at", Text, nullable=False),
+    Column("note", Text),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_verdicts_run_id"), nullable=False),
+    Column("baseline_run_id", Text),
+    Column("verdict", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("reasons", Text, nullable=False),
+    Index("ix_verdicts_run_id", "run_id"),
+    sqlite_autoincrement=True,
+)

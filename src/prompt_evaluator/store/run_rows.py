@@ -1,0 +1,102 @@
+"""The columns of runs and cases: what people filter and group by, beside the whole of it as bytes."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.texts import as_json, clean, clean_or_none
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import RunPlan, RunProgress, RunRecord, TestCase
+    from prompt_evaluator.model.result import RunResult
+
+_encode = msgspec.json.Encoder().encode
+_in_order = msgspec.json.Encoder(order="deterministic").encode
+
+
+def run_row(record: RunRecord) -> dict[str, Any]:
+    """All columns that are known when a run begins."""
+    return {
+        "run_id": record.plan.run_id,
+        "group_id": record.plan.group_id,
+        "parent_run_id": record.plan.parent_run_id,
+        "status": record.status,
+        "started_at": record.started_at,
+        "ended_at": record.ended_at,
+        "stop_reason": clean_or_none(record.stop_reason),
+        "plan": REDACTOR.bytes(_encode(record.plan)),
+        **plan_columns(record.plan),
+    }
+
+
+def plan_columns(plan: RunPlan) -> dict[str, Any]:
+    """The columns that say what the plan says."""
+    prompt, judges = plan.target.prompt, plan.judge_models
+    path = plan.dataset.path
+    return {
+        "kind": "scoring" if plan.parent_run_id else "evaluation",
+        "dataset_name": clean(PurePath(path).stem) if path else None,
+        "dataset_path": clean_or_none(path),
+        "dataset_hash": plan.dataset.hash,
+        "prompt_hash": prompt.hash if prompt else None,
+        "prompt_version": clean_or_none(prompt.version) if prompt else None,
+        "rubric_hash": plan.rubric.hash if plan.rubric else None,
+        "judge_hash": _judge_hash(plan),
+        "generator_model": clean(plan.target.model),
+        "judge_model": clean(judges[0]) if judges else None,
+        "synthetic": plan.synthetic,
+        "tags": as_json(plan.tags),
+        "note": clean_or_none(plan.note),
+        "cases": plan.dataset.selected,
+        "num_samples": plan.num_samples,
+    }
+
+
+def summary_columns(result: RunResult) -> dict[str, Any]:
+    """What a run comes to."""
+    totals = result.totals
+    return {
+        "cost": totals.cost,
+        "input_tokens": totals.input_tokens,
+        "output_tokens": totals.output_tokens,
+        "errors": as_json(totals.errors),
+        "summary": as_json(result),
+    }
+
+
+def progress_columns(progress: RunProgress) -> dict[str, Any]:
+    """How far a run is; the same columns as those of its summary, as far as they are known."""
+    return {
+        "cost": progress.cost,
+        "input_tokens": progress.input_tokens,
+        "output_tokens": progress.output_tokens,
+        "errors": as_json(progress.errors),
+        "progress": as_json(progress),
+    }
+
+
+def case_row(run_id: str, position: int, case: TestCase) -> tuple[Any, ...]:
+    return (run_id, position, case.id, _encode(case), *case_columns(case))
+
+
+def case_columns(case: TestCase) -> tuple[Any, ...]:
+    """`content_hash`, `file`, `line`, `input` and `metadata`."""
+    return (content_hash(case), clean_or_none(case.file), case.line, clean(case.input), as_json(case.metadata))
+
+
+def content_hash(case: TestCase) -> str:
+    """The same for the same case wherever it is written down, and in whichever order its fields are."""
+    bare = case if case.file is None and case.line is None else msgspec.structs.replace(case, file=None, line=None)
+    return sha256(_in_order(bare)).hexdigest()
+
+
+def _judge_hash(plan: RunPlan) -> str | None:
+    """Of everything that decides how a judge is asked; the rubric and the metrics have hashes of their own."""
+    if plan.judge is None and not plan.judges:
+        return None
+    return sha256(_in_order((plan.judge, plan.judges))).hexdigest()

@@ -1,0 +1,40 @@
+"""Texts and JSON as every database takes them: without secrets, NUL characters and halves of surrogate pairs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from prompt_evaluator.model import REDACTOR
+
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+"""As JSON writes it; after an odd number of backslashes it is a text about NUL."""
+_encode = msgspec.json.Encoder().encode
+
+
+def clean(text: str) -> str:
+    return storable(REDACTOR.text(text))
+
+
+def clean_or_none(text: str | None) -> str | None:
+    return storable(REDACTOR.text(text)) if text else text
+
+
+def storable(text: str) -> str:
+    """PostgreSQL refuses NUL, and no database takes half of a surrogate pair."""
+    if text.isascii():
+        return text.replace("\x00", "�") if "\x00" in text else text
+    return text.encode("utf-8", "replace").decode().replace("\x00", "�")
+
+
+def as_json(value: Any) -> str:
+    """JSON for a column."""
+    data = REDACTOR.bytes(_encode(value))
+    return (_NUL.sub(rb"\1\\ufffd", data) if b"\\u0000" in data else data).decode()
+
+
+def json_or_none(value: Any) -> str | None:
+    """JSON for a column, or nothing for what is empty."""
+    return as_json(value) if value else None
