@@ -19,6 +19,7 @@ from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, update_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model import RunPlan, RunRecord, RunStatus
@@ -38,6 +39,11 @@ class Outcome:
     """None for a run that had ended before: its artifact has it."""
     stopped_by: PromptEvaluatorError | None = None
     """What ended it early, if something went wrong."""
+
+    @property
+    def main_file(self) -> Path:
+        """The run's main artifact."""
+        return RunFolder(self.record).main_file
 
 
 def export(
