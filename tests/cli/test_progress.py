@@ -18,9 +18,10 @@ from workspace import Workspace
 from prompt_evaluator.cli.live import Terminal, final_text, line_cells, line_text, live_lines
 from prompt_evaluator.cli.progress import LinesOutlet, make_watcher, plain_line
 from prompt_evaluator.cli.tally import Tally, View, Waiting
-from prompt_evaluator.cli.text import cells, clean, clock, fit, flow, money, percent, span, squeeze, tokens
+from prompt_evaluator.cli.text import cells, clean, clock, fit, flow, span, squeeze, tokens
 from prompt_evaluator.errors import ConfigurationError, RateLimitedError
 from prompt_evaluator.model import RunRecord, Secret
+from prompt_evaluator.model.wording import money, percent
 from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:

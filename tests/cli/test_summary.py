@@ -13,6 +13,7 @@ import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.estimate import Workload
+from prompt_evaluator.app.findings import findings
 from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
@@ -192,7 +193,7 @@ def check(name: str, text: str) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
 def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], width: int, folder: Path) -> None:
-    check(f"{make.__name__}_{width}", plain(summary_text(make(folder), width)))
+    check(f"{make.__name__}_{width}", plain(summary_text(findings(make(folder)), width)))
 
 
 @pytest.mark.parametrize("width", range(40, 200, 7))
@@ -200,14 +201,14 @@ def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], width: int,
 def test_only_paths_and_commands_are_wider_than_the_terminal(
     make: Callable[[Path], Outcome], width: int, folder: Path
 ) -> None:
-    lines = plain(summary_text(make(folder), width)).partition("\nResults ")[0].splitlines()
+    lines = plain(summary_text(findings(make(folder)), width)).partition("\nResults ")[0].splitlines()
 
     assert not [line for line in lines if cells(line) >= width]
 
 
 @pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
 def test_nothing_from_a_dataset_moves_the_cursor(make: Callable[[Path], Outcome], folder: Path) -> None:
-    text = plain(summary_text(make(folder), 80))
+    text = plain(summary_text(findings(make(folder)), 80))
 
     assert all(character.isprintable() or character == "\n" for character in text)
 
@@ -215,7 +216,7 @@ def test_nothing_from_a_dataset_moves_the_cursor(make: Callable[[Path], Outcome]
 def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
     ended = Outcome(good(folder).record, None)
 
-    assert "had ended before" in summary_text(ended, 80)
+    assert "had ended before" in summary_text(findings(ended), 80)
 
 
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +241,7 @@ def test_the_next_command_asks_the_model_in_the_same_way(folder: Path) -> None:
     )
     flaky = {"accuracy": metric(3.1, 1.4, variability="high", high_variability_cases=9)}
 
-    text = summary_text(outcome(plan(folder, target=target), flaky), 400)
+    text = summary_text(findings(outcome(plan(folder, target=target), flaky)), 400)
 
     assert "--attempts 3 --render-prompt --param top_p=0.9 --param effort=low --param n=null" in text
 

@@ -16,7 +16,6 @@ from prompt_evaluator.app.planning.options import evaluate_options, given_option
 from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.session import Session, open_store
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 from prompt_evaluator.model.options import LIMITS, OPTIONS
@@ -131,7 +130,7 @@ async def evaluate_async(
         given["system_prompt"] = system_prompt
     else:
         fixed["system_text"] = system_prompt
-    settings = read_settings(flags=flags_of(given))
+    settings = read_settings(options=given)
     session = Session(settings=settings, limits=run_limits(settings))
     return _evaluation(await evaluate_dataset(evaluate_options(settings, given, **fixed), session), session)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.clock import now
+from prompt_evaluator.app.filling import ScoreJudges
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.assemble import case_result
 from prompt_evaluator.pipeline.loading import BATCH
@@ -19,7 +20,7 @@ from prompt_evaluator.store.run_files import RunFiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prompt_evaluator.model import RunRecord, RunStatus
+    from prompt_evaluator.model import RunRecord, TestCase
     from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.store import Store, StoredCase
 
@@ -28,49 +29,58 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     """Make everything anew that is derived from the units of a run: its rows, its statistics and its files."""
     run_id = record.plan.run_id
     with store.own(run_id):
-        totals, files = Totals(record.plan), RunFiles(record, lambda: store.case_ids(run_id))
+        totals, judges = Totals(record.plan), ScoreJudges(record.plan)
         prepared = preparations(store, run_id)
         for made in prepared:
             totals.add_replies(made.replies)
+        files = RunFiles(record, lambda: store.case_ids(run_id))
         files.begin(record)
+
+        def begun() -> Iterator[tuple[int, CaseResult]]:
+            for position, case, result in _assembled(store, record, begun=True):
+                judges.add(case)
+                totals.add(position, result)
+                files.save_now(position, result)
+                yield position, result
+
         try:
-            store.replace_results(run_id, _begun(store, record, totals, files))
-            status: RunStatus = "aborted" if totals.pending else totals.status()
-            ended = None if status == "aborted" else record.ended_at or now()
-            reason = (record.stop_reason or "interrupted") if status == "aborted" else None
-            record = msgspec.structs.replace(record, status=status, ended_at=ended, stop_reason=reason)
-            result = totals.result(status)
-            store.update_run(run_id, status=status, ended_at=ended, stop_reason=reason, summary=result)
-            files.write(record, result, prepared, store.case_ids(run_id))
-            files.finish(record, result)
+            store.replace_results(run_id, begun(), lambda: totals.result(record.status), judges=judges.models)
+            ended = _ended(record, totals)
+            result = totals.result(ended.status)
+            store.update_run(
+                run_id, status=ended.status, ended_at=ended.ended_at, stop_reason=ended.stop_reason, summary=result
+            )
+            files.write(ended, result, prepared, store.case_ids(run_id))
+            files.finish(ended, result)
         finally:
             files.close()
-    return Outcome(record, result)
+    return Outcome(ended, result)
 
 
-def _begun(store: Store, record: RunRecord, totals: Totals, files: RunFiles) -> Iterator[tuple[int, CaseResult]]:
-    """Every case of which anything is known, counted and written on the way."""
-    for position, result, begun in _assembled(store, record):
-        if begun:
-            totals.add(position, result)
-            files.save_now(position, result)
-            yield position, result
+def _ended(record: RunRecord, totals: Totals) -> RunRecord:
+    """A run that had ended before keeps its end; one that ends now is given this moment."""
+    if totals.pending:
+        reason = record.stop_reason or "interrupted"
+        return msgspec.structs.replace(record, status="aborted", ended_at=None, stop_reason=reason)
+    ended = record.ended_at or now()
+    return msgspec.structs.replace(record, status=totals.status(), ended_at=ended, stop_reason=None)
 
 
 def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
     """The results of every case, in file order, a batch at a time."""
-    return (result for _, result, _ in _assembled(store, record))
+    return (result for _, _, result in _assembled(store, record, begun=False))
 
 
-def _assembled(store: Store, record: RunRecord) -> Iterator[tuple[int, CaseResult, bool]]:
-    """Each case with its position, and whether there is any unit of it."""
+def _assembled(store: Store, record: RunRecord, *, begun: bool) -> Iterator[tuple[int, TestCase, CaseResult]]:
+    """Each case with its position; only those of which there is any unit, if so wanted."""
     plan = record.plan
     requests = RequestBuilder(plan.target, plan.target.model)
     for batch in _batches(store, plan.run_id):
         units = store.units(plan.run_id, [stored.case.id for stored in batch])
         for position, case in batch:
-            own = units[case.id]
-            yield position, case_result(case, group(own, plan.num_samples), plan, requests.shown(case)), bool(own)
+            if units[case.id] or not begun:
+                samples = group(units[case.id], plan.num_samples)
+                yield position, case, case_result(case, samples, plan, requests.shown(case))
 
 
 def stored_cases(store: Store, run_id: str) -> Iterator[StoredCase]:

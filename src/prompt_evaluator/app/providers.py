@@ -9,6 +9,7 @@ import msgspec
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import masked
 from prompt_evaluator.model import Answer, Limits, Message, Request
+from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
 def list_providers(configured: Mapping[str, ProviderSettings] | None = None) -> list[ProviderStatus]:
     """Every provider, built in or configured."""
     return [_status(name, settings) for name, settings in sorted(Models(configured).settings.items())]
+
+
+def calls_at_once(limits: Limits) -> int:
+    """How many calls a provider with these limits may have in flight."""
+    return limits.max_concurrency or DEFAULT_CONCURRENCY
 
 
 async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> Answer:

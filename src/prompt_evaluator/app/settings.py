@@ -10,7 +10,8 @@ import msgspec
 
 from prompt_evaluator.config.loading import BUILT_IN as BUILT_IN_ORIGIN
 from prompt_evaluator.config.loading import Settings, load_settings
-from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
+from prompt_evaluator.config.schema import config_schema
+from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, flags_of
 from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
 from prompt_evaluator.providers.catalogue import BUILT_IN
 from prompt_evaluator.providers.keys import Key
@@ -77,9 +78,17 @@ class ListedRubric(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[str, ...]
 
 
-def read_settings(config_path: Path | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
-    """The settings of this process: flags, environment with `.env`, file, built-in values."""
-    return load_settings(config_path, flags, built_in=BUILT_IN)
+def read_settings(config_path: Path | None = None, options: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of this process: options that were given, environment with `.env`, file, built-in values.
+
+    Options go by their names, such as `judge_model`; what is None was not given, and what is no setting is left out.
+    """
+    return load_settings(config_path, flags_of(options or {}), built_in=BUILT_IN)
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON schema of the configuration file."""
+    return config_schema()
 
 
 def show_settings(settings: Settings) -> ShownSettings:

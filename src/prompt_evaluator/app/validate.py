@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.errors import InputError
 
+__all__ = ["Survey", "survey_as_json", "validate"]
+
 
 def validate(paths: Iterable[Path]) -> Iterable[Survey]:
     """Survey each file, one after the other, as they are asked for."""

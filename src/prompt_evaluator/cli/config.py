@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from prompt_evaluator.app.settings import read_settings, show_settings
+from prompt_evaluator.app.settings import read_settings, settings_schema, show_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.config.schema import config_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +60,7 @@ def config_path_command(config_path: Path | None) -> None:
 @config_command.command("schema")
 def config_schema_command() -> None:
     """Print the JSON schema of the file, for editors that complete and check it."""
-    _print_json(config_schema())
+    _print_json(settings_schema())
 
 
 def _print_json(value: Any) -> None:

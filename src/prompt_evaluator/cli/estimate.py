@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.cli.text import clean, columns, hang, many, money, span, tokens, wrap, writable
+from prompt_evaluator.cli.text import clean, columns, hang, span, tokens, wrap, writable
+from prompt_evaluator.model.wording import many, money
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,6 @@ from prompt_evaluator.model.options import OPTIONS, QUICK_SAMPLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.options import EvaluateOptions
 
 
@@ -56,7 +55,7 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
         click.echo(f"Warning: --quick is ignored, because --num-samples {given['num_samples']} is given.", err=True)
     given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
     command = RunCommand(flags, config_path, given)
-    wanted = _wanted(command.settings, given, needed=resume is None)
+    wanted = _wanted(command, given, needed=resume is None)
     if estimate and wanted is not None:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)
@@ -66,11 +65,11 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
         command.carry_out(lambda session: evaluate_dataset(wanted, session))
 
 
-def _wanted(settings: Settings, given: dict[str, Any], *, needed: bool) -> EvaluateOptions | None:
+def _wanted(command: RunCommand, given: dict[str, Any], *, needed: bool) -> EvaluateOptions | None:
     """None only where a run is resumed with its own settings."""
     missing = [OPTIONS[name].flag for name in ("dataset", "system_prompt") if given[name] is None]
     if not missing:
-        return evaluate_options(settings, given)
+        return evaluate_options(command.settings, given)
     if needed:
         raise click.UsageError(f"Missing option {missing[0]!r}.")
     if _given_on_the_command_line({*given, "quick"}):

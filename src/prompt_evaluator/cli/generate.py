@@ -14,7 +14,6 @@ from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import print_json
-from prompt_evaluator.config.settings import flags_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +39,7 @@ def generate_command(
 ) -> None:
     """Ask a model once: PROMPT, or what comes on standard input. Nothing is stored."""
     text = question(prompt, "prompt")
-    settings = read_settings(config_path, flags_of({"generator_model": model, **given}))
+    settings = read_settings(config_path, {"generator_model": model, **given})
     answer = asyncio.run(
         generate(
             text,

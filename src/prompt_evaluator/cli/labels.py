@@ -10,7 +10,7 @@ from prompt_evaluator.app.labels import ImportedLabels, export_labels, import_la
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import write_lines
-from prompt_evaluator.cli.text import many
+from prompt_evaluator.model.wording import many
 
 
 @click.group("labels")

@@ -15,16 +15,12 @@ from prompt_evaluator.cli.text import (
     columns,
     fit,
     flow,
-    kind,
-    kinds,
-    many,
-    money,
-    percent,
     squeeze,
     tokens,
     wrap,
     writable,
 )
+from prompt_evaluator.model.wording import kind, kinds, many, money, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

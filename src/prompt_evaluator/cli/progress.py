@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Protocol
 
 from prompt_evaluator.cli.live import Terminal, cost, final_text, waiting_for
 from prompt_evaluator.cli.tally import Tally
-from prompt_evaluator.cli.text import SEPARATOR, clean, clock, coloured, kinds, many, percent, tokens, writable
+from prompt_evaluator.cli.text import SEPARATOR, clean, clock, coloured, tokens, writable
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.secret import REDACTOR
+from prompt_evaluator.model.wording import kinds, many, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from typing import TextIO
 
+    from prompt_evaluator.app.calls import Meter
     from prompt_evaluator.cli.tally import View
     from prompt_evaluator.model import RunPlan, RunRecord
     from prompt_evaluator.model.event import AnyEvent
     from prompt_evaluator.model.result import CaseResult
-    from prompt_evaluator.providers.calls.meter import Meter
 
 _TICK = 0.25
 _INTERVALS = (5.0, 5.0, 10.0, 20.0, 30.0)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from prompt_evaluator.app.providers import list_providers, try_provider
+from prompt_evaluator.app.providers import calls_at_once, list_providers, try_provider
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +60,7 @@ def _key(status: ProviderStatus) -> str:
 
 def _limits(status: ProviderStatus) -> str:
     limits = status.limits
-    parts = [f"at most {limits.max_concurrency or DEFAULT_CONCURRENCY} calls at once"]
+    parts = [f"at most {calls_at_once(limits)} calls at once"]
     parts += [f"{limits.requests_per_minute:,} requests a minute"] if limits.requests_per_minute else []
     parts += [f"{limits.tokens_per_minute:,} tokens a minute"] if limits.tokens_per_minute else []
     return ", ".join(parts)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from prompt_evaluator.syntax.source import check_text
+from prompt_evaluator.app.questions import question_text
 
 
 def question(argument: str | None, what: str) -> str:
     """The text; an empty one, and one that is not UTF-8, are refused."""
     if argument is None:
-        text = check_text(sys.stdin.buffer.read(), Path("standard input")).decode()
+        text = question_text(sys.stdin.buffer.read())
     else:
         text = argument
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from prompt_evaluator.app.calls import Meter
+from prompt_evaluator.app.findings import resume_command
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.next_step import resume_command
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
-from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.model.options import LIMITS
-from prompt_evaluator.providers.calls.meter import Meter
-from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -80,7 +78,7 @@ class RunCommand:
     ) -> None:
         """Take the common flags, the configuration file, and what else was given by flag."""
         self._flags = flags
-        self.settings = read_settings(config_path, flags_of({**(given or {}), **flags.limits}))
+        self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
         self._run: Run | None = None
         meter = Meter()
@@ -161,7 +159,7 @@ def outcome_as_json(outcome: Outcome) -> dict[str, object]:
         "group_id": record.plan.group_id,
         "status": record.status,
         "stop_reason": record.stop_reason,
-        "artifact": str(RunFolder(record).main_file),
+        "artifact": str(outcome.main_file),
         "synthetic": record.plan.synthetic,
         "result": outcome.result,
     }

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
+    from prompt_evaluator.app.calls import CallEvent, Meter
     from prompt_evaluator.model import SampleStatus
-    from prompt_evaluator.providers.calls.meter import CallEvent, Meter
 
 _WINDOW = 30.0
 """Seconds that the rate is taken over: a resumed run counts what it finds at once, and services change their mind."""

@@ -1,9 +1,9 @@
-"""Text for terminals: how wide it is, where it is cut and broken, and numbers as people write them."""
+"""Text for terminals: how wide it is, where it is cut and broken, and numbers that change while one looks."""
 
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import shutil
 import unicodedata
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import TextIO
 
 SEPARATOR = " · "
@@ -100,6 +100,23 @@ def hang(label: str, lines: Iterable[str], gutter: int) -> list[str]:
     return [f"{pad(label if not at else '', gutter)}{line}".rstrip() for at, line in enumerate(lines)]
 
 
+def shell_lines(arguments: Iterable[str], width: int) -> list[str]:
+    """A command on as many lines as it needs, broken as a shell understands it; a flag stays with its value."""
+    groups: list[str] = []
+    for part in map(shlex.quote, arguments):
+        if groups and groups[-1].startswith("-") and " " not in groups[-1] and not part.startswith("-"):
+            groups[-1] += f" {part}"
+        else:
+            groups.append(part)
+    lines = [groups[0]]
+    for group in groups[1:]:
+        if len(lines[-1]) + 1 + len(group) + 2 <= width:
+            lines[-1] += f" {group}"
+        else:
+            lines.append(f"  {group}")
+    return [f"{line} \\" if at < len(lines) - 1 else line for at, line in enumerate(lines)]
+
+
 def columns(stream: TextIO | None = None) -> int:
     """How wide a stream's terminal is now; 80 where there is none. `COLUMNS` goes over both."""
     if "COLUMNS" not in os.environ and stream is not None:
@@ -130,11 +147,6 @@ def plain(text: str) -> str:
     return click.unstyle(text)
 
 
-def many(number: int, thing: str, things: str | None = None) -> str:
-    """`1 case`, `1,200 cases`."""
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
-
-
 def clock(seconds: float) -> str:
     """`0:07`, `12:30`, `3:05:00`, `2 d 3 h`."""
     whole = int(seconds + 0.5)
@@ -162,54 +174,3 @@ def tokens(number: float) -> str:
         if number >= size:
             return f"{number / size:.3g}{unit}" if number < 999.5 * size else f"{number / size:,.0f}{unit}"
     return f"{number:.0f}"
-
-
-def money(dollars: float) -> str:
-    """With as many digits as tell something: `$0`, `$0.0031`, `$0.42`, `$1,234.50`."""
-    if not dollars:
-        return "$0"
-    if dollars < 0.0001:  # noqa: PLR2004
-        return "under $0.0001"
-    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:,.4f}"  # noqa: PLR2004
-
-
-def percent(share: float) -> str:
-    """`0 %`, `0.4 %`, `12 %`: something is never shown as nothing, nor nearly all as all."""
-    if 0 < share < 0.001:  # noqa: PLR2004
-        return "<0.1 %"
-    if 0.999 < share < 1:  # noqa: PLR2004
-        return ">99.9 %"
-    number = share * 100
-    return f"{number:.1f} %" if (0 < number < 10 or 99 < number < 100) and round(number, 1) % 1 else f"{number:.0f} %"  # noqa: PLR2004
-
-
-KINDS = {
-    "RateLimitedError": "rate limited",
-    "UnavailableError": "unavailable",
-    "ConnectionFailedError": "no connection",
-    "TimedOutError": "timed out",
-    "BadReplyError": "reply unusable",
-    "OversizedReplyError": "reply too large",
-    "RedirectedError": "redirected",
-    "DeadlineError": "past the deadline",
-    "RequestRefusedError": "refused",
-    "TargetFailedError": "target failed",
-    "AuthenticationError": "key not accepted",
-    "ModelNotFoundError": "no such model",
-    "QuotaExhaustedError": "out of quota",
-    "CircuitOpenError": "calls stopped",
-    "InvalidJudgement": "reply unreadable",
-    "NotGenerated": "no stored answer",
-}
-
-
-def kind(name: str) -> str:
-    """An error's class in the words of a sentence."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Error")).lower()
-    return KINDS.get(name) or clean(words)
-
-
-def kinds(counts: Mapping[str, int]) -> str:
-    """`18 rate limited, 5 unavailable`, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{number:,} {kind(name)}" for name, number in ordered)

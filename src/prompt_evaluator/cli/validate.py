@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.app.validate import survey_as_json, validate
 
 if TYPE_CHECKING:
-    from prompt_evaluator.datasets import Survey
+    from prompt_evaluator.app.validate import Survey
 
 _SHOWN = 50
 _BAD_INPUT = 2

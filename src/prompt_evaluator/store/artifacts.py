@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import index_entry
 from prompt_evaluator.store.files import atomic, locked, sentences
-from prompt_evaluator.store.main_file import MAIN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -96,6 +96,13 @@ class Store(Results, Decisions):
         with self._read() as connection:
             return [self._record(row) for row in connection.execute(newest)]
 
+    def start_run(self, run_id: str, started_at: str) -> None:
+        """Say that the run is being worked on, and since when; the end and the reason of an earlier stop are gone."""
+        values = {"status": "running", "started_at": started_at, "ended_at": None, "stop_reason": None}
+        with self._write() as connection:
+            if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
+                raise self._unknown(connection, run_id)
+
     def update_run(
         self,
         run_id: str,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, tail
 from prompt_evaluator.store.files import atomic, sentences
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Preparation, RunRecord
     from prompt_evaluator.model.result import RunResult
 
-MAIN_FILE = "dataset_evaluation.json"
 _INDENT = b"\n    "
 _PENDING = b'{\n      "test_case_id": %s,\n      "status": "pending"\n    }'
 _COPIED_AT_ONCE = 1 << 20

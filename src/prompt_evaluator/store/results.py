@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
+from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_rows import progress_columns, summary_columns
 from prompt_evaluator.store.schema import RUNS
 
@@ -44,6 +45,12 @@ class Results(Access):
             delete_results(connection, run_id)
             add_cases(connection, run_id, done)
             self._set(connection, run_id, summary_columns(summary()))
+
+    def finished_cases(self, run_id: str) -> int:
+        """How many cases have nothing left to do."""
+        done = select(func.count()).where(CASE_RESULTS.c.run_id == run_id, CASE_RESULTS.c.status != "pending")
+        with self._read() as connection:
+            return connection.scalar(done) or 0
 
     def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
         """Say how far a run is, for other processes that watch it."""

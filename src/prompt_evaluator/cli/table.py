@@ -1,0 +1,65 @@
+"""A table that fits a terminal: first the notes move below their rows, then columns move to the notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from prompt_evaluator.cli.text import cells, clean, flow, pad, squeeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LONGEST_NAME = 28
+_MARK_COLOURS = {"✓": "green", "⚠": "yellow", "✗": "red"}
+
+
+class Row(NamedTuple):
+    """One line of a table. What there is no room for goes to the notes below it."""
+
+    mark: str
+    name: str
+    values: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def table(title: str, titles: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:
+    """The rows below their titles, in lines of at most so many columns, in colour."""
+    longest = max(cells(clean(row.name)) for row in rows)
+    for shown in range(len(titles), 0, -1):
+        widths = [max(cells(text) for text in column) for column in _columns(titles, rows, shown)]
+        room = width - 2 - sum(2 + each for each in widths)
+        if room >= min(longest, _LONGEST_NAME) or shown == 1:
+            break
+    names = max(4, min(longest, room, max(_LONGEST_NAME, width // 4)), cells(title))
+    used = 2 + names + sum(2 + each for each in widths)
+    lines = [click.style(_cells("  ", title, titles[:shown], names, widths).rstrip(), dim=True)]
+    beside = width - used - 2 >= max((cells(note) for row in rows for note in _notes(row, titles, shown)), default=0)
+    for row in rows:
+        mark = click.style(row.mark, fg=_MARK_COLOURS.get(row.mark)) + " "
+        line = _cells(mark, squeeze(clean(row.name), names), row.values[:shown], names, widths)
+        notes = _notes(row, titles, shown)
+        if beside:
+            first, *more = flow(notes, width - used - 2) or [""]
+            lines.append(f"{line}  {first}".rstrip())
+            lines += [f"{'':{used + 2}}{note}" for note in more]
+        else:
+            lines.append(line.rstrip())
+            lines += [f"    {note}" for note in flow(notes, width - 4)]
+    return lines
+
+
+def _columns(titles: Sequence[str], rows: Sequence[Row], shown: int) -> list[list[str]]:
+    return [[titles[at], *(row.values[at] for row in rows)] for at in range(shown)]
+
+
+def _notes(row: Row, titles: Sequence[str], shown: int) -> list[str]:
+    hidden = zip(titles[shown:], row.values[shown:], strict=True)
+    return [*(f"{title[0].lower()}{title[1:]} {value}" for title, value in hidden if value), *row.notes]
+
+
+def _cells(mark: str, name: str, values: Sequence[str], names: int, widths: Sequence[int]) -> str:
+    """Numbers stand to the right, so that their points are below each other; words to the left."""
+    texts = (pad(value, width, right=not at) for at, (value, width) in enumerate(zip(values, widths, strict=True)))
+    return f"{mark}{pad(name, names)}  {'  '.join(texts)}"

@@ -1,0 +1,78 @@
+"""Numbers and names as people write them, wherever they are read: a terminal, a page, a comment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+def many(number: int, thing: str, things: str | None = None) -> str:
+    """`1 case`, `1,200 cases`."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def decimal(value: float, digits: int) -> str:
+    """`4.30`, `61,235`."""
+    return f"{value:,.{digits}f}"
+
+
+def money(dollars: float) -> str:
+    """With as many digits as tell something: `$0`, `$0.0031`, `$0.42`, `$1,234.50`."""
+    if not dollars:
+        return "$0"
+    if dollars < 0.0001:  # noqa: PLR2004
+        return "under $0.0001"
+    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:,.4f}"  # noqa: PLR2004
+
+
+def percent(share: float) -> str:
+    """`0 %`, `0.4 %`, `12 %`: something is never shown as nothing, nor nearly all as all."""
+    if 0 < share < 0.001:  # noqa: PLR2004
+        return "<0.1 %"
+    if 0.999 < share < 1:  # noqa: PLR2004
+        return ">99.9 %"
+    number = share * 100
+    return f"{number:.1f} %" if (0 < number < 10 or 99 < number < 100) and round(number, 1) % 1 else f"{number:.0f} %"  # noqa: PLR2004
+
+
+_KINDS = {
+    "RateLimitedError": "rate limited",
+    "UnavailableError": "unavailable",
+    "ConnectionFailedError": "no connection",
+    "TimedOutError": "timed out",
+    "BadReplyError": "reply unusable",
+    "OversizedReplyError": "reply too large",
+    "RedirectedError": "redirected",
+    "DeadlineError": "past the deadline",
+    "RequestRefusedError": "refused",
+    "TargetFailedError": "target failed",
+    "AuthenticationError": "key not accepted",
+    "ModelNotFoundError": "no such model",
+    "QuotaExhaustedError": "out of quota",
+    "CircuitOpenError": "calls stopped",
+    "InvalidJudgement": "reply unreadable",
+    "NotGenerated": "no stored answer",
+}
+
+
+def kind(name: str) -> str:
+    """An error's class in the words of a sentence."""
+    if name in _KINDS:
+        return _KINDS[name]
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Error")).lower()
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in words)
+
+
+def kinds(counts: Mapping[str, int]) -> str:
+    """`18 rate limited, 5 unavailable`, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number:,} {kind(name)}" for name, number in ordered)

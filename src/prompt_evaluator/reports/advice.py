@@ -1,0 +1,157 @@
+"""What the dataset guide says to do about a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.findings import Note
+from prompt_evaluator.model.wording import listed
+from prompt_evaluator.reports.levels import COOLER, ENOUGH_FOR_SPREAD, has_poor_cases, is_good, is_poor, is_spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, WorstCase
+
+_NAMED = 3
+_ABOUT_ERRORS = {
+    "AuthenticationError": (
+        "key_not_accepted",
+        "The key is missing or not accepted: `prompt-evaluator providers` lists which are there.",
+    ),
+    "ModelNotFoundError": ("no_such_model", "The service does not know the model: check its name."),
+    "QuotaExhaustedError": (
+        "out_of_quota",
+        "The account is out of quota: nothing will be answered before that changes.",
+    ),
+    "RateLimitedError": (
+        "rate_limited",
+        "The service kept saying 429: lower --max-concurrency, or set requests_per_minute.",
+    ),
+    "DeadlineError": (
+        "past_the_deadline",
+        "Some calls took longer than their deadline allows: see the provider's limits.",
+    ),
+    "InvalidJudgement": (
+        "unreadable_judgements",
+        "The judge gave replies that cannot be read: try another judge model.",
+    ),
+}
+"""By the error's class, the most important first."""
+_ABOUT_FLAGS = {
+    "majority": "raised in most samples, a serious problem: fix the prompt first.",
+    "frequent": "raised often, likely a systemic issue: say in the prompt what must not happen.",
+    "occasional": "raised now and then: review these samples; it may be acceptable.",
+}
+
+
+def advice(plan: RunPlan, result: RunResult) -> tuple[Note, ...]:
+    """What applies to this result, the most important first; nothing when nothing stands out."""
+    metrics = result.overall_metric_stats
+    return (
+        *_about_errors(result),
+        *_about_means(metrics),
+        *_about_uneven(result),
+        *_about_bars(metrics),
+        *_about_spread(plan, result),
+        *_about_judges(metrics),
+        *_about_flags(result.overall_flag_stats),
+    )
+
+
+def _about_errors(result: RunResult) -> Iterator[Note]:
+    for kind, (code, text) in _ABOUT_ERRORS.items():
+        if count := result.totals.errors.get(kind):
+            yield Note(code=code, text=text, values={"count": count})
+
+
+def _about_means(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+    poor = [name for name, stats in metrics.items() if is_poor(stats)]
+    below = [name for name, stats in metrics.items() if stats.below and not stats.near and name not in poor]
+    for code, names, how in (("poor_overall", poor, "poor overall"), ("below_bar", below, "below the bar")):
+        if names:
+            text = f"{listed(names)} {_are(names)} {how}: improve the core prompt before looking at single cases."
+            yield Note(code=code, text=text, values={"metrics": names})
+
+
+def _about_uneven(result: RunResult) -> Iterator[Note]:
+    names = [name for name, stats in result.overall_metric_stats.items() if is_good(stats) and has_poor_cases(stats)]
+    if not names:
+        return
+    cases = _first_cases(result.worst, names)
+    where = f" ({listed(cases)})" if cases else ""
+    text = f"{listed(names)} {_are(names)} good overall and poor on some cases{where}: "
+    yield Note(
+        code="uneven",
+        text=f"{text}look for what these inputs have in common.",
+        values={"metrics": names, "cases": cases},
+    )
+
+
+def _about_bars(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+    near = {name: stats.fail_under for name, stats in metrics.items() if stats.near and stats.fail_under is not None}
+    if not near:
+        return
+    shown = listed(f"{name} ({bar:g})" for name, bar in near.items())
+    number = "is close to its bar" if len(near) == 1 else "are close to their bars"
+    text = f"{shown} {number}: take more samples before you decide."
+    yield Note(code="near_bar", text=text, values={"bars": near})
+
+
+def _about_spread(plan: RunPlan, result: RunResult) -> Iterator[Note]:
+    everywhere, somewhere = _spread(result.overall_metric_stats)
+    cases = _first_cases(result.flakiest, somewhere)
+    where = f" in single cases ({listed(cases)})" if cases else " in single cases"
+    if everywhere:
+        yield _varies("spread", everywhere, [], f" a lot{_against_spread(plan)}")
+    if somewhere:
+        yield _varies("spread_in_cases", somewhere, cases, f" a lot{where}{_against_spread(plan)}")
+
+
+def _varies(code: str, names: list[str], cases: list[str], how: str) -> Note:
+    text = f"{listed(names)} {'varies' if len(names) == 1 else 'vary'}{how}"
+    return Note(code=code, text=text, values={"metrics": names, "cases": cases})
+
+
+def _against_spread(plan: RunPlan) -> str:
+    if plan.num_samples < ENOUGH_FOR_SPREAD:
+        return f", on few samples: take {ENOUGH_FOR_SPREAD} to see whether it is real."
+    temperature = plan.target.temperature
+    warm = temperature is not None and temperature > COOLER
+    cooler = f"lower the temperature (it is {temperature:g}; try {COOLER:g}), or " if warm else ""
+    return f" between samples: {cooler}make the prompt clearer with examples or constraints."
+
+
+def _about_judges(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+    everywhere, somewhere = _spread(metrics)
+    unsure = [name for name in (*everywhere, *somewhere) if _mostly_the_judges(metrics[name])]
+    if unsure:
+        text = f"Much of the spread of {listed(unsure)} is the judge's own: "
+        text += "use another judge, or raise --judge-repeats, before changing the prompt."
+        yield Note(code="judges_spread", text=text, values={"metrics": unsure})
+
+
+def _spread(metrics: dict[str, OverallMetric]) -> tuple[list[str], list[str]]:
+    """Metrics that vary everywhere, and those that vary in single cases only."""
+    everywhere = [name for name, stats in metrics.items() if stats.variability == "high"]
+    return everywhere, [name for name, stats in metrics.items() if is_spread(stats) and name not in everywhere]
+
+
+def _mostly_the_judges(stats: OverallMetric) -> bool:
+    return stats.repeat_std is not None and stats.std is not None and stats.repeat_std > stats.std / 2
+
+
+def _about_flags(flags: dict[str, OverallFlag]) -> Iterator[Note]:
+    for band, text in _ABOUT_FLAGS.items():
+        names = [name for name, stats in flags.items() if stats.band == band]
+        if names:
+            yield Note(code=f"flag_{band}", text=f"{listed(names)} {_are(names)} {text}", values={"flags": names})
+
+
+def _first_cases(cases: Iterable[WorstCase], metrics: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(case.test_case_id for case in cases if case.metric in metrics))[:_NAMED]
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"

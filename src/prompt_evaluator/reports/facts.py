@@ -1,0 +1,155 @@
+"""What is known beside the scores: cases worth a look, errors, money, and what the samples can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.findings import (
+    CaseScore,
+    ErrorsFinding,
+    Facts,
+    FailureFinding,
+    NotableCase,
+    Note,
+    UsageFinding,
+)
+from prompt_evaluator.model.wording import decimal, kinds, many, money, percent
+from prompt_evaluator.reports.levels import digits
+from prompt_evaluator.stats import sample_confidence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.result import RunResult, RunTotals, WorstCase
+
+_CONFIDENCE = {
+    "none": "It says nothing about spread. Take 2 for a smoke test, 5 for an evaluation.",
+    "low": "Good for a smoke test; a spread or a difference may be chance. Take 5 or more for an evaluation.",
+    "moderate": "Good for an evaluation; a small difference or a rare flag may be chance. "
+    "Take 10 or more for a critical prompt.",
+    "high": "Good for a critical prompt. Take 50 or more to validate for production.",
+    "very high": "Good for validating for production.",
+}
+
+
+def facts(plan: RunPlan, result: RunResult) -> Facts:
+    top = {name: stats.scale[1] for name, stats in result.overall_metric_stats.items()}
+    worst = [case for case in result.worst if case.mean < top.get(case.metric, float("inf"))]
+    return Facts(
+        worst=_cases(worst, result, _worst_text),
+        flakiest=_cases(result.flakiest, result, _flaky_text),
+        errors=_errors(result),
+        skipped=_skipped(result),
+        unmeasured_bars=tuple(_unmeasured(plan, result)),
+        judge=_judge(result),
+        usage=_usage(result.totals),
+        confidence=confidence(plan.num_samples, plan.dataset.selected) if result.overall_metric_stats else None,
+    )
+
+
+def confidence(samples: int, cases: int) -> Note:
+    """What so many samples a case can tell, and what they cannot."""
+    level = sample_confidence(samples)
+    head = "1 sample a case: no confidence." if samples == 1 else f"{samples:,} samples a case: {level} confidence."
+    one = " One case tells about itself only." if cases == 1 else ""
+    return Note(
+        code="confidence",
+        text=f"{head} {_CONFIDENCE[level]}{one}",
+        values={"level": level, "samples": samples, "cases": cases},
+    )
+
+
+def _cases(
+    cases: Iterable[WorstCase], result: RunResult, describe: Callable[[WorstCase, int], str]
+) -> tuple[NotableCase, ...]:
+    """Each case once, with every metric that it is in the list for."""
+    by_case: dict[str, list[CaseScore]] = {}
+    for case in cases:
+        stats = result.overall_metric_stats.get(case.metric)
+        text = describe(case, digits(stats.scale if stats else None))
+        score = CaseScore(metric=case.metric, mean=case.mean, std=case.std, text=text)
+        by_case.setdefault(case.test_case_id, []).append(score)
+    return tuple(NotableCase(test_case_id=case_id, scores=tuple(scores)) for case_id, scores in by_case.items())
+
+
+def _worst_text(case: WorstCase, places: int) -> str:
+    return f"{case.metric} {decimal(case.mean, places)}"
+
+
+def _flaky_text(case: WorstCase, places: int) -> str:
+    return f"{case.metric} {decimal(case.mean, places)} (std {decimal(case.std or 0.0, places)})"
+
+
+def _errors(result: RunResult) -> ErrorsFinding | None:
+    totals = result.totals
+    if not totals.errors and not totals.error_share:
+        return None
+    tried = sum(number for status, number in totals.samples.items() if status != "pending")
+    unscored = tried - totals.samples.get("completed", 0)
+    named = f": {kinds(totals.errors)}" if totals.errors else ""
+    lacks = "lack a score" if result.overall_metric_stats else "have no score"
+    return ErrorsFinding(
+        text=f"{unscored:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}.",
+        unscored=unscored,
+        tried=tried,
+        share=totals.error_share,
+        kinds=totals.errors,
+        failures=tuple(
+            FailureFinding(count=each.count, kind=each.kind, metric=each.metric, message=each.message)
+            for each in totals.failures
+        ),
+    )
+
+
+def _skipped(result: RunResult) -> Note | None:
+    """Of metrics that have a score somewhere, their notes say how many samples were skipped."""
+    names = [name for name in result.totals.skipped if name not in result.overall_metric_stats]
+    if not names:
+        return None
+    text = f"{', '.join(names)}: no case has what it needs. See `prompt-evaluator metrics`."
+    return Note(code="skipped", text=text, values={"metrics": names})
+
+
+def _unmeasured(plan: RunPlan, result: RunResult) -> Iterable[Note]:
+    """A bar on something that was not measured is missed."""
+    for name in result.missed_bars:
+        if name not in result.overall_metric_stats:
+            bar = plan.fail_under[name]
+            text = f"{name} was not measured, so its bar of {bar:g} is missed."
+            yield Note(code="unmeasured_bar", text=text, values={"metric": name, "bar": bar})
+
+
+def _judge(result: RunResult) -> Note | None:
+    spread = {
+        name: (stats.repeat_std, digits(stats.scale))
+        for name, stats in result.overall_metric_stats.items()
+        if stats.repeat_std is not None
+    }
+    if not spread:
+        return None
+    shown = ", ".join(f"{name} {decimal(std, places)}" for name, (std, places) in spread.items())
+    return Note(
+        code="judge_disagrees_with_itself",
+        text=f"Differs from itself on the same answer by (std): {shown}.",
+        values={"std": {name: std for name, (std, _) in spread.items()}},
+    )
+
+
+def _usage(totals: RunTotals) -> UsageFinding:
+    reused = f"; {many(totals.reused_units, 'answer')} reused" if totals.reused_units else ""
+    return UsageFinding(
+        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.",
+        input_tokens=totals.input_tokens,
+        output_tokens=totals.output_tokens,
+        cost=totals.cost,
+        unpriced_calls=totals.unpriced_calls,
+        reused=totals.reused_units,
+    )
+
+
+def _cost(totals: RunTotals) -> str:
+    if totals.cost is None:
+        return "cost unknown" if totals.unpriced_calls else "no cost"
+    more = f" and {many(totals.unpriced_calls, 'call')} of unknown price" if totals.unpriced_calls else ""
+    return f"{money(totals.cost)}{more}"

@@ -1,0 +1,38 @@
+"""How often flags were raised, and whether that is bad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.findings import FlagFinding
+from prompt_evaluator.reports.metrics import TOO_FEW_CASES
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.findings import Mark
+    from prompt_evaluator.model.result import OverallFlag, RunResult
+
+_MARKS: dict[str, Mark | None] = {"never": "good", "rare": None, "majority": "bad"}
+_WORDS = {"never": "never raised", "majority": "most samples"}
+
+
+def flag_findings(result: RunResult) -> tuple[FlagFinding, ...]:
+    """In the order of the result; none where no sample was judged."""
+    found = result.overall_flag_stats
+    judged = any(stats.total_count for stats in found.values())
+    return tuple(_finding(name, stats) for name, stats in found.items()) if judged else ()
+
+
+def _finding(name: str, stats: OverallFlag) -> FlagFinding:
+    judged = stats.true_proportion is not None
+    band = (stats.band or "never") if judged else None
+    return FlagFinding(
+        name=name,
+        mark=_MARKS.get(band, "warning") if band else None,
+        raised=stats.true_count,
+        judged=stats.total_count,
+        share=stats.true_proportion,
+        interval=stats.interval,
+        no_interval=TOO_FEW_CASES if judged and not stats.interval else None,
+        band=band,
+        text=_WORDS.get(band, band) if band else "not judged",
+    )

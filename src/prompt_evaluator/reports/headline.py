@@ -1,0 +1,71 @@
+"""What was run, and how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.findings import Headline, Note
+from prompt_evaluator.model.wording import many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.model import RunPlan, RunRecord, RunStatus
+    from prompt_evaluator.model.findings import Mark
+    from prompt_evaluator.model.result import RunResult
+
+_MARKS: dict[RunStatus, Mark] = {"completed": "good", "partial": "warning"}
+
+
+def headline(record: RunRecord, result: RunResult | None, stopped_by: Exception | None) -> Headline:
+    plan = record.plan
+    return Headline(
+        run_id=plan.run_id,
+        status=record.status,
+        mark=_MARKS.get(record.status, "bad"),
+        text=_sentence(plan, record.status) if result else _ended_before(record),
+        cases=plan.dataset.selected,
+        samples=plan.num_samples,
+        model=plan.target.model,
+        judges=plan.judge_models,
+        rubric=_rubric(plan),
+        synthetic=plan.synthetic,
+        stopped_by=str(stopped_by) if stopped_by else None,
+        notes=tuple(_notes(record, result)) if result else (),
+    )
+
+
+def _sentence(plan: RunPlan, status: RunStatus) -> str:
+    judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
+    rubric = f" with the rubric {name}" if (name := _rubric(plan)) else ""
+    size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
+    return f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}."
+
+
+def _ended_before(record: RunRecord) -> str:
+    return f"Run {record.plan.run_id} had ended before: {record.status}. Nothing was missing or paid for."
+
+
+def _rubric(plan: RunPlan) -> str | None:
+    return plan.rubric.name if plan.rubric and plan.judge else None
+
+
+def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
+    if record.status == "aborted":
+        yield _stopped(record, result)
+    if record.plan.synthetic:
+        text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
+        yield Note(code="synthetic", text=text)
+
+
+def _stopped(record: RunRecord, result: RunResult) -> Note:
+    samples = result.totals.samples
+    total = sum(samples.values())
+    done = total - samples.get("pending", 0)
+    why = f" ({record.stop_reason.rstrip('.')})" if record.stop_reason else ""
+    return Note(
+        code="stopped",
+        text=f"Stopped after {done:,} of {many(total, 'sample')}{why}. "
+        "The numbers below are of the cases that are finished.",
+        values={"done": done, "samples": total, "reason": record.stop_reason},
+    )

@@ -1,0 +1,46 @@
+"""What numbers come to by the dataset guide: good, poor, spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.findings import Scale
+    from prompt_evaluator.model.result import OverallMetric
+
+ENOUGH_FOR_SPREAD = 10
+"""Samples a case from which on the guide takes a high spread for real."""
+COOLER = 0.3
+"""The temperature that the guide says to try against spread."""
+_GOOD, _POOR = 0.75, 0.5
+"""Shares of a scale: from 4 up and below 3 on a scale from 1 to 5."""
+
+
+def is_spread(stats: OverallMetric) -> bool:
+    """Whether samples differ more than the guide accepts, over all or in single cases."""
+    return stats.variability == "high" or bool(stats.high_variability_cases)
+
+
+def is_poor(stats: OverallMetric) -> bool:
+    return _level(stats, stats.mean_of_means) < _POOR
+
+
+def is_good(stats: OverallMetric) -> bool:
+    return not stats.below if stats.fail_under is not None else _level(stats, stats.mean_of_means) >= _GOOD
+
+
+def has_poor_cases(stats: OverallMetric) -> bool:
+    if stats.fail_under is not None and stats.min_of_means < stats.fail_under:
+        return True
+    return _level(stats, stats.min_of_means) < _POOR
+
+
+def digits(scale: Scale | None) -> int:
+    """As many as a scale of that size deserves."""
+    size = scale[1] - scale[0] if scale else 4.0
+    return 3 if size <= 1 else 2 if size <= 10 else 1 if size <= 100 else 0  # noqa: PLR2004
+
+
+def _level(stats: OverallMetric, value: float) -> float:
+    low, high = stats.scale
+    return (value - low) / (high - low) if high > low else 1.0

@@ -1,0 +1,54 @@
+"""Everything to say about a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.findings import Files, Findings
+from prompt_evaluator.reports.advice import advice
+from prompt_evaluator.reports.facts import facts
+from prompt_evaluator.reports.flags import flag_findings
+from prompt_evaluator.reports.headline import headline
+from prompt_evaluator.reports.metrics import NO_SCORES, metric_findings
+from prompt_evaluator.reports.next_step import next_step, shown_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prompt_evaluator.errors import PromptEvaluatorError
+    from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.model.result import RunResult
+
+
+def run_findings(
+    record: RunRecord,
+    result: RunResult | None,
+    *,
+    main_file: Path,
+    seen_from: Path,
+    stopped_by: PromptEvaluatorError | None = None,
+) -> Findings:
+    """Everything to say about a run.
+
+    Args:
+        record: The run.
+        result: What it came to; None for a run that had ended before.
+        main_file: Its main artifact, as an absolute path.
+        seen_from: The folder in which paths and commands will be read; absolute.
+        stopped_by: What ended it early, if something went wrong.
+    """
+    shown = shown_path(main_file, seen_from)
+    if result is None:
+        files = Files(main=str(main_file), shown=shown, cases=None)
+        return Findings(ended_before=True, headline=headline(record, None, stopped_by), files=files)
+    metrics = metric_findings(result)
+    return Findings(
+        headline=headline(record, result, stopped_by),
+        no_scores=None if metrics else NO_SCORES,
+        metrics=metrics,
+        flags=flag_findings(result),
+        facts=facts(record.plan, result),
+        advice=advice(record.plan, result),
+        files=Files(main=str(main_file), shown=shown, cases="test_case_<id>.json beside it"),
+        next_step=next_step(record, result, seen_from),
+    )
