@@ -19,7 +19,7 @@ from prompt_evaluator.cli.running import RunCommand, RunFlags, outcome_as_json, 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from prompt_evaluator.app.outcomes import Outcome
+    from prompt_evaluator.model.outcome import Outcome
 
 
 def _folder(config_path: Path | None) -> Path:

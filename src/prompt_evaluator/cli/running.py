@@ -27,8 +27,8 @@ from prompt_evaluator.model.options import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from prompt_evaluator.app.outcomes import Outcome
-    from prompt_evaluator.app.runs import Run
+    from prompt_evaluator.app.session import Stoppable
+    from prompt_evaluator.model.outcome import Outcome
 
 T = TypeVar("T")
 
@@ -80,14 +80,14 @@ class RunCommand:
         self._flags = flags
         self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
-        self._run: Run | None = None
+        self._run: Stoppable | None = None
         meter = Meter()
         watcher = self._watcher = make_watcher(
             meter, stream=sys.stderr, verbose=flags.verbose, quiet=False, log_file=flags.log_file
         )
         self.session = Session(
             settings=self.settings,
-            watcher=watcher,
+            subscribers=(watcher,),
             meter=meter,
             limits=run_limits(self.settings),
             on_run=self._remember,
@@ -120,7 +120,7 @@ class RunCommand:
             loop.add_signal_handler(caught, self._interrupt, caught)
         return await work
 
-    def _remember(self, run: Run) -> None:
+    def _remember(self, run: Stoppable) -> None:
         self._run = run
 
     def _interrupt(self, caught: signal.Signals) -> None:

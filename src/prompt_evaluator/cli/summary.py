@@ -28,7 +28,6 @@ from prompt_evaluator.model.wording import decimal, percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model.findings import (
         ErrorsFinding,
         Facts,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         Note,
         Scale,
     )
+    from prompt_evaluator.model.outcome import Outcome
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
