@@ -7,8 +7,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from applied import plan
+
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import PromptRef, RunRecord, Target
 from prompt_evaluator.model.outcome import MAIN_FILE

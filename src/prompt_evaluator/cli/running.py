@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.calls import Meter
+from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.findings import resume_command
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
@@ -97,7 +98,7 @@ class RunCommand:
         """Print how it went and exit with the code that says so."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
-            print_json(outcome_as_json(outcome))
+            print_json(run_document(outcome))
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:
@@ -149,20 +150,6 @@ class RunCommand:
         if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
         return _BELOW if outcome.result and outcome.result.missed_bars else 0
-
-
-def outcome_as_json(outcome: Outcome) -> dict[str, object]:
-    """How a run ended, for programs."""
-    record = outcome.record
-    return {
-        "run_id": record.plan.run_id,
-        "group_id": record.plan.group_id,
-        "status": record.status,
-        "stop_reason": record.stop_reason,
-        "artifact": str(outcome.main_file),
-        "synthetic": record.plan.synthetic,
-        "result": outcome.result,
-    }
 
 
 def print_json(value: object) -> None:
