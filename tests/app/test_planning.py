@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opened_files import opened
 
-from prompt_evaluator.app.evaluate import (
-    check_evaluation,
-    estimate_evaluation,
-    evaluate_dataset,
-    resume_run,
-    score_run,
-)
+from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset, plan_evaluation
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.planning.plans import prepare
+from prompt_evaluator.app.resume import resume_run
+from prompt_evaluator.app.score import score_run
 from prompt_evaluator.app.session import Session
+from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +67,7 @@ def write(path: Path, content: str) -> Path:
 
 
 def stored_runs() -> list[Any]:
-    store = Session().open_store()
+    store = Store.open(read_settings().store)
     try:
         return store.runs()
     finally:
@@ -79,7 +77,7 @@ def stored_runs() -> list[Any]:
 # How often the dataset is read
 
 
-@pytest.mark.parametrize("use", [evaluate_dataset, estimate_evaluation, check_evaluation])
+@pytest.mark.parametrize("use", [evaluate_dataset, estimate_evaluation, plan_evaluation])
 async def test_a_dataset_is_opened_and_parsed_once(
     options: EvaluateOptions, dataset: Path, parses: list[Path], use: Callable[..., Any]
 ) -> None:
@@ -248,7 +246,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     [
         (name, use)
         for name in REFUSED
-        for use in (evaluate_dataset, check_evaluation, estimate_evaluation)
+        for use in (evaluate_dataset, plan_evaluation, estimate_evaluation)
         if name != "no key" or use is not estimate_evaluation  # an estimate needs no key
     ],
 )
