@@ -285,6 +285,16 @@ async def test_a_problem_behind_the_last_selected_case_is_refused_and_nothing_is
     assert stored_runs() == []
 
 
+async def test_equal_ids_far_from_the_end_are_refused_with_both_lines(options: EvaluateOptions, dataset: Path) -> None:
+    cases = [{"id": f"case-{n}", "input": "x"} for n in range(5_000)]
+    write(dataset, jsonl([*cases[:9], cases[3], *cases[9:]]))
+
+    with pytest.raises(InputError, match=r"'case-3' found at line 10 .*first at line 4\)"):
+        await plan_evaluation(options, Session())
+
+    assert stored_runs() == []
+
+
 async def test_a_template_that_does_not_fit_the_last_case_is_refused(
     options: EvaluateOptions, dataset: Path, here: Path
 ) -> None:
