@@ -15,10 +15,12 @@ from prompt_evaluator.app.planning.plans import prepare
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.score import score_run
 from prompt_evaluator.app.session import Session
+from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +67,7 @@ def write(path: Path, content: str) -> Path:
 
 
 def stored_runs() -> list[Any]:
-    store = Session().open_store()
+    store = Store.open(read_settings().store)
     try:
         return store.runs()
     finally:
@@ -280,6 +282,16 @@ async def test_a_problem_behind_the_last_selected_case_is_refused_and_nothing_is
         await evaluate_dataset(changed(options, **filters), Session())
 
     assert sentence in str(caught.value)
+    assert stored_runs() == []
+
+
+async def test_equal_ids_far_from_the_end_are_refused_with_both_lines(options: EvaluateOptions, dataset: Path) -> None:
+    cases = [{"id": f"case-{n}", "input": "x"} for n in range(5_000)]
+    write(dataset, jsonl([*cases[:9], cases[3], *cases[9:]]))
+
+    with pytest.raises(InputError, match=r"'case-3' found at line 10 .*first at line 4\)"):
+        await plan_evaluation(options, Session())
+
     assert stored_runs() == []
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.wiring import make_driver
+from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunRecord
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -44,7 +45,11 @@ def create_run(store: Store, prepared: Prepared, models: Models, session: Sessio
         record = RunRecord(plan=plan, status="running", started_at=record.started_at)
         return record
 
-    store.create_run(record, prepared.cases, finish=finish)
+    try:
+        store.create_run(record, prepared.cases, finish=finish)
+    except StoreError:
+        prepared.finish()  # of two cases with one id the store knows only that; the dataset's reader names their lines
+        raise
     return record
 
 
