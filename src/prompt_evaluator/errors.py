@@ -10,6 +10,7 @@ PromptEvaluatorError
 │   ├── RunBusyError                             another process is working on this run
 │   └── LabelledRunError                         a run that is to be deleted has labels
 ├── BudgetSpentError                             the next call would go beyond --max-calls or --max-cost
+├── StoppedError                                 the run is being stopped, so this call is not sent
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
     ├── UnavailableError            retried      the service is down or overloaded
@@ -142,6 +143,12 @@ class LabelledRunError(StoreError):
 
 class BudgetSpentError(PromptEvaluatorError):
     """The next call would go beyond what the user allowed."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class StoppedError(PromptEvaluatorError):
+    """The run is being stopped: nothing new is begun."""
 
     exit_code: ClassVar[int] = 3
 

@@ -39,11 +39,7 @@ async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcom
     """Plan a new run and carry it out."""
     async with session.models() as models:
         prepared = prepare(options, models, session.settings.rubrics)
-        store = session.open_store()
-        try:
-            return await _carry_out(store, models, prepared.plan, prepared.cases, session, source=None)
-        finally:
-            store.close()
+        return await _carry_out(session.store, models, prepared.plan, prepared.cases, session, source=None)
 
 
 async def check_evaluation(options: EvaluateOptions, session: Session) -> None:
@@ -82,26 +78,21 @@ async def resume_run(
     Raises:
         ConfigurationError: Something the run was made from has changed; says what.
     """
-    store = session.open_store()
-    try:
-        record = store.run(run_id)
-        if record.status in FINAL and not (retry_errors and store.has_failures(record.plan.run_id)):
-            if RunFolder(record).main_file.exists() and not record.plan.fail_under:
-                return Outcome(record, None)
-            return rebuild(store, record)
-        async with session.models() as models:
-            _refuse_changes(
-                record.plan, models, prepare(wanted, models, session.settings.rubrics).plan if wanted else None
-            )
-            _check_models(record.plan, models, session)
-            record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
-            run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
-            run.refuse_other_questions()
-            if session.on_run:
-                session.on_run(run)
-            return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))
-    finally:
-        store.close()
+    store = session.store
+    record = store.run(run_id)
+    if record.status in FINAL and not (retry_errors and store.has_failures(record.plan.run_id)):
+        if RunFolder(record).main_file.exists() and not record.plan.fail_under:
+            return Outcome(record, None)
+        return rebuild(store, record)
+    async with session.models() as models:
+        _refuse_changes(record.plan, models, prepare(wanted, models, session.settings.rubrics).plan if wanted else None)
+        _check_models(record.plan, models, session)
+        record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
+        run = Run(store, record, models, watcher=session.watcher, on_commit=session.on_commit)
+        run.refuse_other_questions()
+        if session.on_run:
+            session.on_run(run)
+        return await run.carry_out(retry_errors=retry_errors, source=_source(record.plan))
 
 
 async def score_run(  # noqa: PLR0913 - each is a flag of the command
@@ -115,33 +106,30 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     allow_mock_judge: bool = False,
 ) -> Outcome:
     """Judge the stored answers of a run again, as a new run, without generating anything."""
-    store = session.open_store()
-    try:
-        parent = store.run(run_id).plan
-        async with session.models() as models:
-            judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
-            draft = msgspec.structs.replace(
-                parent,
-                run_id=str(uuid.uuid4()),
-                parent_run_id=parent.run_id,
-                rubric=_rubric(rubric, parent, session),
-                judge=JudgeConfig(
-                    model=str(judge),
-                    identity=models.identity(judge),
-                    temperature=judge_temperature,
-                    seed=parent.target.seed,
-                    system_prompt=parent.judge.system_prompt if parent.judge else None,
-                    repeats=judge_repeats,
-                ),
-                judges={},
-                fail_under={},
-                reuse=False,
-            )
-            cases = _StoredCases(store, parent.run_id)
-            plan = completed(draft, cases, models, allow_mock_judge=allow_mock_judge)
-            return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
-    finally:
-        store.close()
+    store = session.store
+    parent = store.run(run_id).plan
+    async with session.models() as models:
+        judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
+        draft = msgspec.structs.replace(
+            parent,
+            run_id=str(uuid.uuid4()),
+            parent_run_id=parent.run_id,
+            rubric=_rubric(rubric, parent, session),
+            judge=JudgeConfig(
+                model=str(judge),
+                identity=models.identity(judge),
+                temperature=judge_temperature,
+                seed=parent.target.seed,
+                system_prompt=parent.judge.system_prompt if parent.judge else None,
+                repeats=judge_repeats,
+            ),
+            judges={},
+            fail_under={},
+            reuse=False,
+        )
+        cases = _StoredCases(store, parent.run_id)
+        plan = completed(draft, cases, models, allow_mock_judge=allow_mock_judge)
+        return await _carry_out(store, models, plan, cases, session, source=parent.run_id)
 
 
 class _StoredCases:

@@ -39,7 +39,7 @@ def make_scorer(models: Models) -> Scorer:
 
     def judge(config: JudgeConfig, case: TestCase, repeat: int, kept: Replies | None) -> RecordedJudge:
         name = models.name(config.model)
-        return RecordedJudge(models.provider(name.provider), config, name.model, case, repeat, kept)
+        return RecordedJudge(models.client(name.provider, urgent=True), config, name.model, case, repeat, kept)
 
     return Scorer(judge)
 
@@ -50,7 +50,7 @@ def make_preparer(plan: RunPlan, models: Models, store: Store, ledger: Ledger) -
 
     def judge(config: JudgeConfig) -> RecordedJudge:
         name = models.name(config.model)
-        return RecordedJudge(models.provider(name.provider), config, name.model, None)
+        return RecordedJudge(models.client(name.provider, urgent=True), config, name.model, None)
 
     return Preparer(judge, build_metric, lambda name: own.get(name) or store.finished([name]).get(name), ledger)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.app.outcomes import Outcome, rebuild, results, stored_cases, summarise
-from prompt_evaluator.app.session import open_store
 from prompt_evaluator.app.spreadsheets import csv_line
+from prompt_evaluator.app.workspace import open_store
 from prompt_evaluator.errors import RunBusyError, UnknownNameError
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 

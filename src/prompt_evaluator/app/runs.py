@@ -240,7 +240,7 @@ class Run:
         return Executor(
             self._plan,
             requests=self._requests,
-            generator=self._models.provider(generator.provider) if generate else None,
+            generator=self._models.client(generator.provider) if generate else None,
             uses=make_uses(self._plan),
             scorer=make_scorer(self._models),
             preparer=make_preparer(self._plan, self._models, self._store, ledger),

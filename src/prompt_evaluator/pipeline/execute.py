@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.preparing import Preparer
     from prompt_evaluator.pipeline.scoring import Scorer
     from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
-    from prompt_evaluator.ports import Ledger, Provider
+    from prompt_evaluator.ports import Ledger, ModelClient
 
 T = TypeVar("T", Generation, Judgement)
 
@@ -55,7 +55,7 @@ class Executor:
         plan: RunPlan,
         *,
         requests: RequestBuilder,
-        generator: Provider | None,
+        generator: ModelClient | None,
         uses: Uses,
         scorer: Scorer,
         preparer: Preparer,
