@@ -66,19 +66,18 @@ def bare(concurrency: str, count: str, *address: str) -> Callable[[], float]:
 
 
 def _our_call(address: str, concurrency: int) -> tuple[asyncio.AbstractEventLoop, Callable[[int], Awaitable[object]]]:
+    from prompt_evaluator.app.models import Models  # noqa: PLC0415
     from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: PLC0415
-    from prompt_evaluator.providers.calls.context import CallContext  # noqa: PLC0415
-    from prompt_evaluator.providers.openai import build  # noqa: PLC0415
 
     os.environ["BENCH_KEY"] = "no-secret-at-all"
     settings = ProviderSettings(kind="openai", base_url=address, api_key_env="BENCH_KEY")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    provider = build("bench", settings, CallContext(max_concurrency=concurrency))
+    client = Models({"bench": settings}, max_concurrency=concurrency).client("bench")
 
     async def complete(number: int) -> object:
         messages = (Message("user", _PROMPT.format(number)),)
-        return (await provider.complete(Request(model="bench", messages=messages))).text
+        return (await client.complete(Request(model="bench", messages=messages))).text
 
     return loop, complete
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import measure
 from bench_calls import server
@@ -19,9 +19,12 @@ from bench_datasets import jsonl_file
 from prompt_evaluator.model.event import RunStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from prompt_evaluator.app.session import Session
     from prompt_evaluator.model.event import AnyEvent
+
+T = TypeVar("T")
 
 _FOLDER = Path(tempfile.gettempdir()) / "prompt-evaluator-bench" / "runs"
 
@@ -65,10 +68,9 @@ def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Call
 
     def work() -> float:
         clock = _Clock()
-        session = Session(
-            limits=RunLimits(max_concurrency=int(concurrency)), on_commit=clock.committed, subscribers=(clock.event,)
-        )
-        outcome = asyncio.run(evaluate_dataset(options, session))
+        limits = RunLimits(max_concurrency=int(concurrency))
+        session = Session(limits=limits, on_commit=clock.committed, subscribers=(clock.event,))
+        outcome = asyncio.run(_closing(evaluate_dataset(options, session), session))
         assert outcome.record.status == "completed", outcome
         slowest = sorted(clock.waits)[int(0.99 * len(clock.waits))]
         (_FOLDER / "last").write_text(f"{folder}\n{outcome.record.plan.run_id}\n{slowest}", encoding="utf-8")
@@ -148,7 +150,17 @@ def resume(folder: str, run_id: str) -> Callable[[], object]:
     from prompt_evaluator.app.session import Session  # noqa: PLC0415
 
     os.chdir(folder)
-    return lambda: asyncio.run(resume_run(run_id, Session()))
+
+    def work() -> object:
+        session = Session()
+        return asyncio.run(_closing(resume_run(run_id, session), session))
+
+    return work
+
+
+async def _closing(work: Awaitable[T], session: Session) -> T:
+    async with session.workspace:
+        return await work
 
 
 if __name__ == "__main__":

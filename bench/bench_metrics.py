@@ -97,7 +97,7 @@ def judgements(count: str, concurrency: str, *address: str) -> Callable[[], floa
     async def judge(number: int) -> object:
         case = TestCase(id=str(number), input="What colour is the sky?", reference="Blue.")
         answer = Answer(text=f"The sky is blue, said {number}.", latency_ms=1.0, model="m")
-        asked = RecordedJudge(models.provider("openai"), config, "bench", case)
+        asked = RecordedJudge(models.client("openai", urgent=True), config, "bench", case)
         score = await metric.score(case, answer, asked)
         assert isinstance(score, Scored), score
         return score

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 class Provider(Protocol):
-    """Turns a request into an answer."""
+    """Turns a request into an answer in one try. Whoever calls it brings limits, retries, budget and accounting.
+
+    It may also have `check(model)` and `fingerprint(model)`, and attributes that say more about it: see
+    `providers/calls/traits.py`.
+    """
 
     @property
     def name(self) -> str:
@@ -40,8 +44,8 @@ class Provider(Protocol):
     def structured_output(self) -> bool:
         """Whether `response_schema` is a promise of the service, not a wish."""
 
-    async def complete(self, request: Request) -> Answer:
-        """Raise `ProviderError`, and nothing else, when there is no answer.
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - it knows best how to give up
+        """One try, within so many seconds. Raise a `ProviderError` when there is no answer.
 
         May be called many times at once. Cancelling it takes effect at once and leaves nothing behind.
         """
@@ -51,7 +55,7 @@ class Provider(Protocol):
 
 
 class ModelClient(Protocol):
-    """A provider with everything around it that makes a call reliable: limits, tries, budget, breaker, accounts."""
+    """A provider behind its limits, retries, budget and accounting."""
 
     @property
     def name(self) -> str:
@@ -62,10 +66,33 @@ class ModelClient(Protocol):
         """Whether `response_schema` is a promise of the service, not a wish."""
 
     async def complete(self, request: Request) -> Answer:
-        """Raise `ProviderError`, and nothing else of its own, when there is no answer.
+        """Raise a `ProviderError` when there is no answer after all tries; it concerns this call alone.
 
-        May be called many times at once. Cancelling it takes effect at once and leaves nothing behind.
+        Raises:
+            BudgetSpentError: The run may not pay for the call.
+            StoppedError: The run is being stopped, and the call can wait for another day.
         """
+
+
+class Admission(Protocol):
+    """Lets samples begin only when what they are expected to take can be paid for, so that each is also judged.
+
+    `start` and `end` belong around all calls of one sample, in the task that makes them.
+    """
+
+    async def start(self, calls: int) -> None:
+        """Wait until a sample may begin that is expected to take so many calls, and set them aside for it.
+
+        Args:
+            calls: Calls that are still to be made: 0 for a sample of which everything is there.
+
+        Raises:
+            BudgetSpentError: It does not fit into what is left, and nothing is under way that may give something back.
+            StoppedError: The run is being stopped.
+        """
+
+    def end(self) -> None:
+        """Give back what the sample did not use, whatever came of it."""
 
 
 class JudgeClient(Protocol):
@@ -243,21 +270,6 @@ class Files(Protocol):
 
     def close(self) -> None:
         """Nothing more will be written."""
-
-
-class Admission(Protocol):
-    """Lets samples begin while there is a budget for all the calls they need, so that they get whole."""
-
-    async def start(self, calls: int) -> None:
-        """Wait until a sample that takes so many calls may begin.
-
-        Raises:
-            BudgetSpentError: It may not, now or later.
-            StoppedError: The run is being stopped.
-        """
-
-    def end(self) -> None:
-        """The sample is over: what it did not use is free for others."""
 
 
 class Filler(Protocol):

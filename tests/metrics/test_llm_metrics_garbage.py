@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from calling import Calls
 from scripted_judge import CASE, ScriptedJudge, about_numbers, about_texts, said
 
 from prompt_evaluator.datasets.loading import load_dataset
@@ -28,11 +29,9 @@ from prompt_evaluator.model import (
     Skipped,
     TestCase,
 )
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.mock.provider import build
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import JudgeClient, Metric, Provider
+    from prompt_evaluator.ports import JudgeClient, Metric, ModelClient
 
 OUTPUT = said("Three minutes.")
 CLAIMS = {"claims": ["A.", "B."]}
@@ -208,7 +207,7 @@ async def test_half_of_a_surrogate_pair_does_not_reach_the_result() -> None:
 class MockJudge:
     """The shipped offline provider as a judge."""
 
-    def __init__(self, provider: Provider, case: TestCase | None) -> None:
+    def __init__(self, provider: ModelClient, case: TestCase | None) -> None:
         self._provider, self._case = provider, case
 
     async def ask(
@@ -234,7 +233,7 @@ class MockJudge:
 @pytest.mark.parametrize("dataset", ["retrieval-qa", "basic-coding"])
 @pytest.mark.parametrize("name", METRICS)
 async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(name: str, dataset: str) -> None:
-    provider = build("mock", ProviderSettings(kind="mock"), CallContext())
+    provider = Calls().open(ProviderSettings(kind="mock"), "mock")
     cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))
     metric = await METRICS[name].prepared(MockJudge(provider, None))
     scores: list[Score | Scores] = []

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import yaml
 from applied import applied_rubric, scorer
+from calling import Calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, SCORES, spoiled
@@ -37,13 +38,11 @@ from prompt_evaluator.model import (
     TestCase,
     ToolCall,
 )
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.mock.provider import build
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
 
 OUTPUT = answer("Three minutes is about right.")
 PRESETS = ("default", "content-quality", "code-review")
@@ -82,8 +81,8 @@ def preset(name: str) -> Rubric:
     return msgspec.convert(yaml.safe_load(text) | {"name": name, "hash": ""}, Rubric)
 
 
-def mock(**options: Any) -> Provider:
-    return build("mock", ProviderSettings(kind="mock", options=options), CallContext())
+def mock(**options: Any) -> ModelClient:
+    return Calls().open(ProviderSettings(kind="mock", options=options), "mock")
 
 
 class WithoutSchema:
@@ -91,9 +90,9 @@ class WithoutSchema:
 
     structured_output: ClassVar[bool] = False
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: ModelClient) -> None:
         self._provider = provider
-        self.name, self.close = provider.name, provider.close
+        self.name = provider.name
 
     async def complete(self, request: Request) -> Answer:
         return await self._provider.complete(msgspec.structs.replace(request, response_schema=None))

@@ -426,7 +426,7 @@ def test_the_order_in_which_cases_finish_changes_nothing() -> None:
     for number in range(6):
         units = _sample(None if number % 3 == 2 else 1.0 + number / 7)
         attempt = units.last
-        attempt.judgements["length", 0] = applied_use(MetricUse(metric="length"), of).judgement(
+        attempt.judgements["length", 0] = applied_use(MetricUse(metric="length"), None).judgement(
             Failed(f"broken by {number}", kind="Broken") if number % 2 else Scored(number / 6)
         )
         case = msgspec.structs.replace(CASE, id=f"case-{number}")
@@ -435,8 +435,8 @@ def test_the_order_in_which_cases_finish_changes_nothing() -> None:
     found = []
     for order in (cases, cases[::-1], [*cases[3:], *cases[:3]]):
         totals = Totals(of)
-        for position, case in order:
-            totals.add(position, case)
+        for position, result in order:
+            totals.add(position, result)
         found.append(msgspec.json.encode(totals.result(totals.status())))
 
     assert found[0] == found[1] == found[2]

@@ -6,48 +6,63 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
+from calling import Calls
 
 from prompt_evaluator.errors import (
     AuthenticationError,
     BadReplyError,
     CircuitOpenError,
     DeadlineError,
-    ProviderError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, Price, ProviderSettings, Request, Usage
-from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.calls.meter import CallEvent, Meter
 
 if TYPE_CHECKING:
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.calls.client import Client
 
 REQUEST = Request(model="m", messages=(Message("user", "hello"),))
 ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
 QUICK = Limits(first_backoff=0.01)
 
 
-def policy(limits: Limits = QUICK, calls: CallContext | None = None) -> CallPolicy:
-    settings = ProviderSettings(kind="test", limits=limits, prices={"m": Price(input=2.0, output=10.0)})
-    return (calls or CallContext()).policy("svc", settings)
+PRICED = ProviderSettings(kind="test", limits=QUICK, prices={"m": Price(input=2.0, output=10.0)})
 
 
 class Service:
-    """Raises what it is told, one after the other, then answers."""
+    """A provider that raises what it is told, one after the other, then answers."""
 
-    def __init__(self, *errors: ProviderError) -> None:
-        self.errors = list(errors)
+    name = "svc"
+    structured_output = False
+
+    def __init__(self, *errors: BaseException, seconds: float = 0.0, endpoint: str = "") -> None:
+        self.errors, self._seconds, self.endpoint = list(errors), seconds, endpoint
         self.tries: list[float] = []
+        self.given: list[float] = []
+        self.at_once = self.most_at_once = 0
 
-    async def send(self, _request: Request, _timeout: float) -> Answer:
+    async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
         self.tries.append(time.monotonic())
-        await asyncio.sleep(0)
+        self.given.append(timeout)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(self._seconds)
+        self.at_once -= 1
         if self.errors:
             raise self.errors.pop(0)
         return ANSWER
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def client(service: Provider, limits: Limits = QUICK, calls: Calls | None = None) -> Client:
+    return (calls or Calls()).around(service, msgspec.structs.replace(PRICED, limits=limits))
 
 
 def down() -> UnavailableError:
@@ -57,7 +72,7 @@ def down() -> UnavailableError:
 async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
     service = Service(down(), down())
 
-    answer = await policy().call(service.send, REQUEST)
+    answer = await client(service).complete(REQUEST)
 
     assert answer.tries == 3
     assert answer.text == "hi"
@@ -67,7 +82,7 @@ async def test_tries_are_finite_and_the_error_says_how_many() -> None:
     service = Service(*(down() for _ in range(10)))
 
     with pytest.raises(UnavailableError, match="Given up after 4 tries") as caught:
-        await policy(Limits(max_tries=4, first_backoff=0.001)).call(service.send, REQUEST)
+        await client(service, Limits(max_tries=4, first_backoff=0.001)).complete(REQUEST)
 
     assert caught.value.tries == len(service.tries) == 4
 
@@ -76,7 +91,7 @@ async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
     service = Service(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
 
     with pytest.raises(BadReplyError):
-        await policy().call(service.send, REQUEST)
+        await client(service).complete(REQUEST)
 
     assert len(service.tries) == 3
 
@@ -85,7 +100,7 @@ async def test_a_refused_request_is_not_tried_again() -> None:
     service = Service(RequestRefusedError("no.", provider="svc", status=400))
 
     with pytest.raises(RequestRefusedError):
-        await policy().call(service.send, REQUEST)
+        await client(service).complete(REQUEST)
 
     assert len(service.tries) == 1
 
@@ -93,7 +108,7 @@ async def test_a_refused_request_is_not_tried_again() -> None:
 async def test_no_try_comes_before_its_retry_after() -> None:
     service = Service(RateLimitedError("slow down.", provider="svc", retry_after=0.15))
 
-    await policy().call(service.send, REQUEST)
+    await client(service).complete(REQUEST)
 
     assert service.tries[1] - service.tries[0] >= 0.15
 
@@ -104,31 +119,24 @@ async def test_the_deadline_ends_a_call_that_would_wait_longer() -> None:
 
     start = time.monotonic()
     with pytest.raises(DeadlineError, match="the last: down"):
-        await policy(limits).call(service.send, REQUEST)
+        await client(service, limits).complete(REQUEST)
 
     assert time.monotonic() - start < 1
 
 
 async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
-    given: list[float] = []
+    service = Service(down(), down(), seconds=0.05)
 
-    async def send(_request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-        given.append(timeout)
-        await asyncio.sleep(0.05)
-        if len(given) < 3:
-            raise down()
-        return ANSWER
+    await client(service, Limits(try_timeout=10, deadline=5, first_backoff=0.01)).complete(REQUEST)
 
-    await policy(Limits(try_timeout=10, deadline=5, first_backoff=0.01)).call(send, REQUEST)
-
-    assert given[0] == 5
-    assert given[2] < 4.9
+    assert service.given[0] == 5
+    assert service.given[2] < 4.9
 
 
 async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
     service = Service(RateLimitedError("slow down.", provider="svc", retry_after=60))
-    calls = CallContext()
-    call = asyncio.create_task(policy(calls=calls).call(service.send, REQUEST))
+    calls = Calls()
+    call = asyncio.create_task(client(service, calls=calls).complete(REQUEST))
     await asyncio.sleep(0.02)
 
     start = time.monotonic()
@@ -142,65 +150,66 @@ async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
 
 async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> None:
     service = Service(AuthenticationError("the key was not accepted (401).", provider="svc", status=401))
-    shared = policy()
+    shared = client(service)
     with pytest.raises(AuthenticationError):
-        await shared.call(service.send, REQUEST)
+        await shared.complete(REQUEST)
 
     with pytest.raises(CircuitOpenError, match="the key was not accepted"):
-        await shared.call(service.send, REQUEST)
+        await shared.complete(REQUEST)
 
     assert len(service.tries) == 1
 
 
 async def test_one_refusal_among_answers_stops_nothing() -> None:
-    shared = policy()
-    await shared.call(Service().send, REQUEST)
+    service = Service()
+    shared = client(service)
+    await shared.complete(REQUEST)
+    service.errors.append(AuthenticationError("not this.", provider="svc"))
     with pytest.raises(AuthenticationError):
-        await shared.call(Service(AuthenticationError("not this.", provider="svc")).send, REQUEST)
+        await shared.complete(REQUEST)
 
-    assert (await shared.call(Service().send, REQUEST)).text == "hi"
+    assert (await shared.complete(REQUEST)).text == "hi"
 
 
 async def test_twenty_failures_in_a_row_stop_the_run() -> None:
-    shared = policy()
+    shared = client(Service(*(RequestRefusedError("no.", provider="svc") for _ in range(20))))
     for _ in range(20):
         with pytest.raises(RequestRefusedError):
-            await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
+            await shared.complete(REQUEST)
 
     with pytest.raises(CircuitOpenError, match="20 failures in a row"):
-        await shared.call(Service().send, REQUEST)
+        await shared.complete(REQUEST)
 
 
 async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
-    shared = policy(Limits(max_concurrency=1))
     service = Service(AuthenticationError("wrong key.", provider="svc"))
+    shared = client(service, Limits(max_concurrency=1))
 
-    results = await asyncio.gather(*(shared.call(service.send, REQUEST) for _ in range(10)), return_exceptions=True)
+    results = await asyncio.gather(*(shared.complete(REQUEST) for _ in range(10)), return_exceptions=True)
 
     assert len(service.tries) == 1
     assert sum(isinstance(result, CircuitOpenError) for result in results) == 9
 
 
 async def test_cost_comes_from_the_configured_price() -> None:
-    answer = await policy().call(Service().send, REQUEST)
+    answer = await client(Service()).complete(REQUEST)
 
     assert answer.cost == pytest.approx((1_000 * 2.0 + 500 * 10.0) / 1e6)
 
 
 async def test_cost_is_unknown_when_the_price_is() -> None:
-    unpriced = CallContext().policy("svc", ProviderSettings(kind="test"))
-
-    answer = await unpriced.call(Service().send, REQUEST)
+    answer = await Calls().around(Service(), ProviderSettings(kind="test")).complete(REQUEST)
 
     assert answer.cost is None
 
 
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
-    shared = policy(calls=CallContext(meter=meter))
-    await shared.call(Service(down()).send, REQUEST)
+    shared = client(Service(down()), calls=Calls(meter=meter))
+    await shared.complete(REQUEST)
+    refusing = client(Service(RequestRefusedError("no.", provider="svc")), calls=Calls(meter=meter))
     with pytest.raises(RequestRefusedError):
-        await shared.call(Service(RequestRefusedError("no.", provider="svc")).send, REQUEST)
+        await refusing.complete(REQUEST)
 
     assert (meter.calls, meter.tries, meter.answers, meter.in_flight) == (2, 3, 1, 0)
     assert meter.retries == {"UnavailableError": 1}
@@ -211,9 +220,9 @@ async def test_the_meter_counts_what_happens() -> None:
 
 async def test_a_listener_hears_every_event_in_order() -> None:
     events: list[CallEvent] = []
-    shared = policy(calls=CallContext(meter=Meter(events.append)))
+    shared = client(Service(down()), calls=Calls(meter=Meter(events.append)))
 
-    await shared.call(Service(down()).send, REQUEST)
+    await shared.complete(REQUEST)
 
     assert [event.kind for event in events] == ["started", "retrying", "answered"]
     assert events[1].cause == "UnavailableError"
@@ -221,29 +230,20 @@ async def test_a_listener_hears_every_event_in_order() -> None:
 
 async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
     meter = Meter()
-    shared = policy(Limits(requests_per_minute=600), CallContext(meter=meter))
+    shared = client(Service(), Limits(requests_per_minute=600), Calls(meter=meter))
 
-    await asyncio.gather(*(shared.call(Service().send, REQUEST) for _ in range(13)))
+    await asyncio.gather(*(shared.complete(REQUEST) for _ in range(13)))
 
     assert meter.throttled_seconds > 0.1
     assert 0 < meter.throttled_share <= 1
 
 
-async def test_providers_with_one_key_at_one_endpoint_share_a_budget() -> None:
-    calls = CallContext(max_concurrency=1)
-    settings = ProviderSettings(kind="test")
-    generator = calls.policy("a", settings, endpoint="https://one.example")
-    judge = calls.policy("b", settings, endpoint="https://one.example")
-    most = running = 0
+async def test_providers_with_one_key_at_one_endpoint_share_a_limit() -> None:
+    calls = Calls(max_concurrency=1)
+    service = Service(seconds=0.01, endpoint="https://one.example")
+    generator, judge = client(service, calls=calls), client(service, calls=calls)
 
-    async def send(_request: Request, _timeout: float) -> Answer:
-        nonlocal most, running
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-        return ANSWER
+    await asyncio.gather(*(each.complete(REQUEST) for each in (generator, judge) for _ in range(5)))
 
-    await asyncio.gather(*(each.call(send, REQUEST) for each in (generator, judge) for _ in range(5)))
-
-    assert most == 1
+    assert len(service.tries) == 10
+    assert service.most_at_once == 1

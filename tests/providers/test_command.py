@@ -14,6 +14,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from calling import Calls
 
 from prompt_evaluator.errors import (
     BadReplyError,
@@ -25,13 +26,13 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.command import CommandProvider, build, check
+from prompt_evaluator.providers.command import check
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from prompt_evaluator.model import Answer
+    from prompt_evaluator.providers.calls.client import Client
 
     Program = Callable[[str], str]
 
@@ -65,18 +66,18 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-async def calls() -> AsyncIterator[CallContext]:
-    board = CallContext()
+async def calls() -> AsyncIterator[Calls]:
+    board = Calls()
     yield board
     await board.close()
 
 
-def provider(calls: CallContext, **limits: Any) -> CommandProvider:
+def provider(calls: Calls, **limits: Any) -> Client:
     settings = ProviderSettings(kind="command", limits=Limits(**{"max_tries": 1, "try_timeout": 60, **limits}))
-    return build("command", settings, calls)
+    return calls.open(settings, "command")
 
 
-async def ask(calls: CallContext, model: str, prompt: str = "hi", **limits: Any) -> Answer:
+async def ask(calls: Calls, model: str, prompt: str = "hi", **limits: Any) -> Answer:
     request = Request(model=model, messages=(Message("user", prompt),))
     return await provider(calls, **limits).complete(request)
 
@@ -109,7 +110,7 @@ def children() -> set[str]:
     return found
 
 
-async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: CallContext, program: Program) -> None:
+async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: Calls, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': sys.stdin.read()}))")
     request = Request(
         model=model,
@@ -148,7 +149,7 @@ async def test_a_program_reads_the_request_as_json_and_answers_in_json(calls: Ca
     assert answer.latency_ms > 0
 
 
-async def test_everything_a_program_knows_about_its_answer_is_kept(calls: CallContext, program: Program) -> None:
+async def test_everything_a_program_knows_about_its_answer_is_kept(calls: Calls, program: Program) -> None:
     model = program("""
         import json
         calls = [{"name": "add", "arguments": {"a": 1}}, {"name": "sub", "arguments": "{\\"b\\": 2}", "id": "c2"},
@@ -186,7 +187,7 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(calls: CallCo
     ],
 )
 async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
-    calls: CallContext, program: Program, printed: str, said: str
+    calls: Calls, program: Program, printed: str, said: str
 ) -> None:
     model = program(f"print({printed!r}, end='')")
 
@@ -197,7 +198,7 @@ async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
     assert len(str(caught.value)) < 500
 
 
-async def test_bytes_that_are_no_text_are_a_bad_reply(calls: CallContext, program: Program) -> None:
+async def test_bytes_that_are_no_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
     model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
 
     with pytest.raises(BadReplyError, match="JSON expected"):
@@ -205,7 +206,7 @@ async def test_bytes_that_are_no_text_are_a_bad_reply(calls: CallContext, progra
 
 
 async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries_it_took(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     model = program(f"""
         import pathlib
@@ -220,7 +221,7 @@ async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries
 
 
 async def test_a_failed_program_is_named_with_its_exit_code_and_last_words_and_not_tried_again(
-    calls: CallContext, program: Program
+    calls: Calls, program: Program
 ) -> None:
     model = program("import sys; sys.stderr.write('trace\\nno such tool\\n'); print('{}'); sys.exit(3)")
 
@@ -230,7 +231,7 @@ async def test_a_failed_program_is_named_with_its_exit_code_and_last_words_and_n
     assert caught.value.tries == 1
 
 
-async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: CallContext, program: Program) -> None:
+async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: Calls, program: Program) -> None:
     model = program("""
         import sys
         for number in range(100_000):
@@ -247,21 +248,17 @@ async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: CallCont
     assert all(line.startswith("line ") for line in message.partition("…")[2].splitlines())
 
 
-async def test_a_program_that_says_nothing_when_it_fails_is_reported_as_such(
-    calls: CallContext, program: Program
-) -> None:
+async def test_a_program_that_says_nothing_when_it_fails_is_reported_as_such(calls: Calls, program: Program) -> None:
     with pytest.raises(TargetFailedError, match="exit code 4 and wrote nothing to stderr"):
         await ask(calls, program("raise SystemExit(4)"))
 
 
-async def test_a_program_ended_by_a_signal_is_a_failure_that_names_the_signal(
-    calls: CallContext, program: Program
-) -> None:
+async def test_a_program_ended_by_a_signal_is_a_failure_that_names_the_signal(calls: Calls, program: Program) -> None:
     with pytest.raises(TargetFailedError, match="was ended by SIGTERM"):
         await ask(calls, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
 
 
-async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, program: Program) -> None:
+async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, program: Program) -> None:
     canary = "sk-canary-command-1234567890"
     secret = Secret(canary)
     failing = program(f"import sys; sys.exit({canary!r})")
@@ -278,7 +275,7 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, p
         assert canary[:6] not in str(error)
 
 
-async def test_more_output_than_allowed_ends_the_program_at_once(calls: CallContext, program: Program) -> None:
+async def test_more_output_than_allowed_ends_the_program_at_once(calls: Calls, program: Program) -> None:
     model = program("""
         import sys
         while True:
@@ -293,7 +290,7 @@ async def test_more_output_than_allowed_ends_the_program_at_once(calls: CallCont
 
 @pytest.mark.parametrize("reads", ["import sys; sys.stdin.close()", "import os; os.close(0)", "pass"])
 async def test_a_program_that_does_not_read_five_megabytes_still_answers(
-    calls: CallContext, program: Program, reads: str
+    calls: Calls, program: Program, reads: str
 ) -> None:
     model = program(f"""{reads}\nimport time; time.sleep(0.05); print('{{"text": "done"}}')""")
 
@@ -302,7 +299,7 @@ async def test_a_program_that_does_not_read_five_megabytes_still_answers(
     assert answer.text == "done"
 
 
-async def test_five_megabytes_go_in_and_come_out_whole(calls: CallContext, program: Program) -> None:
+async def test_five_megabytes_go_in_and_come_out_whole(calls: Calls, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
 
     answer = await ask(calls, model, prompt="x" * 5_000_000)
@@ -310,14 +307,14 @@ async def test_five_megabytes_go_in_and_come_out_whole(calls: CallContext, progr
     assert answer.text == "x" * 5_000_000
 
 
-async def test_a_chatty_stderr_does_not_stop_a_program(calls: CallContext, program: Program) -> None:
+async def test_a_chatty_stderr_does_not_stop_a_program(calls: Calls, program: Program) -> None:
     model = program("""import sys; sys.stderr.write("x" * 3_000_000); print('{"text": "done"}')""")
 
     assert (await ask(calls, model)).text == "done"
 
 
 async def test_a_program_that_takes_too_long_is_killed_with_its_children(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     model = f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"
@@ -329,7 +326,7 @@ async def test_a_program_that_takes_too_long_is_killed_with_its_children(
 
 
 async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
@@ -348,7 +345,7 @@ async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
 @pytest.mark.parametrize("ending", ["time.sleep(600)", "sys.exit(0)"], ids=["runs on", "ends"])
 @pytest.mark.parametrize("turns", range(10))
 async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
-    calls: CallContext, program: Program, tmp_path: Path, turns: int, ending: str
+    calls: Calls, program: Program, tmp_path: Path, turns: int, ending: str
 ) -> None:
     told, before = tmp_path / "pid", children()
     call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    ' + ending)} {told}"))
@@ -365,7 +362,7 @@ async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
 
 
 async def test_a_child_that_keeps_the_output_open_cannot_hold_up_the_call(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     code = STARTS_A_CHILD + """    print('{"text": "done"}')"""
@@ -377,7 +374,7 @@ async def test_a_child_that_keeps_the_output_open_cannot_hold_up_the_call(
 
 
 async def test_a_failed_program_is_reported_at_once_although_a_child_keeps_its_output_open(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
 
@@ -388,7 +385,7 @@ async def test_a_failed_program_is_reported_at_once_although_a_child_keeps_its_o
 
 
 async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
@@ -404,7 +401,7 @@ async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
 
 
 async def test_a_process_left_in_the_background_ends_with_the_answer(
-    calls: CallContext, program: Program, tmp_path: Path
+    calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     code = STARTS_A_CHILD.replace("])\n", "], stdout=subprocess.DEVNULL)\n", 1) + """    print('{"text": "done"}')"""
@@ -415,7 +412,7 @@ async def test_a_process_left_in_the_background_ends_with_the_answer(
     await until(lambda: not is_running(int(told.read_text())))
 
 
-async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: CallContext, program: Program) -> None:
+async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: Calls, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
     await ask(calls, model)
     files = open_files()
@@ -426,7 +423,7 @@ async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: Ca
     assert open_files() == files
 
 
-async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(calls: CallContext, program: Program) -> None:
+async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(calls: Calls, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': '|'.join(sys.argv[1:])}))")
 
     answer = await ask(calls, f"{model} --fast 'two words' $HOME ; ls")
@@ -453,7 +450,7 @@ def _file(folder: Path, name: str, content: str, mode: int) -> str:
     ids=["unknown", "wrong path", "quotes", "nothing", "folder"],
 )
 async def test_a_program_that_cannot_be_started_is_known_before_any_call_and_ends_a_run(
-    calls: CallContext, model: str, said: str
+    calls: Calls, model: str, said: str
 ) -> None:
     with pytest.raises(ConfigurationError) as before:
         check(model)
@@ -465,7 +462,7 @@ async def test_a_program_that_cannot_be_started_is_known_before_any_call_and_end
     assert (during.value.tries, during.value.hopeless) == (1, True)
 
 
-async def test_a_file_without_its_executable_bit_is_not_started(calls: CallContext, tmp_path: Path) -> None:
+async def test_a_file_without_its_executable_bit_is_not_started(calls: Calls, tmp_path: Path) -> None:
     model = _file(tmp_path, "agent", "#!/bin/sh\n", 0o600)
 
     with pytest.raises(ModelNotFoundError, match="executable bit"):
@@ -479,13 +476,13 @@ async def test_an_executable_file_that_is_no_program_is_not_tried_again(tmp_path
     for model in (no_program, no_interpreter):
         check(model)
         with pytest.raises(ModelNotFoundError, match="cannot be started"):
-            await ask(CallContext(), model, max_tries=3)
+            await ask(Calls(), model, max_tries=3)
 
 
 def test_a_program_that_is_there_passes_the_check() -> None:
     check(f"{sys.executable} -c 'pass'")
 
 
-async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(calls: CallContext) -> None:
+async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(calls: Calls) -> None:
     with pytest.raises(ProviderError, match="cannot be written as JSON"):
         await ask(calls, "true", prompt="\ud800")

@@ -312,5 +312,5 @@ async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
 async def test_closing_twice_is_no_error(kind: str) -> None:
     async with Stand(kind, "answers") as stand:
         await stand.ask()
-        await stand.provider.close()
+        await stand.calls.close()
         await stand.calls.close()

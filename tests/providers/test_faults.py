@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from calling import Calls
 from fault_server import FAULTS, FaultServer
 
 from prompt_evaluator.errors import ProviderError
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.catalogue import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -62,8 +61,8 @@ def test_every_fault_stands_in_the_table() -> None:
 async def test_a_fault_has_the_outcome_that_the_table_says(row: Row) -> None:
     async with FaultServer() as server:
         server.script = [row.fault] * 2
-        calls = CallContext()
-        provider = KINDS.get("openai")("svc", settings("openai", server), calls)
+        calls = Calls()
+        provider = calls.open(settings("openai", server))
         outcome = await outcome_of(provider.complete(REQUEST))
         await calls.close()
 
@@ -76,8 +75,8 @@ async def test_a_fault_has_the_outcome_that_the_table_says(row: Row) -> None:
 async def test_an_answer_after_a_fault_that_is_retried_is_an_answer(row: Row) -> None:
     async with FaultServer() as server:
         server.script = [row.fault]
-        calls = CallContext()
-        answer = await KINDS.get("openai")("svc", settings("openai", server), calls).complete(REQUEST)
+        calls = Calls()
+        answer = await calls.open(settings("openai", server)).complete(REQUEST)
         await calls.close()
 
     assert (answer.text, answer.tries) == (server.answer, 2)
@@ -88,7 +87,7 @@ async def test_an_answer_after_a_fault_that_is_retried_is_an_answer(row: Row) ->
 async def test_no_fault_is_taken_for_an_answer_by_any_provider(kind: str, name: str) -> None:
     async with FaultServer() as server:
         server.script = [name] * 2
-        calls = CallContext()
+        calls = Calls()
         with pytest.raises(ProviderError):
-            await KINDS.get(kind)("svc", settings(kind, server), calls).complete(REQUEST)
+            await calls.open(settings(kind, server)).complete(REQUEST)
         await calls.close()

@@ -16,7 +16,7 @@ import pytest
 
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers import command, function
-from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.calls.shared import Resources
 from prompt_evaluator.usercode.fingerprint import of_command, of_files, of_memory
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
 
 
 def digest_of(model: str) -> str | None:
-    return function.build("python", ProviderSettings(kind="python"), CallContext()).fingerprint(model)
+    return function.build("python", ProviderSettings(kind="python"), Resources()).fingerprint(model)
 
 
 def test_a_digest_has_16_digits_and_stays_the_same(files: Files) -> None:
@@ -411,12 +411,12 @@ def test_a_program_is_found_on_the_path_and_behind_links(program: Path, monkeypa
 
 @pytest.mark.parametrize("model", ["no-such-program", "./gone", "'unclosed", "", "."])
 def test_what_is_no_program_has_no_digest(model: str) -> None:
-    provider = command.build("command", ProviderSettings(kind="command"), CallContext())
+    provider = command.build("command", ProviderSettings(kind="command"), Resources())
 
     assert provider.fingerprint(model) is None
 
 
 def test_a_command_is_taken_apart_before_it_is_looked_at(program: Path) -> None:
-    provider = command.build("command", ProviderSettings(kind="command"), CallContext())
+    provider = command.build("command", ProviderSettings(kind="command"), Resources())
 
     assert provider.fingerprint(shlex.join([str(program), "a b"])) == of_command([str(program), "a b"])

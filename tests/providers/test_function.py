@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from calling import Calls
 
 from prompt_evaluator.errors import (
     BadReplyError,
@@ -20,8 +21,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.function import build, check
+from prompt_evaluator.providers.function import check
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -49,13 +49,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
 
 
 @pytest.fixture
-async def calls() -> AsyncIterator[CallContext]:
-    board = CallContext()
+async def calls() -> AsyncIterator[Calls]:
+    board = Calls()
     yield board
     await board.close()
 
 
-async def ask(calls: CallContext, model: str, try_timeout: float = 30, **request: Any) -> Answer:
+async def ask(calls: Calls, model: str, try_timeout: float = 30, **request: Any) -> Answer:
     settings = ProviderSettings(kind="python", limits=Limits(try_timeout=try_timeout))
     messages = (
         Message("system", "be kind"),
@@ -63,11 +63,11 @@ async def ask(calls: CallContext, model: str, try_timeout: float = 30, **request
         Message("assistant", "?"),
         Message("user", "2+2"),
     )
-    return await build("python", settings, calls).complete(Request(model=model, messages=messages, **request))
+    return await calls.open(settings, "python").complete(Request(model=model, messages=messages, **request))
 
 
 @pytest.mark.parametrize("form", ["def answer(text): return", "async def answer(text): return"], ids=["sync", "async"])
-async def test_a_function_is_asked_the_last_question(calls: CallContext, module: Module, form: str) -> None:
+async def test_a_function_is_asked_the_last_question(calls: Calls, module: Module, form: str) -> None:
     model = f"{module(form + ' text + str(4)')}:answer"
 
     answer = await ask(calls, model)
@@ -77,7 +77,7 @@ async def test_a_function_is_asked_the_last_question(calls: CallContext, module:
     assert answer.latency_ms > 0
 
 
-async def test_a_function_is_given_what_else_its_signature_names(calls: CallContext, module: Module) -> None:
+async def test_a_function_is_given_what_else_its_signature_names(calls: Calls, module: Module) -> None:
     name = module("""
         def answer(text, case, seed=None, *, system, sample, attempt):
             return f"{text} {case.id} {seed} {system} {sample} {attempt}"
@@ -90,7 +90,7 @@ async def test_a_function_is_given_what_else_its_signature_names(calls: CallCont
 
 @pytest.mark.parametrize("form", ["(messages)", "(text, messages)"], ids=["first", "beside the text"])
 async def test_a_function_that_names_the_messages_gets_the_conversation(
-    calls: CallContext, module: Module, form: str
+    calls: Calls, module: Module, form: str
 ) -> None:
     name = module(f"def answer{form}: return ' '.join(turn.role for turn in messages)")
 
@@ -98,7 +98,7 @@ async def test_a_function_that_names_the_messages_gets_the_conversation(
 
 
 async def test_a_function_may_change_its_parameters_without_changing_those_of_others(
-    calls: CallContext, module: Module
+    calls: Calls, module: Module
 ) -> None:
     name = module("def answer(text, params): return str(params['nested'].pop('a'))")
     options = {"nested": {"a": 1}}
@@ -116,9 +116,7 @@ async def test_a_function_may_change_its_parameters_without_changing_those_of_ot
     ],
     ids=["object", "text", "for the type checker only"],
 )
-async def test_a_function_that_asks_for_the_request_gets_it_whole(
-    calls: CallContext, module: Module, head: str
-) -> None:
+async def test_a_function_that_asks_for_the_request_gets_it_whole(calls: Calls, module: Module, head: str) -> None:
     name = module(f"{head}\ndef answer(request: Request): return f'{{len(request.messages)}} {{request.seed}}'")
 
     answer = await ask(calls, f"{name}:answer", seed=5)
@@ -137,17 +135,17 @@ async def test_a_function_that_asks_for_the_request_gets_it_whole(
     ],
     ids=["async object", "object", "partial", "undeclared coroutine", "builtin"],
 )
-async def test_whatever_can_be_called_with_a_text_is_a_function(calls: CallContext, module: Module, code: str) -> None:
+async def test_whatever_can_be_called_with_a_text_is_a_function(calls: Calls, module: Module, code: str) -> None:
     assert (await ask(calls, f"{module(code)}:answer")).text == "2+2"
 
 
-async def test_a_method_is_named_by_its_path(calls: CallContext, module: Module) -> None:
+async def test_a_method_is_named_by_its_path(calls: Calls, module: Module) -> None:
     name = module("class Agent:\n    def answer(self, text): return text + '!'\nagent = Agent()")
 
     assert (await ask(calls, f"{name}:agent.answer")).text == "2+2!"
 
 
-async def test_a_dictionary_may_say_more_than_the_text(calls: CallContext, module: Module) -> None:
+async def test_a_dictionary_may_say_more_than_the_text(calls: Calls, module: Module) -> None:
     name = module("""
         def answer(text):
             return {"output": "4", "tool_calls": [{"name": "add", "arguments": {"a": 2}}],
@@ -161,7 +159,7 @@ async def test_a_dictionary_may_say_more_than_the_text(calls: CallContext, modul
     assert answer.usage == Usage(input_tokens=3, output_tokens=1)
 
 
-async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: CallContext, module: Module) -> None:
+async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: Calls, module: Module) -> None:
     name = module("""
         from prompt_evaluator.model import Answer
         def answer(text):
@@ -189,7 +187,7 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: 
     ],
 )
 async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
-    calls: CallContext, module: Module, value: str, said: str
+    calls: Calls, module: Module, value: str, said: str
 ) -> None:
     name = module(f"def answer(text): return {value}")
 
@@ -213,7 +211,7 @@ async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
     ids=["error", "its own time-out", "exit", "stop", "cancelled"],
 )
 async def test_a_function_that_fails_is_named_with_its_error_and_called_once(
-    calls: CallContext, module: Module, form: str, statement: str, said: str
+    calls: Calls, module: Module, form: str, statement: str, said: str
 ) -> None:
     name = module(f"calls = []\n{form} answer(text):\n    calls.append(text)\n    {statement}")
 
@@ -223,14 +221,14 @@ async def test_a_function_that_fails_is_named_with_its_error_and_called_once(
     assert sys.modules[name].calls == ["2+2"]
 
 
-async def test_a_failure_says_where_it_happened(calls: CallContext, module: Module) -> None:
+async def test_a_failure_says_where_it_happened(calls: Calls, module: Module) -> None:
     name = module("def answer(text):\n    return deeper()\ndef deeper():\n    return 1 / 0")
 
     with pytest.raises(TargetFailedError, match=rf"ZeroDivisionError: division by zero \(.*{name}\.py, line 4\)"):
         await ask(calls, f"{name}:answer")
 
 
-async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, module: Module) -> None:
+async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, module: Module) -> None:
     canary = "sk-canary-function-1234567890"
     secret = Secret(canary)
     name = module(f"""
@@ -250,7 +248,7 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(calls: CallContext, m
     assert nested.tool_calls[0].arguments == {"key": "[secret]"}
 
 
-async def test_an_async_function_that_takes_too_long_is_cancelled(calls: CallContext, module: Module) -> None:
+async def test_an_async_function_that_takes_too_long_is_cancelled(calls: Calls, module: Module) -> None:
     name = module("""
         import asyncio
         ended = []
@@ -269,7 +267,7 @@ async def test_an_async_function_that_takes_too_long_is_cancelled(calls: CallCon
 
 
 async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_the_call(
-    calls: CallContext, module: Module
+    calls: Calls, module: Module
 ) -> None:
     name = module("""
         import asyncio
@@ -289,7 +287,7 @@ async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_th
 
 
 async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_others(
-    calls: CallContext, module: Module
+    calls: Calls, module: Module
 ) -> None:
     name = module("""
         import threading
@@ -308,7 +306,7 @@ async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_othe
     assert [answer.text for answer in answers] == ["2+2"] * 8
 
 
-async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: CallContext, module: Module) -> None:
+async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: Calls, module: Module) -> None:
     name = module("""
         import threading
         together = threading.Barrier(8)
@@ -323,7 +321,7 @@ async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: CallCon
 
 
 @pytest.mark.parametrize("body", ["gate.wait(600)", "import asyncio; await asyncio.sleep(600)"], ids=["sync", "async"])
-async def test_cancelling_a_call_takes_effect_at_once(calls: CallContext, module: Module, body: str) -> None:
+async def test_cancelling_a_call_takes_effect_at_once(calls: Calls, module: Module, body: str) -> None:
     form = "async def" if "await" in body else "def"
     name = module(f"""
         import threading
@@ -350,13 +348,13 @@ def test_an_interrupt_from_the_keyboard_ends_the_run(module: Module, form: str) 
     name = module(f"{form} answer(text): raise KeyboardInterrupt")
 
     async def run() -> None:
-        await ask(CallContext(), f"{name}:answer")
+        await ask(Calls(), f"{name}:answer")
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(run())
 
 
-async def test_a_module_is_imported_once_for_any_number_of_calls(calls: CallContext, module: Module) -> None:
+async def test_a_module_is_imported_once_for_any_number_of_calls(calls: Calls, module: Module) -> None:
     name = module("import random\nnumber = str(random.random())\ndef answer(text): return number")
 
     answers = [await ask(calls, f"{name}:answer") for _ in range(3)]
@@ -391,7 +389,7 @@ def _package(folder: Path, name: str) -> None:
     ],
 )
 async def test_a_function_that_cannot_be_called_is_known_before_any_call_and_ends_a_run(
-    calls: CallContext, module: Module, tmp_path: Path, model: str, said: str
+    calls: Calls, module: Module, tmp_path: Path, model: str, said: str
 ) -> None:
     names = {
         "module": module("text = 'x'\ndef answer(text): ...\ndef none(): ...\ndef two(text, other): ..."),
@@ -411,7 +409,7 @@ def test_a_function_that_is_there_passes_the_check(module: Module) -> None:
 
 @pytest.mark.parametrize("form", ["def", "async def"])
 async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_failure(
-    calls: CallContext, module: Module, form: str
+    calls: Calls, module: Module, form: str
 ) -> None:
     broken = "class Broken(Exception):\n    def __str__(self): raise RuntimeError\n"
 
@@ -419,7 +417,7 @@ async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_fa
         await ask(calls, f"{module(f'{broken}{form} answer(text): raise Broken')}:answer")
 
 
-async def test_an_object_that_fails_when_it_is_looked_at_is_no_function(calls: CallContext, module: Module) -> None:
+async def test_an_object_that_fails_when_it_is_looked_at_is_no_function(calls: Calls, module: Module) -> None:
     name = module("class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\nodd = Odd()")
 
     with pytest.raises(ModelNotFoundError, match="cannot be looked up: RuntimeError: odd"):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from calling import Calls
 
 from prompt_evaluator import errors
 from prompt_evaluator.errors import BadReplyError, ConfigurationError, ProviderError, TimedOutError
@@ -21,13 +22,13 @@ from prompt_evaluator.model import (
     ToolCall,
     Usage,
 )
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.litellm import LiteLLMProvider, build
+from prompt_evaluator.providers.litellm import LiteLLMProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from prompt_evaluator.model import Answer
+    from prompt_evaluator.providers.calls.client import Client
 
 ONE_TRY = Limits(max_tries=1)
 
@@ -65,23 +66,23 @@ class FakeLiteLLM:
 
 
 @pytest.fixture
-async def calls() -> AsyncIterator[CallContext]:
-    board = CallContext()
+async def calls() -> AsyncIterator[Calls]:
+    board = Calls()
     yield board
     await board.close()
 
 
-def provider(calls: CallContext, fake: FakeLiteLLM, **settings: Any) -> LiteLLMProvider:
+def provider(calls: Calls, fake: FakeLiteLLM, **settings: Any) -> Client:
     entry = ProviderSettings(**{"kind": "litellm", "limits": ONE_TRY, **settings})
-    return LiteLLMProvider("litellm", calls.policy("litellm", entry), entry, module=fake)
+    return calls.around(LiteLLMProvider("litellm", entry, module=fake), entry)
 
 
-async def ask(calls: CallContext, fake: FakeLiteLLM, **settings: Any) -> Answer:
+async def ask(calls: Calls, fake: FakeLiteLLM, **settings: Any) -> Answer:
     request = Request(model="azure/gpt-4o", messages=(Message("user", "2+2"),))
     return await provider(calls, fake, **settings).complete(request)
 
 
-async def test_an_answer_carries_what_litellm_reports(calls: CallContext) -> None:
+async def test_an_answer_carries_what_litellm_reports(calls: Calls) -> None:
     answer = await ask(calls, FakeLiteLLM())
 
     assert (answer.text, answer.model, answer.finish_reason) == ("4", "gpt-4o-2024", "stop")
@@ -89,7 +90,7 @@ async def test_an_answer_carries_what_litellm_reports(calls: CallContext) -> Non
     assert answer.latency_ms >= 0
 
 
-async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(calls: CallContext) -> None:
+async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(calls: Calls) -> None:
     fake = FakeLiteLLM()
 
     await ask(calls, fake)
@@ -106,7 +107,7 @@ async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(call
     ]
 
 
-async def test_every_parameter_of_a_request_reaches_litellm(calls: CallContext) -> None:
+async def test_every_parameter_of_a_request_reaches_litellm(calls: Calls) -> None:
     fake = FakeLiteLLM()
     tool = {"name": "add", "parameters": {}}
     request = Request(
@@ -135,7 +136,7 @@ async def test_every_parameter_of_a_request_reaches_litellm(calls: CallContext) 
     )
 
 
-async def test_a_parameter_given_by_the_user_wins_over_ours_but_not_over_the_policy(calls: CallContext) -> None:
+async def test_a_parameter_given_by_the_user_wins_over_ours_but_not_over_the_policy(calls: Calls) -> None:
     fake = FakeLiteLLM()
     given = {"temperature": 0.1, "seed": None, "num_retries": 9, "timeout": 1}
     request = Request(model="m", messages=(Message("user", "2+2"),), temperature=0.7, seed=3, options=given)
@@ -148,7 +149,7 @@ async def test_a_parameter_given_by_the_user_wins_over_ours_but_not_over_the_pol
     assert "seed" not in asked
 
 
-async def test_an_exception_that_cannot_say_what_it_is_about_is_a_provider_error(calls: CallContext) -> None:
+async def test_an_exception_that_cannot_say_what_it_is_about_is_a_provider_error(calls: Calls) -> None:
     class BrokenError(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no words")
@@ -157,7 +158,7 @@ async def test_an_exception_that_cannot_say_what_it_is_about_is_a_provider_error
         await ask(calls, FakeLiteLLM(BrokenError()))
 
 
-async def test_litellm_is_silenced_before_it_is_used(calls: CallContext) -> None:
+async def test_litellm_is_silenced_before_it_is_used(calls: Calls) -> None:
     fake = FakeLiteLLM()
 
     provider(calls, fake)
@@ -165,7 +166,7 @@ async def test_litellm_is_silenced_before_it_is_used(calls: CallContext) -> None
     assert (fake.telemetry, fake.suppress_debug_info, fake.drop_params, fake.num_retries) == (False, True, True, 0)
 
 
-async def test_tool_calls_are_parsed_where_they_are_json_objects(calls: CallContext) -> None:
+async def test_tool_calls_are_parsed_where_they_are_json_objects(calls: Calls) -> None:
     made = [
         SimpleNamespace(id=f"c{number}", function=SimpleNamespace(name="add", arguments=arguments))
         for number, arguments in enumerate(['{"a": 1}', "[1", "", None])
@@ -182,7 +183,7 @@ async def test_tool_calls_are_parsed_where_they_are_json_objects(calls: CallCont
     )
 
 
-async def test_log_probabilities_are_kept(calls: CallContext) -> None:
+async def test_log_probabilities_are_kept(calls: Calls) -> None:
     other = SimpleNamespace(token="5", logprob=-3.0)
     logprobs = SimpleNamespace(content=[SimpleNamespace(token="4", logprob=-0.1, top_logprobs=[other])])
 
@@ -194,9 +195,7 @@ async def test_log_probabilities_are_kept(calls: CallContext) -> None:
 @pytest.mark.parametrize(
     "usage", [None, SimpleNamespace(prompt_tokens=0, completion_tokens=0)], ids=["no usage", "zeros"]
 )
-async def test_usage_that_the_service_did_not_give_is_unknown_and_so_is_the_cost(
-    calls: CallContext, usage: Any
-) -> None:
+async def test_usage_that_the_service_did_not_give_is_unknown_and_so_is_the_cost(calls: Calls, usage: Any) -> None:
     answer = await ask(calls, FakeLiteLLM(response(usage=usage)))
 
     assert (answer.usage, answer.cost) == (Usage(), None)
@@ -207,13 +206,13 @@ def _unknown_model() -> float:
 
 
 @pytest.mark.parametrize("cost", [_unknown_model, lambda: 0.0, lambda: float("nan")], ids=["unknown", "zero", "nan"])
-async def test_a_price_that_litellm_does_not_know_is_no_price(calls: CallContext, cost: Callable[[], float]) -> None:
+async def test_a_price_that_litellm_does_not_know_is_no_price(calls: Calls, cost: Callable[[], float]) -> None:
     answer = await ask(calls, FakeLiteLLM(cost=cost))
 
     assert answer.cost is None
 
 
-async def test_a_configured_price_comes_before_litellms(calls: CallContext) -> None:
+async def test_a_configured_price_comes_before_litellms(calls: Calls) -> None:
     prices = {"azure/gpt-4o": Price(input=1.0, output=10.0)}
 
     answer = await ask(calls, FakeLiteLLM(), prices=prices)
@@ -233,7 +232,7 @@ async def test_a_configured_price_comes_before_litellms(calls: CallContext) -> N
     ],
     ids=["no choices", "null content", "a number", "nothing", "no message", "no text"],
 )
-async def test_a_response_without_an_answer_is_a_bad_reply(calls: CallContext, reply: Any) -> None:
+async def test_a_response_without_an_answer_is_a_bad_reply(calls: Calls, reply: Any) -> None:
     with pytest.raises(BadReplyError, match="LiteLLM did not return an answer"):
         await ask(calls, FakeLiteLLM(reply))
 
@@ -271,7 +270,7 @@ def _raised(name: str, status: int | None = None, *, base: str | None = None, te
     ],
     ids=lambda value: f"{type(value).__name__} {value}" if isinstance(value, Exception) else value.__name__,
 )
-async def test_litellms_errors_become_ours(calls: CallContext, error: Exception, expected: type[ProviderError]) -> None:
+async def test_litellms_errors_become_ours(calls: Calls, error: Exception, expected: type[ProviderError]) -> None:
     with pytest.raises(ProviderError) as caught:
         await ask(calls, FakeLiteLLM(error))
 
@@ -280,7 +279,7 @@ async def test_litellms_errors_become_ours(calls: CallContext, error: Exception,
     assert f"{type(error).__name__}: {error}" in str(caught.value)
 
 
-async def test_the_wait_that_a_service_asks_for_is_known(calls: CallContext) -> None:
+async def test_the_wait_that_a_service_asks_for_is_known(calls: Calls) -> None:
     error = _raised("RateLimitError", 429)
     error.response = SimpleNamespace(headers={"retry-after": "7"})  # type: ignore[attr-defined] # as LiteLLM's have it
 
@@ -290,13 +289,13 @@ async def test_the_wait_that_a_service_asks_for_is_known(calls: CallContext) -> 
     assert caught.value.retry_after == 7
 
 
-async def test_time_is_limited_although_litellm_ignores_its_time_out(calls: CallContext) -> None:
+async def test_time_is_limited_although_litellm_ignores_its_time_out(calls: Calls) -> None:
     with pytest.raises(TimedOutError):
         await ask(calls, FakeLiteLLM("hang"), limits=Limits(max_tries=1, try_timeout=0.05))
 
 
 async def test_a_key_that_litellm_finds_by_itself_is_in_no_error_and_no_answer(
-    calls: CallContext, monkeypatch: pytest.MonkeyPatch
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canary = "canary-azure-1234567890"
     monkeypatch.setenv("AZURE_API_KEY", canary)
@@ -310,7 +309,7 @@ async def test_a_key_that_litellm_finds_by_itself_is_in_no_error_and_no_answer(
 
 
 async def test_a_configured_key_is_handed_to_litellm_and_a_missing_one_is_said_before_any_call(
-    calls: CallContext, monkeypatch: pytest.MonkeyPatch
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = FakeLiteLLM()
     with pytest.raises(errors.AuthenticationError, match="Set MY_SERVICE_KEY"):
@@ -322,25 +321,24 @@ async def test_a_configured_key_is_handed_to_litellm_and_a_missing_one_is_said_b
     assert [asked["api_key"] for asked in fake.asked] == ["key-1234567890"]
 
 
-async def test_closing_lets_litellm_close_its_connections(calls: CallContext) -> None:
+async def test_closing_lets_litellm_close_its_connections(calls: Calls) -> None:
     fake = FakeLiteLLM()
 
-    await provider(calls, fake).close()
+    provider(calls, fake)
+    await calls.close()
 
     assert fake.closed
 
 
-async def test_without_the_extra_the_error_says_what_to_install(
-    calls: CallContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_the_extra_the_error_says_what_to_install(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
 
     with pytest.raises(ConfigurationError, match=r"^Install prompt-evaluator\[litellm\] to use litellm/… models\.$"):
-        build("litellm", ProviderSettings(kind="litellm"), calls)
+        calls.open(ProviderSettings(kind="litellm"))
 
 
 async def test_litellm_is_imported_by_the_first_call_and_told_beforehand_to_stay_off_the_network(
-    calls: CallContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")
     monkeypatch.setenv("LITELLM_MODE", "PRODUCTION")
@@ -353,7 +351,7 @@ async def test_litellm_is_imported_by_the_first_call_and_told_beforehand_to_stay
         "async def acompletion(**_):\n"
         "    return N(choices=[N(message=N(content=f'{seen} {telemetry}'))])\n"
     )
-    made = build("litellm", ProviderSettings(kind="litellm", limits=ONE_TRY), calls)
+    made = calls.open(ProviderSettings(kind="litellm", limits=ONE_TRY), "litellm")
     early = "litellm" in sys.modules
 
     answer = await made.complete(Request(model="m", messages=(Message("user", "2+2"),)))

@@ -9,6 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from calling import Calls
 
 from prompt_evaluator.errors import (
     AuthenticationError,
@@ -23,13 +24,11 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, MetricUse, ProviderSettings, Request, TestCase
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.mock.provider import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
 
 ONE_TRY = Limits(max_tries=1)
 REFERENCE = (
@@ -70,19 +69,19 @@ WEATHER = {
 }
 
 
-def mock(limits: Limits = ONE_TRY, **options: Any) -> Provider:
-    return build("mock", ProviderSettings(kind="mock", limits=limits, options=options), CallContext())
+def mock(limits: Limits = ONE_TRY, **options: Any) -> ModelClient:
+    return Calls().open(ProviderSettings(kind="mock", limits=limits, options=options), "mock")
 
 
 def asking(text: str = CASE.input, **fields: Any) -> Request:
     return Request(model="default", messages=(Message("user", text),), **fields)
 
 
-async def ask(provider: Provider, request: Request) -> Answer:
+async def ask(provider: ModelClient, request: Request) -> Answer:
     return await provider.complete(request)
 
 
-async def texts(provider: Provider, count: int, **fields: Any) -> list[str]:
+async def texts(provider: ModelClient, count: int, **fields: Any) -> list[str]:
     case = fields.get("case")
     question = case.input if case else "Tell me about hash tables."
     return [(await ask(provider, asking(question, sample=n, **fields))).text for n in range(count)]
@@ -92,7 +91,7 @@ def judge_prompt(output: str) -> str:
     return f"<input>\n{CASE.input}\n</input>\n<reference>\n{REFERENCE}\n</reference>\n<output>\n{output}\n</output>"
 
 
-async def judged(provider: Provider, prompt: str, schema: dict[str, Any], **fields: Any) -> Any:
+async def judged(provider: ModelClient, prompt: str, schema: dict[str, Any], **fields: Any) -> Any:
     return json.loads((await ask(provider, asking(prompt, response_schema=schema, **fields))).text)
 
 

@@ -7,7 +7,7 @@ from service import says, service
 
 from prompt_evaluator.errors import BadReplyError, ConfigurationError
 from prompt_evaluator.model import Message, Usage
-from prompt_evaluator.providers.calls.context import CallContext
+from prompt_evaluator.providers.calls.shared import Resources
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS
 
 ENTRY = {"id": "candidate-1", "model": "gpt-4o", "temperature": 0.2, "nested": {"a": [1, None, "ü"]}}
@@ -75,7 +75,7 @@ def test_the_built_in_router_needs_an_address_and_no_key(monkeypatch: pytest.Mon
 
     assert not BUILT_IN["router"].key_required
     with pytest.raises(ConfigurationError, match="EVAL_ROUTER_URL"):
-        KINDS.get("router")("router", BUILT_IN["router"], CallContext())
+        KINDS.get("router")("router", BUILT_IN["router"], Resources())
 
 
 async def test_the_output_is_the_text_and_what_the_router_does_not_say_is_unknown() -> None:

@@ -13,7 +13,7 @@ from alembic import command
 from alembic.config import Config
 from stores import ON_SERVER, engine, sql
 
-from prompt_evaluator.app.outcomes import summarise
+from prompt_evaluator.app.filling import StoredResults
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
@@ -103,8 +103,8 @@ def test_what_the_first_version_measured_reads_as_it_did(tmp_path: Path) -> None
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.executescript((Path(__file__).parent / "first_version.sql").read_text("utf-8"))
 
-    with closing(Store.open(tmp_path / "store.db")) as store:
-        result = summarise(store, store.run(FIRST)).result
+    with closing(Store.open(tmp_path / "store.db", fill=StoredResults)) as store:
+        result = store.run_line(FIRST).summary
 
     assert result is not None
     found = {name: round(stats.mean_of_means, 4) for name, stats in result.overall_metric_stats.items()}

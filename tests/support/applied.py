@@ -14,7 +14,7 @@ from prompt_evaluator.pipeline.uses import AppliedMetric, Uses
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Rubric, TestCase
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
 
 JUDGE = JudgeConfig(model="scripted/m", identity="scripted", temperature=0.0, max_tokens=700, seed=40)
 
@@ -50,7 +50,7 @@ def applied_rubric(rubric: Rubric, **judge: Any) -> AppliedMetric:
     return uses_of(plan(rubric=rubric, judge=msgspec.structs.replace(JUDGE, **judge))).common()[0]
 
 
-def scorer(provider: Provider) -> Scorer:
+def scorer(provider: ModelClient) -> Scorer:
     """One whose judges all are this provider."""
 
     def judge(config: JudgeConfig, case: TestCase, repeat: int, kept: Replies | None) -> RecordedJudge:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from calling import Calls
 from fault_server import FaultServer, Handler, Received, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.calls.meter import Meter
-from prompt_evaluator.providers.catalogue import KINDS
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
     from prompt_evaluator.model import Answer
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
     from prompt_evaluator.providers.calls.meter import CallEvent
 
 QUICK = Limits(
@@ -28,8 +27,8 @@ PATHS = {"openai": "", "anthropic": "", "router": "/router"}
 
 class Service(NamedTuple):
     server: FaultServer
-    provider: Provider
-    calls: CallContext
+    provider: ModelClient
+    calls: Calls
     events: list[CallEvent]
 
     async def ask(self, **request: Any) -> Answer:
@@ -56,9 +55,9 @@ async def service(kind: str, *handlers: Handler, path: str | None = None, **sett
         host = server.url.removeprefix("http://")
         base = settings.pop("base_url", "http://HOST" + (PATHS[kind] if path is None else path)).replace("HOST", host)
         entry = ProviderSettings(**{"kind": kind, "base_url": base, "key_required": False, "limits": QUICK, **settings})
-        calls = CallContext(meter=Meter(events.append))
+        calls = Calls(meter=Meter(events.append))
         try:
-            yield Service(server, KINDS.get(kind)("svc", entry, calls), calls, events)
+            yield Service(server, calls.open(entry), calls, events)
         finally:
             await calls.close()
 

@@ -10,16 +10,15 @@ from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from calling import Calls
 from fault_server import FAULTS, FaultServer, Handler, Received, good_body, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.calls.context import CallContext
-from prompt_evaluator.providers.catalogue import KINDS
 from prompt_evaluator.providers.litellm import LiteLLMProvider
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
 
 Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for now", "repeats"]
 """`fails for now` is what the provider tries again; `repeats` lets `Stand.received` see what arrived."""
@@ -56,7 +55,7 @@ class Stand:
 
     def __init__(self, kind: str, behaviour: Behaviour, **settings: Any) -> None:
         self.kind, self._behaviour, self._settings = kind, behaviour, settings
-        self.calls = CallContext()
+        self.calls = Calls()
         self.server = FaultServer()
         self._stack = AsyncExitStack()
 
@@ -66,7 +65,6 @@ class Stand:
             self.server.handler = _handler(self._behaviour)
         self._stack.push_async_callback(self.calls.close)
         self.provider = self._provider()
-        self._stack.push_async_callback(self.provider.close)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -93,7 +91,7 @@ class Stand:
             return self.server.received[-1].json
         return json.loads(answer.text)
 
-    def _provider(self) -> Provider:
+    def _provider(self) -> ModelClient:
         settings = ProviderSettings(
             **{
                 "kind": self.kind,
@@ -105,9 +103,9 @@ class Stand:
             }
         )
         if self.kind == "litellm":
-            policy = self.calls.policy("svc", settings)
-            return LiteLLMProvider("svc", policy, settings, module=FakeLiteLLM(self._behaviour))
-        return KINDS.get(self.kind)("svc", settings, self.calls)
+            provider = LiteLLMProvider("svc", settings, module=FakeLiteLLM(self._behaviour))
+            return self.calls.around(provider, settings)
+        return self.calls.open(settings)
 
     def _address(self) -> str | None:
         return self.server.url + ("/router" if self.kind == "router" else "") if self.kind in HTTP else None

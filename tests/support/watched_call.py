@@ -21,23 +21,21 @@ import json  # noqa: E402
 from typing import Any  # noqa: E402
 
 import msgspec  # noqa: E402
+from calling import Calls  # noqa: E402
 
 from prompt_evaluator.errors import ProviderError  # noqa: E402
 from prompt_evaluator.model import Message, ProviderSettings, Request  # noqa: E402
-from prompt_evaluator.providers.calls.context import CallContext  # noqa: E402
-from prompt_evaluator.providers.catalogue import KINDS  # noqa: E402
 
 
 async def call(settings: dict[str, Any], model: str) -> str:
-    calls = CallContext()
+    calls = Calls()
     entry = msgspec.convert(settings, ProviderSettings)
-    provider = KINDS.get(entry.kind)("svc", entry, calls)
+    provider = calls.open(entry)
     try:
         return (await provider.complete(Request(model=model, messages=(Message("user", "hello"),)))).text
     except ProviderError as error:
         return type(error).__name__
     finally:
-        await provider.close()
         await calls.close()
 
 

@@ -14,8 +14,9 @@ from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.outcomes import results
 from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.app.run_records import score_column
-from prompt_evaluator.app.session import Session, open_store
+from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.workspace import Workspace, open_store
 from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 from prompt_evaluator.model.options import LIMITS, OPTIONS
@@ -131,8 +132,9 @@ async def evaluate_async(
     else:
         fixed["system_text"] = system_prompt
     settings = read_settings(options=given)
-    session = Session(settings=settings, limits=run_limits(settings))
-    return _evaluation(await evaluate_dataset(evaluate_options(settings, given, **fixed), session), session)
+    async with Workspace(settings) as workspace:
+        session = Session(workspace=workspace, limits=run_limits(settings))
+        return _evaluation(await evaluate_dataset(evaluate_options(settings, given, **fixed), session), session)
 
 
 def _without_loop(name: str, work: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:

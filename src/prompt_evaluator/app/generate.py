@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.planning.plans import read_prompt
 from prompt_evaluator.model import Message, Request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Answer
 
 
 async def generate(  # noqa: PLR0913 - each is a flag of the command
     prompt: str,
-    session: Session,
+    settings: Settings,
     *,
     model: str,
     system: Path | None = None,
@@ -26,7 +27,7 @@ async def generate(  # noqa: PLR0913 - each is a flag of the command
 ) -> Answer:
     """Ask a model once, with the system prompt of a file if there is one. Nothing is stored."""
     told = (Message("system", read_prompt(system, None).text),) if system else ()
-    async with session.models() as models:
+    async with Models(settings.providers) as models:
         name = models.name(model)
         models.check(name)
         request = Request(
@@ -36,4 +37,4 @@ async def generate(  # noqa: PLR0913 - each is a flag of the command
             max_tokens=max_tokens,
             seed=seed,
         )
-        return await models.provider(name.provider).complete(request)
+        return await models.client(name.provider).complete(request)

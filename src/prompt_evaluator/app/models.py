@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import Price
-from prompt_evaluator.providers.calls.context import CallContext
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
-from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
+from prompt_evaluator.providers.calls.run_calls import RunCalls
+from prompt_evaluator.providers.calls.shared import SharedCalls
+from prompt_evaluator.providers.catalogue import BUILT_IN, parse_model_name
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import Admission, ModelClient, Provider
     from prompt_evaluator.providers.calls.budget import Budget
     from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
@@ -32,32 +33,59 @@ _MADE_OF_CODE = ("command", "python")
 
 
 class Models:
-    """The providers of one run. Those that share a key and an endpoint share its budget."""
+    """The models that one run may ask. Runs on the same `SharedCalls` keep the limits of a key together."""
 
     def __init__(
         self,
         configured: Mapping[str, ProviderSettings] | None = None,
         *,
+        shared: SharedCalls | None = None,
         meter: Meter | None = None,
         max_concurrency: int | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """Take the configured entries, which go over the built-in ones, who counts, and the limits of this run."""
+        """Take the configured entries, which go over the built-in ones, and the limits of this run.
+
+        Args:
+            configured: Entries by name.
+            shared: What runs have in common; without it this run is alone and closes what it has opened.
+            meter: Who counts.
+            max_concurrency: The most calls of this run in flight, per key.
+            budget: What this run may spend, perhaps together with others.
+        """
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
-        self.calls = CallContext(meter=meter, max_concurrency=max_concurrency, budget=budget)
-        self._open: dict[str, Provider] = {}
+        self._shared, self._alone = shared or SharedCalls(), shared is None
+        self._calls = RunCalls(self._shared, meter=meter, max_concurrency=max_concurrency, budget=budget)
+        self._clients: dict[tuple[str, bool], ModelClient] = {}
 
     def name(self, text: str) -> ModelName:
         """Take a model's name apart; an unknown provider is refused with the nearest known."""
         return parse_model_name(text, self.settings)
 
-    def provider(self, name: str) -> Provider:
-        """The provider of that name, made when it is first asked for."""
-        if name not in self._open:
-            settings = self.settings[name]
-            self._open[name] = KINDS.get(settings.kind)(name, settings, self.calls)
-        return self._open[name]
+    def client(self, name: str, *, urgent: bool = False) -> ModelClient:
+        """Who answers for a provider's models, within the limits of its key and of this run.
+
+        Args:
+            name: The provider's.
+            urgent: For what finishes a sample that was begun, such as its judgement: these calls go before others, and
+                are made although the run is being stopped.
+        """
+        if (name, urgent) not in self._clients:
+            self._clients[name, urgent] = self._calls.client(self._provider(name), self.settings[name], urgent=urgent)
+        return self._clients[name, urgent]
+
+    @property
+    def admission(self) -> Admission:
+        """Who says whether the next sample may begin."""
+        return self._calls.admission
+
+    def stop(self) -> None:
+        """Send no further call that is not urgent, and let no further sample begin; other runs are not touched.
+
+        Whoever waits for a place, for the budget or for the next try gets a `StoppedError`. What was sent goes on.
+        """
+        self._calls.stop()
 
     def price(self, name: ModelName) -> Price | None:
         """What a model costs; None when nobody knows. The mock is free."""
@@ -84,11 +112,14 @@ class Models:
             Key(name.provider, self.settings[name.provider]).resolve()
         except AuthenticationError as error:
             raise ConfigurationError(str(error)) from None
-        if check := getattr(self.provider(name.provider), "check", None):
+        if check := getattr(self._provider(name.provider), "check", None):
             check(name.model)
 
+    def _provider(self, name: str) -> Provider:
+        return self._shared.provider(name, self.settings[name])
+
     def _fingerprint(self, name: ModelName) -> str | None:
-        fingerprint: Callable[[str], str | None] | None = getattr(self.provider(name.provider), "fingerprint", None)
+        fingerprint: Callable[[str], str | None] | None = getattr(self._provider(name.provider), "fingerprint", None)
         return fingerprint(name.model) if fingerprint else None
 
     async def __aenter__(self) -> Self:
@@ -97,6 +128,6 @@ class Models:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for provider in self._open.values():
-            await provider.close()
-        await self.calls.close()
+        self._calls.close()
+        if self._alone:
+            await self._shared.close()

@@ -48,7 +48,7 @@ async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | 
         request = Request(
             model=name.model, messages=(Message("user", "Reply with the one word: ready"),), max_tokens=16
         )
-        return await models.provider(name.provider).complete(request)
+        return await models.client(name.provider).complete(request)
 
 
 def _status(name: str, settings: ProviderSettings) -> ProviderStatus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.session import open_store
+from prompt_evaluator.app.workspace import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.app.outcomes import rebuild, results, stored_cases
-from prompt_evaluator.app.session import open_store
 from prompt_evaluator.app.spreadsheets import csv_line
+from prompt_evaluator.app.workspace import open_store
 from prompt_evaluator.errors import RunBusyError, UnknownNameError
 from prompt_evaluator.model.outcome import Outcome
+from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 
 if TYPE_CHECKING:
@@ -60,12 +61,13 @@ def list_runs(settings: Settings, limit: int | None = None) -> list[RunLine]:
 
 
 def show_run(settings: Settings, run_id: str) -> Outcome:
-    """A run's summary, made from the store."""
+    """A run's summary as it was last kept; of a run that is going on or was killed, a few seconds may be missing."""
     store = open_store(settings)
     try:
         record = store.run(run_id)
         shown = msgspec.structs.replace(record, status="aborted") if _interrupted(record, store) else record
-        return Outcome(shown, store.summary(record.plan.run_id))
+        summary = store.run_line(record.plan.run_id).summary
+        return Outcome(shown, summary or Totals(record.plan).result(shown.status))
     finally:
         store.close()
 

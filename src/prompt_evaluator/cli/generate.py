@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.generate import generate
-from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option
@@ -43,7 +42,7 @@ def generate_command(
     answer = asyncio.run(
         generate(
             text,
-            Session(settings=settings),
+            settings,
             model=settings.value("generator.model"),
             system=settings.named("prompt_templates", system_prompt) if system_prompt else None,
             temperature=settings.value("generator.temperature"),

@@ -20,6 +20,7 @@ from prompt_evaluator.app.findings import resume_command
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
@@ -87,7 +88,7 @@ class RunCommand:
             meter, stream=sys.stderr, verbose=flags.verbose, quiet=False, log_file=flags.log_file
         )
         self.session = Session(
-            settings=self.settings,
+            workspace=Workspace(self.settings),
             subscribers=(watcher,),
             meter=meter,
             limits=run_limits(self.settings),
@@ -119,7 +120,8 @@ class RunCommand:
         loop = asyncio.get_running_loop()
         for caught in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(caught, self._interrupt, caught)
-        return await work
+        async with self.session.workspace:
+            return await work
 
     def _remember(self, run: Stoppable) -> None:
         self._run = run

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import JudgeConfig, Judgement, Message, Score, TestCase, Unit
     from prompt_evaluator.pipeline.uses import AppliedMetric
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.ports import ModelClient
 
 ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoppedError, StoreError)
 """What is no failure of one unit: no further call can be made, or nothing more can be kept."""
@@ -66,7 +66,7 @@ class RecordedJudge:
 
     def __init__(  # noqa: PLR0913, PLR0917 - who is asked, how, about what, and what is known
         self,
-        provider: Provider,
+        provider: ModelClient,
         config: JudgeConfig,
         model: str,
         case: TestCase | None,

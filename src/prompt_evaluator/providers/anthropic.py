@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, RequestRefusedError
 from prompt_evaluator.model import Answer, ToolCall, Usage
-from prompt_evaluator.providers.calls.limit_headers import learn_from
+from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import with_call_ids
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prompt_evaluator.model import Message, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.shared import Resources
 
 _MAX_TOKENS = 4096
 """The API insists on a number; this one is sent when the request names none."""
@@ -51,9 +51,9 @@ class _Reply(msgspec.Struct):
 _REPLY = msgspec.json.Decoder(_Reply)
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> AnthropicProvider:
+def build(name: str, settings: ProviderSettings, resources: Resources) -> AnthropicProvider:
     """The factory that the registry names."""
-    return AnthropicProvider(name, settings, calls)
+    return AnthropicProvider(name, settings, resources)
 
 
 class AnthropicProvider(HttpProvider):
@@ -62,9 +62,9 @@ class AnthropicProvider(HttpProvider):
     path = "/v1/messages"
     fixed_headers = {"anthropic-version": "2023-06-01"}  # noqa: RUF012 - a constant of the protocol
 
-    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         reply = await self._post(encode(_body(request, self._name), self._name), timeout)
-        learn_from(reply.headers, self._policy)
+        report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _REPLY, self._name), reply, request, self._name)
 
     def _key_headers(self, key: Secret) -> dict[str, str]:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.shared import Resources
 
-    Factory = Callable[[str, ProviderSettings, CallContext], Provider]
+    Factory = Callable[[str, ProviderSettings, Resources], Provider]
 
 KINDS: Registry[Factory] = Registry(
     "kind of provider",

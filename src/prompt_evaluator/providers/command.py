@@ -26,8 +26,7 @@ from prompt_evaluator.usercode.processes import KEPT_STDERR, Child, command_word
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.providers.calls.context import CallContext
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.providers.calls.shared import Resources
 
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
 """What starting the same program again would run into again."""
@@ -68,10 +67,11 @@ class CommandProvider:
     """
 
     structured_output: ClassVar[bool] = False
+    trusted: ClassVar[bool] = True
 
-    def __init__(self, name: str, policy: CallPolicy, *, max_reply_bytes: int) -> None:
+    def __init__(self, name: str, *, max_reply_bytes: int) -> None:
         self.name = name
-        self._policy, self._max_bytes = policy, max_reply_bytes
+        self._max_bytes = max_reply_bytes
 
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no program."""
@@ -84,22 +84,19 @@ class CommandProvider:
         except ConfigurationError:
             return None
 
-    async def complete(self, request: Request) -> Answer:
-        return await self._policy.call(self._send, request)
-
     async def close(self) -> None:
         """Nothing outlives a call."""
 
-    async def _send(self, request: Request, timeout_s: float) -> Answer:
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
         child = Child(self._order(request), self._max_bytes)
         began = time.monotonic()
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout):
                 await self._start(child, request.model)
                 await child.finished
         except TimeoutError:
             if not child.exit_code:  # one that has failed already is not late, whatever still holds its output open
-                raise self._late(child, timeout_s) from None
+                raise self._late(child, timeout) from None
         finally:
             await child.stop()
         seconds = time.monotonic() - began
@@ -156,9 +153,8 @@ class CommandProvider:
             raise BadReplyError(sentence, provider=self.name) from None
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> CommandProvider:
-    policy = calls.policy(name, settings)
-    return CommandProvider(name, policy, max_reply_bytes=settings.limits.max_reply_bytes)
+def build(name: str, settings: ProviderSettings, _resources: Resources) -> CommandProvider:
+    return CommandProvider(name, max_reply_bytes=settings.limits.max_reply_bytes)
 
 
 def check(model: str) -> None:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Message, ProviderSettings
-    from prompt_evaluator.providers.calls.context import CallContext
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.providers.calls.shared import Resources
 
 
 def _system_text(request: Request) -> str | None:
@@ -85,10 +84,11 @@ class FunctionProvider:
     """
 
     structured_output: ClassVar[bool] = False
+    trusted: ClassVar[bool] = True
+    max_tries: ClassVar[int] = 1
 
-    def __init__(self, name: str, policy: CallPolicy) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._policy = policy
 
     def check(self, model: str) -> None:
         """Refuse, before any call, what is no function."""
@@ -102,13 +102,10 @@ class FunctionProvider:
             return None
         return target.files or fingerprint.of_memory(target.function)
 
-    async def complete(self, request: Request) -> Answer:
-        return await self._policy.call(self._send, request)
-
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    async def _send(self, request: Request, timeout_s: float) -> Answer:
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
         try:
             target = load(request.model)
         except ConfigurationError as error:
@@ -116,13 +113,13 @@ class FunctionProvider:
         began = time.monotonic()
         task = asyncio.ensure_future(_result(target, request))
         try:
-            done, _ = await asyncio.wait({task}, timeout=timeout_s)
+            done, _ = await asyncio.wait({task}, timeout=timeout)
         finally:
             if not task.done():
                 await _abandon(task)
         seconds = time.monotonic() - began
         if not done:
-            raise TimedOutError(f"the function did not answer within {timeout_s:g} s.", provider=self.name)
+            raise TimedOutError(f"the function did not answer within {timeout:g} s.", provider=self.name)
         return answer_of(self._read(task), asked=request.model, seconds=seconds)
 
     def _read(self, task: asyncio.Future[Any]) -> TargetReply:
@@ -138,9 +135,8 @@ class FunctionProvider:
             raise BadReplyError(sentence, provider=self.name) from None
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> FunctionProvider:
-    once = msgspec.structs.replace(settings.limits, max_tries=1)
-    return FunctionProvider(name, calls.policy(name, msgspec.structs.replace(settings, limits=once)))
+def build(name: str, _settings: ProviderSettings, _resources: Resources) -> FunctionProvider:
+    return FunctionProvider(name)
 
 
 def check(model: str) -> None:

@@ -9,40 +9,38 @@ from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.calls.traits import OnLimits
     from prompt_evaluator.providers.transport.http import HttpReply
 
 
 class HttpProvider:
-    """One address, one key, and a protocol that a subclass speaks in `_send`."""
+    """One address, one key, and a protocol that a subclass speaks in `answer`."""
 
     structured_output: ClassVar[bool] = False
+    trusted: ClassVar[bool] = True
     path: ClassVar[str] = ""
     """Where requests go, below the base address."""
     fixed_headers: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, name: str, settings: ProviderSettings, calls: CallContext) -> None:
+    def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:
         self._name, self._settings = name, settings
         self._key = Key(name, settings)
         self._base = endpoint(name, settings)
-        self._http = calls.http
-        key = self._key.resolve() if self._key.present else None
-        self._policy = calls.policy(name, settings, key, self._base.origin)
+        self._http = resources.http
+        self.endpoint = self._base.origin
+        self.key = self._key.resolve() if self._key.present else None
+        self.on_limits: OnLimits | None = None
         self._call: tuple[Secret | None, Call] | None = None
 
     @property
     def name(self) -> str:
         return self._name
 
-    async def complete(self, request: Request) -> Answer:
-        if self._call is None:
-            self._key.resolve()  # a missing key is said before anything waits for its turn
-        return await self._policy.call(self._send, request)
-
     async def close(self) -> None:
-        """Connections belong to the call context."""
+        """Connections are lent."""
 
-    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         raise NotImplementedError
 
     async def _post(self, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109

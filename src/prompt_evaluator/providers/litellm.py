@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.model import Answer, Message, ProviderSettings, Request
-    from prompt_evaluator.providers.calls.context import CallContext
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.providers.calls.shared import Resources
 
 _MISSING = "Install prompt-evaluator[litellm] to use litellm/… models."
 _ERRORS: dict[str, type[ProviderError]] = {
@@ -82,32 +81,31 @@ _SHOWN_MESSAGE = 2_000
 class LiteLLMProvider:
     """One try of LiteLLM for each try of ours: its own retries, telemetry and look-ups are off."""
 
+    trusted: ClassVar[bool] = True
     structured_output: ClassVar[bool] = False
     """Some of the services behind it promise that and some do not."""
 
-    def __init__(self, name: str, policy: CallPolicy, settings: ProviderSettings, *, module: Any = None) -> None:
+    def __init__(self, name: str, settings: ProviderSettings, *, module: Any = None) -> None:
         """Take LiteLLM as `module`, or leave it to the first call to import it, which takes seconds."""
         self.name = name
-        self._policy, self._settings = policy, settings
+        self._settings = settings
         self._key = Key(name, settings)
+        self.key = self._key.resolve() if self._key.present else None
+        self.endpoint = _base_url(settings) or ""
         self._module: Any = module if module is None else _quiet(module)
         self._importing = asyncio.Lock()
-
-    async def complete(self, request: Request) -> Answer:
-        self._key.resolve()  # a missing key is said before anything waits for its turn
-        return await self._policy.call(self._send, request)
 
     async def close(self) -> None:
         """Ask LiteLLM to close its connections, where its version can."""
         if closing := getattr(self._module, "close_litellm_async_clients", None):
             await closing()
 
-    async def _send(self, request: Request, timeout_s: float) -> Answer:
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
         began = time.monotonic()
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout):
                 module = await self._loaded()
-                response = await module.acompletion(**self._arguments(request, timeout_s))
+                response = await module.acompletion(**self._arguments(request, timeout))
         except ProviderError:
             raise
         except Exception as error:  # noqa: BLE001 - a foreign library over a hundred services may raise anything
@@ -176,7 +174,7 @@ class LiteLLMProvider:
         )
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> LiteLLMProvider:
+def build(name: str, settings: ProviderSettings, _resources: Resources) -> LiteLLMProvider:
     """Does not import LiteLLM yet.
 
     Raises:
@@ -184,9 +182,7 @@ def build(name: str, settings: ProviderSettings, calls: CallContext) -> LiteLLMP
     """
     if importlib.util.find_spec("litellm") is None:
         raise ConfigurationError(_MISSING)
-    key = Key(name, settings)
-    policy = calls.policy(name, settings, key.resolve() if key.present else None, _base_url(settings) or "")
-    return LiteLLMProvider(name, policy, settings)
+    return LiteLLMProvider(name, settings)
 
 
 def _import() -> Any:

@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
-from prompt_evaluator.providers.calls.limit_headers import learn_from
+from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
@@ -18,7 +18,7 @@ from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.shared import Resources
 
 
 class _Function(msgspec.Struct):
@@ -89,9 +89,9 @@ _NOT_TAKEN = re.compile(
 )
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> OpenAIProvider:
+def build(name: str, settings: ProviderSettings, resources: Resources) -> OpenAIProvider:
     """The factory that the registry names."""
-    return OpenAIProvider(name, settings, calls)
+    return OpenAIProvider(name, settings, resources)
 
 
 class OpenAIProvider(HttpProvider):
@@ -100,12 +100,12 @@ class OpenAIProvider(HttpProvider):
     structured_output = True
     path = "/chat/completions"
 
-    def __init__(self, name: str, settings: ProviderSettings, calls: CallContext) -> None:
-        super().__init__(name, settings, calls)
+    def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:
+        super().__init__(name, settings, resources)
         self._refused: dict[str, tuple[str, ...]] = {}
         """By model, what the service has said it does not take."""
 
-    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         refused = self._refused.get(request.model, ())
         body = _body(request, refused, self._name)
         try:
@@ -118,7 +118,7 @@ class OpenAIProvider(HttpProvider):
             self._refused[request.model] = tuple(dict.fromkeys((*known, more)))
             what = f"{request.model} does not take {more!r}; it is asked again without."
             raise FieldRefusedError(what, provider=self._name, status=error.status) from None
-        learn_from(reply.headers, self._policy)
+        report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 
 

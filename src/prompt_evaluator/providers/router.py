@@ -13,7 +13,7 @@ from prompt_evaluator.providers.transport.http import decode, encode
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Message, ProviderSettings, Request
-    from prompt_evaluator.providers.calls.context import CallContext
+    from prompt_evaluator.providers.calls.shared import Resources
 
 
 class _Reply(msgspec.Struct):
@@ -23,15 +23,15 @@ class _Reply(msgspec.Struct):
 _REPLY = msgspec.json.Decoder(_Reply)
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> RouterProvider:
+def build(name: str, settings: ProviderSettings, resources: Resources) -> RouterProvider:
     """The factory that the registry names."""
-    return RouterProvider(name, settings, calls)
+    return RouterProvider(name, settings, resources)
 
 
 class RouterProvider(HttpProvider):
     """Posts the prompt to the router, with the configuration entry under test as it stands."""
 
-    async def _send(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
         prompt = _prompt(request.messages, self._name)
         config = request.options if "id" in request.options else {"id": request.model, **request.options}
         body = encode({"prompt": prompt, "config": config, "attempt": request.attempt}, self._name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from sqlalchemy import Row, delete, insert, select, update
@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
+from prompt_evaluator.ports import StoredCase
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
@@ -34,13 +35,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 256
 _IDS_AT_ONCE = 4_096
-
-
-class StoredCase(NamedTuple):
-    """A case of a run and its place in the file, counted from 0 over the selected cases."""
-
-    position: int
-    case: TestCase
 
 
 class Store(Results, Decisions):

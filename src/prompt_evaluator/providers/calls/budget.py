@@ -1,19 +1,26 @@
-"""What may be spent, checked before each request is sent."""
+"""What may be spent: checked before each sample begins, and before each request is sent."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import BudgetSpentError
+from prompt_evaluator.providers.calls.stop import plain_wait
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from prompt_evaluator.providers.calls.stop import Wait
+
 _ROUNDING = 1e-9
 """Ten times ten cents are a dollar, though not in binary."""
+_FEW = 4
+"""Samples that may be under way while none has told what a sample costs."""
 
 
 @dataclass(slots=True)
@@ -30,14 +37,36 @@ class _Kind:
         return self.cost / self.priced if self.priced else self.guess
 
 
+@dataclass(slots=True)
+class _Sample:
+    """A sample under way."""
+
+    budget: Budget
+    expected: int
+    """Calls that are set aside for it."""
+    sent: int = 0
+    cost: float = 0.0
+
+
+_SAMPLE: ContextVar[_Sample | None] = ContextVar("sample", default=None)
+"""The sample that this task works on: its calls are paid for from what was set aside for it."""
+
+
 class Budget:
-    """A limit on requests and on money. Requests under way, and the next, are reckoned with at their kind's average."""
+    """A limit on requests and on money. Requests under way, and the next, are reckoned with at their kind's average.
+
+    A sample is let in only when its calls fit beside those that are set aside for samples under way. So whatever was
+    begun can be finished; retries and further attempts beyond what was expected take what is free.
+    """
 
     def __init__(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self._max_calls, self._max_cost = max_calls, max_cost
-        self._sent = self._under_way = 0
+        self.limited = max_calls is not None or max_cost is not None
+        self._sent = self._under_way = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
-        self._settled = asyncio.Event()
+        self._samples = self._ended = self._ended_calls = 0
+        self._samples_cost = self._ended_cost = 0.0
+        self._waiting: list[asyncio.Future[None]] = []
 
     @property
     def limits_cost(self) -> bool:
@@ -53,37 +82,115 @@ class Budget:
         Raises:
             BudgetSpentError: It may not be sent, now or later.
         """
-        if self._max_calls is not None and self._sent >= self._max_calls:
-            calls = "1 call" if self._max_calls == 1 else f"{self._max_calls:,} calls"
-            raise BudgetSpentError(f"The budget of {calls} is used up.")
+        sample = self._sample()
+        if self._max_calls is not None and not self._has_call_left(sample, self._max_calls):
+            return False
         if self._max_cost is not None and not self._affords(self._kinds[kind], guess, self._max_cost):
             return False
         self._sent += 1
         self._under_way += 1
         self._kinds[kind].under_way += 1
+        if sample is not None:
+            self._reserved -= sample.sent < sample.expected
+            sample.sent += 1
         return True
 
-    async def take(self, kind: Hashable = None, guess: float = 0.0) -> None:
+    async def take(self, kind: Hashable = None, guess: float = 0.0, wait: Wait = plain_wait) -> None:
         """Wait until a request may be sent, and count it; raise as `try_take` does."""
         while not self.try_take(kind, guess):
-            self._settled.clear()
-            await self._settled.wait()
+            await wait(self._next_change())
+
+    def give_back(self, kind: Hashable = None) -> None:
+        """A request that was taken has not been sent after all."""
+        self._sent -= 1
+        if (sample := self._sample()) is not None:
+            sample.sent -= 1
+            self._reserved += sample.sent < sample.expected
+        self.settle(kind)
 
     def pay(self, kind: Hashable, cost: float | None) -> None:
         """An answer has come, and this is what it cost, if that is known."""
         if cost is not None:
             self._kinds[kind].cost += cost
             self._kinds[kind].priced += 1
+            if (sample := self._sample()) is not None:
+                sample.cost += cost
+                self._samples_cost += cost
 
     def settle(self, kind: Hashable = None) -> None:
         """A request is over."""
         self._under_way -= 1
         self._kinds[kind].under_way -= 1
-        self._settled.set()
+        self._changed()
+
+    def try_start_sample(self, calls: int) -> bool:
+        """Whether a sample may begin now; if so, its calls are set aside, and those of this task are paid from them.
+
+        Args:
+            calls: Calls that it is expected to take: 0 when there is nothing left to ask. What finished samples took
+                on average counts if it is more.
+
+        Raises:
+            BudgetSpentError: It may not begin, now or later.
+        """
+        if not self.limited:
+            return True
+        if calls and self._ended:
+            calls = max(calls, math.ceil(self._ended_calls / self._ended))
+        if calls and not (self._has_calls_left(calls) and self._affords_sample(calls)):
+            return False
+        self._samples += 1
+        self._reserved += calls
+        _SAMPLE.set(_Sample(self, calls))
+        return True
+
+    async def start_sample(self, calls: int, wait: Wait = plain_wait) -> None:
+        """Wait until a sample may begin; raise as `try_start_sample` does."""
+        while not self.try_start_sample(calls):
+            await wait(self._next_change())
+
+    def end_sample(self) -> None:
+        """This task's sample is over, whatever came of it: what it did not use is free again."""
+        if (sample := self._sample()) is None:
+            return
+        _SAMPLE.set(None)
+        self._samples -= 1
+        self._samples_cost -= sample.cost
+        self._reserved -= max(0, sample.expected - sample.sent)
+        if sample.sent:
+            self._ended += 1
+            self._ended_calls += sample.sent
+            self._ended_cost += sample.cost
+        self._changed()
+
+    def _sample(self) -> _Sample | None:
+        sample = _SAMPLE.get()
+        return sample if sample is not None and sample.budget is self else None
+
+    def _has_call_left(self, sample: _Sample | None, most: int) -> bool:
+        if self._sent >= most:
+            raise BudgetSpentError(f"The budget of {_calls(most)} is used up.")
+        if sample is not None and sample.sent < sample.expected:
+            return True
+        # What is set aside for others is touched only when nothing under way could give any of it back.
+        return self._sent + self._reserved < most or not self._under_way
+
+    def _has_calls_left(self, calls: int) -> bool:
+        most = self._max_calls
+        if most is None or self._sent + self._reserved + calls <= most:
+            return True
+        if self._samples:
+            return False
+        if self._sent >= most:
+            raise BudgetSpentError(f"The budget of {_calls(most)} is used up.")
+        raise BudgetSpentError(
+            f"The budget of {_calls(most)} allows no further sample: {self._sent:,} are used, and the next takes about "
+            f"{calls:,}."
+        )
 
     def _affords(self, next_one: _Kind, guess: float, most: float) -> bool:
         next_one.guess = max(next_one.guess, guess)
-        spent = sum(kind.cost for kind in self._kinds.values())
+        spent = self._spent()
         expected = sum(kind.under_way * kind.each for kind in self._kinds.values())
         if spent + expected + next_one.each <= most + _ROUNDING:
             return True
@@ -93,3 +200,45 @@ class Budget:
             f"The budget of ${most:,.4f} allows no further call: ${spent:,.4f} are spent, and the next costs about "
             f"${next_one.each:,.4f}."
         )
+
+    def _affords_sample(self, calls: int) -> bool:
+        most = self._max_cost
+        if most is None:
+            return True
+        if not self._ended and self._samples >= _FEW:
+            return False
+        spent, each = self._spent(), self._sample_cost(calls)
+        rest = max(0.0, self._samples * each - self._samples_cost)
+        if spent + rest + each <= most + _ROUNDING:
+            return True
+        if self._samples:
+            return False
+        raise BudgetSpentError(
+            f"The budget of ${most:,.4f} allows no further sample: ${spent:,.4f} are spent, and the next costs about "
+            f"${each:,.4f}."
+        )
+
+    def _sample_cost(self, calls: int) -> float:
+        """What samples have cost so far; before any has ended, its calls at the price of the dearest kind."""
+        if self._ended:
+            return self._ended_cost / self._ended
+        return calls * max((kind.each for kind in self._kinds.values()), default=0.0)
+
+    def _spent(self) -> float:
+        return sum(kind.cost for kind in self._kinds.values())
+
+    def _next_change(self) -> asyncio.Future[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future
+
+    def _changed(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count:,} calls"

@@ -11,12 +11,17 @@ import asyncio
 import math
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.providers.calls.pace import Bucket, Latency, Pace
+from prompt_evaluator.providers.calls.stop import plain_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Limits
+    from prompt_evaluator.providers.calls.stop import Wait
 
 DEFAULT_CONCURRENCY = 64
 """Calls in flight per key when nobody says anything else."""
@@ -31,106 +36,134 @@ _FEW = 4
 _REGROWTH = 0.05
 """Share by which a limit that was cut grows again in the time of one call."""
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
-_STEADY = 50
-"""Calls before latencies are believed."""
-_PACE_MARGIN = 0.97
-_PACE_GROWTH, _PACE_PROBING = 0.05, 0.002
-"""Growth per second of a learned pace: below the last one known to be too fast, and above it, where it is faster the
-longer nothing has happened."""
-_FEWEST_FOR_PACE = 5
-_SUSTAINED = 10.0
-"""Seconds over which a rate counts as sustained: a burst that a service forgives at first is not."""
-_REMEMBERED = 60
-"""Seconds."""
-_INSTANT = 0.05
 
 
-class Bucket:
-    """A budget per minute that refills continuously. It may run into debt once, so no call is too big for it."""
+class _Waiting(NamedTuple):
+    number: int
+    """Who came first has the lower one."""
+    future: asyncio.Future[None]
+    tokens: float
 
-    def __init__(self, per_minute: float, seconds_of_burst: float) -> None:
-        self._burst = seconds_of_burst
-        self._level = self._at = 0.0
-        self.set_rate(per_minute)
-        self._level = self._most
 
-    def set_rate(self, per_minute: float) -> None:
-        self.per_second = per_minute / 60
-        self._most = max(1.0, self.per_second * self._burst)
-        self._level = min(self._level, self._most)
+class Lane:
+    """The calls of one run at one governor: how many it has in flight, may have, and has waiting."""
 
-    def wait(self, now: float) -> float:
-        """Seconds until something may be taken: 0 for now."""
-        self._level = min(self._most, self._level + (now - self._at) * self.per_second) if self._at else self._level
-        self._at = now
-        return 0.0 if self._level >= min(1.0, self._most) else (1.0 - self._level) / self.per_second
+    def __init__(self, governor: Governor, cap: int) -> None:
+        self._governor = governor
+        self.cap = cap
+        self.in_flight = 0
+        self.urgent: deque[_Waiting] = deque()
+        self.others: deque[_Waiting] = deque()
 
-    def take(self, amount: float) -> None:
-        self._level -= amount
+    @property
+    def limit(self) -> float:
+        """Calls in flight that the run may have for now."""
+        return min(self.cap, self._governor.limit)
 
 
 class Governor:
-    """Decides when the next call may go."""
+    """Decides when the next call may go, whichever run it belongs to."""
 
     def __init__(
         self,
         limits: Limits,
         *,
-        cap: int | None = None,
         clock: Callable[[], float] = time.monotonic,
         lag: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """Take the limits, a cap on calls in flight beside theirs, a clock, and how late the event loop runs.
+        """Take the limits, a clock, and how late the event loop runs.
 
         A saturated client sees its own lateness as the service's latency; without `lag` it would throttle itself.
         """
-        self.cap = min((most for most in (cap, limits.max_concurrency) if most), default=DEFAULT_CONCURRENCY)
-        self.limit = float(min(_START, self.cap))
+        self.cap = DEFAULT_CONCURRENCY
+        self.limit = float(_START)
         self.in_flight = 0
         self._clock, self._lag = clock, lag
-        self._waiters: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._lanes: list[Lane] = []
+        self._numbers = self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
         self._held_until = 0.0
-        self._requests = _bucket(limits.requests_per_minute, 1.0)
-        self._tokens = _bucket(limits.tokens_per_minute, 5.0)
-        self._fixed_requests = self._requests is not None
-        self._fixed_tokens = self._tokens is not None
-        self._latency = _Latency()
-        self._pace = _Pace()
+        self._configured_cap: int | None = None
+        self._requests: Bucket | None = None
+        self._tokens: Bucket | None = None
+        self._fixed_requests = self._fixed_tokens = False
+        self._latency = Latency()
+        self._pace = Pace()
         self._pushed_back = False
         self._last_cut = self._last_event = -math.inf
         self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
+        self.join(limits)
 
     @property
     def counts_tokens(self) -> bool:
         return self._tokens is not None
 
-    def try_enter(self, tokens: float) -> bool:
-        """Whether a call may go at once; if so, it counts as in flight."""
-        if self._waiters or self.in_flight >= int(self.limit) or self._wait_for_budget() > 0:
+    def join(self, limits: Limits, wanted: int | None = None) -> None:
+        """Hold to these limits as well: of several for one key the strictest counts.
+
+        Args:
+            limits: Those of one entry.
+            wanted: How many calls in flight a run asks for. It counts only where no entry says anything.
+        """
+        if most := limits.max_concurrency:
+            self._configured_cap = min(most, self._configured_cap or most)
+        self.cap = self._configured_cap or max(self.cap, wanted or 0)
+        self.limit = min(self.limit, float(self.cap))
+        if rate := limits.requests_per_minute:
+            self._requests = _stricter(self._requests, rate, 1.0, fixed=self._fixed_requests)
+            self._fixed_requests = True
+        if rate := limits.tokens_per_minute:
+            self._tokens = _stricter(self._tokens, rate, 5.0, fixed=self._fixed_tokens)
+            self._fixed_tokens = True
+
+    def open_lane(self, cap: int | None = None) -> Lane:
+        """A place for the calls of one run, of which no more than `cap` are in flight at once."""
+        lane = Lane(self, cap or DEFAULT_CONCURRENCY)
+        self._lanes.append(lane)
+        return lane
+
+    def close_lane(self, lane: Lane) -> None:
+        """The run has ended; none of its calls waits any more."""
+        self._lanes.remove(lane)
+
+    def try_enter(self, lane: Lane, tokens: float) -> bool:
+        """Whether a call may go at once; if so, it counts as in flight. It overtakes nobody."""
+        if (
+            self._waiting
+            or self.in_flight >= int(self.limit)
+            or lane.in_flight >= lane.cap
+            or self._wait_for_budget() > 0
+        ):
             return False
-        self._admit(tokens)
+        self._admit(lane, tokens)
         return True
 
-    async def enter(self, tokens: float) -> None:
-        """Wait, first come first served, until a call may go."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiters.append((future, tokens))
+    async def enter(self, lane: Lane, tokens: float, *, urgent: bool = False, wait: Wait = plain_wait) -> None:
+        """Wait until a call may go: urgent ones before all others, and each kind in the order in which they came."""
+        self._numbers += 1
+        waiting = _Waiting(self._numbers, asyncio.get_running_loop().create_future(), tokens)
+        queue = lane.urgent if urgent else lane.others
+        queue.append(waiting)
+        self._waiting += 1
         self._pump()
         try:
-            await future
-        except asyncio.CancelledError:
-            if future.done() and not future.cancelled():
-                self.leave()  # admitted in the same moment; the place goes to the next in line
+            await wait(waiting.future)
+        except BaseException:
+            if waiting.future.done() and not waiting.future.cancelled() and not waiting.future.exception():
+                self.leave(lane)  # admitted in the same moment; the place goes to the next in line
             else:
+                with suppress(ValueError):
+                    queue.remove(waiting)
+                    self._waiting -= 1
                 self._pump()
             raise
 
-    def leave(self) -> None:
+    def leave(self, lane: Lane) -> None:
         """A call is over, whatever came of it."""
         self.in_flight -= 1
-        if self._waiters:
+        lane.in_flight -= 1
+        if self._waiting:
             self._pump()
 
     def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
@@ -171,7 +204,7 @@ class Governor:
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         """Take over what rate-limit headers say, unless the user said something."""
-        if requests_per_minute and not (self._fixed_requests and self._requests):
+        if requests_per_minute and not self._fixed_requests:
             self._requests = self._requests or Bucket(requests_per_minute, 1.0)
             self._requests.set_rate(requests_per_minute)
             self._pace.told = True
@@ -195,8 +228,9 @@ class Governor:
             wait = max(wait, self._tokens.wait(now))
         return wait
 
-    def _admit(self, tokens: float) -> None:
+    def _admit(self, lane: Lane, tokens: float) -> None:
         self.in_flight += 1
+        lane.in_flight += 1
         now = self._clock()
         self._pace.started(now)
         if self.in_flight >= int(self.limit) * 0.8:
@@ -211,92 +245,31 @@ class Governor:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._waiters and self.in_flight < int(self.limit):
-            future, tokens = self._waiters[0]
-            if future.done():  # cancelled while waiting
-                self._waiters.popleft()
-                continue
-            if (wait := self._wait_for_budget()) > 0:
-                self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
-                return
-            self._waiters.popleft()
-            self._admit(tokens)
-            future.set_result(None)
+        while self._waiting and self.in_flight < int(self.limit) and (lane := self._next_lane()):
+            queue = lane.urgent or lane.others
+            if not queue[0].future.done():  # else it was given up while it waited
+                if (wait := self._wait_for_budget()) > 0:
+                    self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
+                    return
+                self._admit(lane, queue[0].tokens)
+                queue[0].future.set_result(None)
+            queue.popleft()
+            self._waiting -= 1
+
+    def _next_lane(self) -> Lane | None:
+        """The run whose first waiting call is next: an urgent one if there is any, else who has waited longest."""
+        best, best_rank = None, (True, 0)
+        for lane in self._lanes:
+            if lane.in_flight < lane.cap and (queue := lane.urgent or lane.others):
+                rank = (not lane.urgent, queue[0].number)
+                if best is None or rank < best_rank:
+                    best, best_rank = lane, rank
+        return best
 
 
-class _Latency:
-    """How the last calls compare with the long run: above 1 is slower."""
-
-    def __init__(self) -> None:
-        self._short = self._long = 0.0
-        self._count = 0
-
-    def add(self, seconds: float) -> float:
-        self._count += 1
-        weight = 1 / min(self._count, 20)
-        self._short += weight * (seconds - self._short)
-        self._long += (seconds - self._long) / min(self._count, 500)
-        if self._count < _STEADY or self._long <= 0.001:  # noqa: PLR2004 - below a millisecond is noise
-            return 1.0
-        return self._short / self._long
-
-
-class _Pace:
-    """Which rate a service bears that says 429 but not what its limit is: what it has borne over ten seconds."""
-
-    def __init__(self) -> None:
-        self.told = False
-        self._since: float | None = None
-        self._seconds: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
-        """Answers by second, of those seconds that had any."""
-        self._too_fast = math.inf
-        self._grown_at = self._learned_at = 0.0
-
-    def started(self, now: float) -> None:
-        if self._since is None:
-            self._since = now
-
-    def answered(self, now: float) -> None:
-        second = int(now)
-        if self._seconds and self._seconds[-1][0] == second:
-            self._seconds[-1] = (second, self._seconds[-1][1] + 1)
-        else:
-            self._seconds.append((second, 1))
-
-    def learn(self, now: float) -> float | None:
-        """After a 429: a little less than the best rate that was sustained of late.
-
-        Not less than that: answers come at most as fast as we ask, so going by the last few alone would mean to go
-        slower with every 429, whatever its cause.
-        """
-        if self.told or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
-            return None
-        rate = self._sustained(now)
-        self._too_fast, self._grown_at, self._learned_at = rate, now, now
-        return rate * _PACE_MARGIN
-
-    def _sustained(self, now: float) -> float:
-        assert self._since is not None  # noqa: S101 - asked for only after the first call
-        ends = [
-            second + 1
-            for second, _ in self._seconds
-            if self._since + _SUSTAINED <= second + 1 <= now < second + 1 + _REMEMBERED
-        ]
-        if not ends:  # it has not gone on for long enough, or it paused: all there is
-            return sum(count for _, count in self._seconds) / max(_INSTANT, now - self._since)
-        spans = [[count for second, count in self._seconds if end - _SUSTAINED <= second < end] for end in ends]
-        return max(map(sum, spans)) / _SUSTAINED
-
-    def grow(self, rate: float, now: float) -> float:
-        """A little faster than before, the more carefully the nearer to what was too fast."""
-        if self.told:
-            return rate
-        quiet = now - self._learned_at
-        growth = _PACE_GROWTH if rate < self._too_fast * _PACE_MARGIN else _PACE_PROBING * max(1.0, quiet)
-        rate *= 1 + growth * (now - self._grown_at)
-        self._grown_at = now
-        return rate
-
-
-def _bucket(per_minute: int | None, seconds_of_burst: float) -> Bucket | None:
-    return Bucket(per_minute, seconds_of_burst) if per_minute else None
+def _stricter(bucket: Bucket | None, per_minute: float, seconds_of_burst: float, *, fixed: bool) -> Bucket:
+    """The budget at this rate, or at its own if that is configured and lower."""
+    if bucket is None:
+        return Bucket(per_minute, seconds_of_burst)
+    bucket.set_rate(min(per_minute, bucket.per_second * 60) if fixed else per_minute)
+    return bucket

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.providers.calls.traits import OnLimits
 
 _REQUESTS = ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
 _TOKENS = ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit")
 
 
-def learn_from(headers: Mapping[str, str], policy: CallPolicy) -> None:
-    """Tell the governor the limits per minute, if the reply names any."""
+def report_limits(headers: Mapping[str, str], on_limits: OnLimits | None) -> None:
+    """Pass on the limits per minute, if the reply names any."""
     requests, tokens = _first(headers, _REQUESTS), _first(headers, _TOKENS)
-    if requests or tokens:
-        policy.learn(requests, tokens)
+    if on_limits is not None and (requests or tokens):
+        on_limits(requests, tokens)
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> float | None:

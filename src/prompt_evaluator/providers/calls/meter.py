@@ -28,10 +28,12 @@ Listener = Callable[[CallEvent], None]
 
 
 class Gauge(Protocol):
-    """How many calls one key has in flight, and how many it may have for now."""
+    """How many calls of a run one key has in flight, and how many it may have for now."""
 
     in_flight: int
-    limit: float
+
+    @property
+    def limit(self) -> float: ...
 
 
 class Meter:

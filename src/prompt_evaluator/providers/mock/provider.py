@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from hashlib import blake2b
-from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
@@ -25,6 +24,7 @@ from prompt_evaluator.errors import (
     UnknownNameError,
 )
 from prompt_evaluator.model import Answer, ToolCall, Usage
+from prompt_evaluator.providers.calls.client import TRY
 from prompt_evaluator.providers.mock.answers import write
 from prompt_evaluator.providers.mock.judge import judgement, prose
 from prompt_evaluator.providers.mock.logprobs import logprobs
@@ -33,8 +33,7 @@ from prompt_evaluator.providers.mock.tools import tool_calls
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.calls.context import CallContext
-    from prompt_evaluator.providers.calls.policy import CallPolicy
+    from prompt_evaluator.providers.calls.shared import Resources
 
 _CHARACTERS_PER_TOKEN = 4
 _HOUR = 3_600
@@ -82,8 +81,8 @@ FAULTS = {
 }
 
 
-def build(name: str, settings: ProviderSettings, calls: CallContext) -> MockProvider:
-    return MockProvider(name, options_from(settings), calls.policy(name, settings))
+def build(name: str, settings: ProviderSettings, _resources: Resources) -> MockProvider:
+    return MockProvider(name, options_from(settings))
 
 
 def options_from(settings: ProviderSettings) -> MockOptions:
@@ -113,25 +112,22 @@ class MockProvider:
     """Deterministic by content, model, temperature, seed, sample and attempt; every answer is marked as synthetic."""
 
     structured_output: ClassVar[bool] = True
+    trusted: ClassVar[bool] = True
 
-    def __init__(self, name: str, options: MockOptions, policy: CallPolicy) -> None:
-        self._name, self._options, self._policy = name, options, policy
+    def __init__(self, name: str, options: MockOptions) -> None:
+        self._name, self._options = name, options
 
     @property
     def name(self) -> str:
         return self._name
 
-    async def complete(self, request: Request) -> Answer:
-        numbers = count()
-        return await self._policy.call(lambda asked, limit: self._send(asked, limit, next(numbers)), request)
-
     async def close(self) -> None:
         """There is nothing to let go of."""
 
-    async def _send(self, request: Request, limit: float, number: int) -> Answer:
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
         started = time.perf_counter()
         source = _Source(request)
-        await self._wait_or_fail(source, limit, number)
+        await self._wait_or_fail(source, timeout)
         text, calls = self._reply(request, source)
         finish = "tool_calls" if calls else "stop"
         most = None if request.max_tokens is None else request.max_tokens * _CHARACTERS_PER_TOKEN
@@ -151,12 +147,12 @@ class MockProvider:
             synthetic=True,
         )
 
-    async def _wait_or_fail(self, source: _Source, limit: float, number: int) -> None:
+    async def _wait_or_fail(self, source: _Source, limit: float) -> None:
         """Spend the latency, and raise what this try is due."""
         options = self._options
         seconds, kind = options.latency_ms / 1_000, None
         if options.faults or options.latency_jitter:
-            weather = source.rng("weather", options.fault_seed, number)
+            weather = source.rng("weather", options.fault_seed, TRY.get() - 1)
             kind = _drawn(options.faults, weather.random())
             seconds *= 1 + options.latency_jitter * weather.uniform(-1, 1)
         if kind == "timeout":

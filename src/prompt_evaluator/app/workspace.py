@@ -1,0 +1,52 @@
+"""One process's share of the world: settings, the store, and the calls that all its runs make together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.filling import StoredResults
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.providers.calls.shared import SharedCalls
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from prompt_evaluator.config.loading import Settings
+
+
+@dataclass(slots=True)
+class Workspace:
+    """Use it as a context, on one event loop: many runs may go on in it, and its end closes what they have opened.
+
+    Runs share connections, the rate limits of a key and what is learned about it. Each has its own budget and stop.
+    """
+
+    settings: Settings = field(default_factory=read_settings)
+    calls: SharedCalls = field(default_factory=SharedCalls)
+    _store: Store | None = field(default=None, init=False)
+
+    @property
+    def store(self) -> Store:
+        """The store that the settings name, opened when it is first asked for."""
+        if self._store is None:
+            self._store = open_store(self.settings)
+        return self._store
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.calls.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name."""
+    return Store.open(settings.store, fill=StoredResults)

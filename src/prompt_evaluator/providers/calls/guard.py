@@ -1,0 +1,69 @@
+"""Other people's providers: whatever they do, a try ends in time with an answer that can be kept or with an error."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.errors import BadReplyError, ProviderError, TimedOutError
+from prompt_evaluator.model import REDACTOR, Answer, message_of
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Request
+    from prompt_evaluator.ports import Provider
+
+_encode = msgspec.json.Encoder().encode
+_answer = msgspec.json.Decoder(Answer).decode
+
+
+class Guarded:
+    """A provider that keeps to the timeout, repeats no secret and returns only what can be stored."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                answer = await self._provider.answer(request, timeout)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimedOutError(f"no answer within {timeout:,.3g} s.", provider=self._provider.name) from None
+        if not isinstance(answer, Answer):
+            what = f"the provider returned {type(answer).__name__}, not an Answer."
+            raise BadReplyError(what, provider=self._provider.name)
+        try:
+            return _answer(REDACTOR.bytes(_encode(storable(answer))))
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            what = f"the provider returned an answer that cannot be stored: {message_of(error)}."
+            raise BadReplyError(what, provider=self._provider.name) from None
+
+
+def storable(answer: Answer) -> Answer:
+    """The answer without halves of characters, which programs under test may produce and no file can hold."""
+    try:
+        answer.text.encode()
+    except UnicodeEncodeError:
+        return msgspec.structs.replace(answer, text=answer.text.encode(errors="replace").decode())
+    return answer
+
+
+def as_provider_error(error: BaseException, provider: str) -> ProviderError:
+    """Any exception as the failure of one call, without secrets; raises it when it is not the provider's own."""
+    if isinstance(error, ProviderError):
+        error.args = (REDACTOR.text(str(error)),)
+        return error
+    if isinstance(error, KeyboardInterrupt | GeneratorExit) or _cancels_us(error):
+        raise error
+    return ProviderError(f"{type(error).__name__}: {message_of(error) or 'no message'}.", provider=provider)
+
+
+def _cancels_us(error: BaseException) -> bool:
+    """Whether it was this task that was cancelled, and not something that the provider was waiting for."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is None or bool(task.cancelling())

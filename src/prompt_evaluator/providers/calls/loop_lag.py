@@ -1,0 +1,40 @@
+"""How late the event loop is: a saturated client must not take that for the service's latency."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+_TICK = 0.05
+
+
+class LoopLag:
+    """How late the event loop runs what it has promised to run."""
+
+    def __init__(self) -> None:
+        self._lag = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._asked = 0.0
+
+    def seconds(self) -> float:
+        """The latest measurement. Measuring goes on only while somebody asks."""
+        self._asked = time.monotonic()
+        if self._timer is None:
+            self._schedule()
+        return self._lag
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _schedule(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_TICK, self._tick, loop.time() + _TICK)
+
+    def _tick(self, due: float) -> None:
+        self._timer = None
+        late = max(0.0, asyncio.get_running_loop().time() - due)
+        self._lag += 0.3 * (late - self._lag)
+        if time.monotonic() - self._asked < 1:
+            self._schedule()

@@ -1,0 +1,97 @@
+"""What the calls of one run have for themselves: budget, meter, a cap on calls in flight, and the way to stop them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.providers.calls.budget import Budget
+from prompt_evaluator.providers.calls.client import Client
+from prompt_evaluator.providers.calls.meter import Meter
+from prompt_evaluator.providers.calls.stop import Stop
+from prompt_evaluator.providers.calls.traits import Traits, tell_limits
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.calls.governor import Governor, Lane
+    from prompt_evaluator.providers.calls.shared import SharedCalls
+
+
+class RunCalls:
+    """Makes the clients through which one run talks to models."""
+
+    def __init__(
+        self,
+        shared: SharedCalls,
+        *,
+        meter: Meter | None = None,
+        max_concurrency: int | None = None,
+        budget: Budget | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Take what all runs share, who counts, a cap on calls in flight per key, a budget, and a seed for jitter."""
+        self._shared, self._cap = shared, max_concurrency
+        self._budget = budget or Budget()
+        self.meter = meter or Meter()
+        self._stop = Stop()
+        self.admission = SampleAdmission(self._budget, self._stop)
+        self._rng = Random(seed)  # noqa: S311 - spreads waits, guards nothing
+        self._lanes: dict[Governor, Lane] = {}
+
+    def client(self, provider: Provider, settings: ProviderSettings, *, urgent: bool = False) -> Client:
+        """The provider behind its limits. Urgent calls go before others, and are made although the run is stopped."""
+        traits = Traits.of(provider)
+        state = self._shared.key_state(provider.name, settings, traits, self._cap)
+        tell_limits(provider, state.governor.learn)
+        return Client(
+            provider,
+            settings,
+            traits,
+            governor=state.governor,
+            breaker=state.breaker,
+            lane=self._lane(state.governor, settings),
+            meter=self.meter,
+            budget=self._budget,
+            stop=self._stop,
+            rng=self._rng,
+            urgent=urgent,
+        )
+
+    def stop(self) -> None:
+        """Send no further call that is not urgent. Those that wait raise `StoppedError`; what was sent goes on."""
+        self._stop.stop()
+
+    def close(self) -> None:
+        """Give up this run's places. No call may be under way or follow."""
+        for governor, lane in self._lanes.items():
+            governor.close_lane(lane)
+            self.meter.gauges.remove(lane)
+        self._lanes.clear()
+
+    def _lane(self, governor: Governor, settings: ProviderSettings) -> Lane:
+        if governor not in self._lanes:
+            self._lanes[governor] = governor.open_lane(self._cap)
+            self.meter.gauges.append(self._lanes[governor])
+        lane = self._lanes[governor]
+        if self._cap is None and (most := settings.limits.max_concurrency):
+            lane.cap = max(lane.cap, most)  # the governor knows the strictest
+        return lane
+
+
+class SampleAdmission:
+    """The port `Admission`, for the budget and the stop of one run."""
+
+    def __init__(self, budget: Budget, stop: Stop) -> None:
+        self._budget, self._stop = budget, stop
+
+    async def start(self, calls: int) -> None:
+        self._stop.check()
+        if not self._budget.try_start_sample(calls):
+            await self._budget.start_sample(calls, self._stop.wait)
+            if self._stop.stopped:
+                self._budget.end_sample()
+                self._stop.check()
+
+    def end(self) -> None:
+        self._budget.end_sample()

@@ -1,0 +1,80 @@
+"""What all calls of one process share: connections, and one governor and one breaker per key and endpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.providers.calls.breaker import Breaker
+from prompt_evaluator.providers.calls.governor import Governor
+from prompt_evaluator.providers.calls.loop_lag import LoopLag
+from prompt_evaluator.providers.catalogue import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.providers.calls.traits import Traits
+    from prompt_evaluator.providers.transport.http import Http
+
+
+class Resources:
+    """What a provider is lent when it is made. It may use it, and does not close it."""
+
+    def __init__(self) -> None:
+        self._http: Http | None = None
+
+    @property
+    def http(self) -> Http:
+        """Connections that are kept and used again, opened by the first provider that needs any."""
+        if self._http is None:
+            from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - offline needs no TLS
+
+            self._http = Http()
+        return self._http
+
+    async def close(self) -> None:
+        if self._http is not None:
+            await self._http.close()
+
+
+class KeyState(NamedTuple):
+    """What is known of one key at one endpoint."""
+
+    governor: Governor
+    breaker: Breaker
+
+
+class SharedCalls:
+    """One for each event loop. All runs on it keep the limits of a key together and learn from each other's calls."""
+
+    def __init__(self) -> None:
+        self.resources = Resources()
+        self._lag = LoopLag()
+        self._keys: dict[Hashable, KeyState] = {}
+        self._open: dict[tuple[str, bytes], Provider] = {}
+
+    def provider(self, name: str, settings: ProviderSettings) -> Provider:
+        """The provider of an entry, made when it is first asked for."""
+        entry = (name, msgspec.json.encode(settings))
+        if entry not in self._open:
+            self._open[entry] = KINDS.get(settings.kind)(name, settings, self.resources)
+        return self._open[entry]
+
+    def key_state(self, name: str, settings: ProviderSettings, traits: Traits, wanted: int | None = None) -> KeyState:
+        """Governor and breaker for an entry, whose limits count from now on beside those of others with its key."""
+        identity = (traits.endpoint or name, traits.key)
+        if identity not in self._keys:
+            self._keys[identity] = KeyState(Governor(settings.limits, lag=self._lag.seconds), Breaker(name))
+        self._keys[identity].governor.join(settings.limits, wanted)
+        return self._keys[identity]
+
+    async def close(self) -> None:
+        """Let go of everything. No call may be under way."""
+        for provider in self._open.values():
+            await provider.close()
+        self._open.clear()
+        self._lag.stop()
+        await self.resources.close()
