@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -71,7 +72,7 @@ def test_what_ended_a_run_early_is_kept_as_a_sentence(tmp_path: Path) -> None:
     stopped = outcome(plan(tmp_path), GOOD, status="aborted")
     error = BudgetSpentError("The budget is spent.")
 
-    made = findings(Outcome(stopped.record, stopped.result, error))
+    made = findings(replace(stopped, stopped_by=error))
 
     assert made.headline.stopped_by == "The budget is spent."
 
@@ -84,7 +85,7 @@ def test_a_synthetic_run_says_so_first(found: Make) -> None:
 
 
 def test_a_run_that_had_ended_before_has_its_sentence_and_its_file_only(tmp_path: Path) -> None:
-    made = findings(Outcome(outcome(plan(tmp_path), GOOD).record, None), seen_from=tmp_path)
+    made = findings(replace(outcome(plan(tmp_path), GOOD), result=None), seen_from=tmp_path)
 
     assert made.ended_before
     assert made.headline.text == f"Run {RUN_ID} had ended before: completed. Nothing was missing or paid for."
