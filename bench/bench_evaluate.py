@@ -16,23 +16,26 @@ from typing import TYPE_CHECKING
 import measure
 from bench_calls import server
 from bench_datasets import jsonl_file
-from prompt_evaluator.app.runs import Unwatched
+from prompt_evaluator.model.event import RunStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prompt_evaluator.model.event import AnyEvent
+
 _FOLDER = Path(tempfile.gettempdir()) / "prompt-evaluator-bench" / "runs"
 
 
-class _Clock(Unwatched):
+class _Clock:
     """Notes when the calls of a run begin, how long each unit takes to become durable, and when the last one is."""
 
     def __init__(self) -> None:
         self.waits = array("d")
         self._start = self._last = 0.0
 
-    def started(self, *_: object, **__: object) -> None:
-        self._start = time.perf_counter()
+    def event(self, event: AnyEvent) -> None:
+        if isinstance(event, RunStarted):
+            self._start = time.perf_counter()
 
     def committed(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -62,7 +65,9 @@ def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Call
 
     def work() -> float:
         clock = _Clock()
-        session = Session(limits=RunLimits(max_concurrency=int(concurrency)), on_commit=clock.committed, watcher=clock)
+        session = Session(
+            limits=RunLimits(max_concurrency=int(concurrency)), on_commit=clock.committed, subscribers=(clock.event,)
+        )
         outcome = asyncio.run(evaluate_dataset(options, session))
         assert outcome.record.status == "completed", outcome
         slowest = sorted(clock.waits)[int(0.99 * len(clock.waits))]
@@ -139,7 +144,7 @@ def noticing_that_nothing_is_missing() -> measure.Result:
 
 
 def resume(folder: str, run_id: str) -> Callable[[], object]:
-    from prompt_evaluator.app.evaluate import resume_run  # noqa: PLC0415
+    from prompt_evaluator.app.resume import resume_run  # noqa: PLC0415
     from prompt_evaluator.app.session import Session  # noqa: PLC0415
 
     os.chdir(folder)

@@ -40,7 +40,8 @@ from prompt_evaluator.model import (
     ToolCall,
 )
 from prompt_evaluator.model import result as results
-from prompt_evaluator.store.artifacts import MAIN_FILE, _head, _index_entry, _tail
+from prompt_evaluator.model.outcome import MAIN_FILE
+from prompt_evaluator.store.documents import head, index_entry, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -144,19 +145,19 @@ _TITLES = {**_CASE_PARTS, **_RUN_PARTS}
 def artifacts_page() -> str:
     """Every key of every file that a run writes."""
     record = _example_run()
-    head, tail = _head(record, ()), _tail(record, None)
-    main = [*head, "test_case_results", *tail]
+    before, after = head(record, ()), tail(record, None)
+    main = [*before, "test_case_results", *after]
     texts = TEXTS["artifacts"]
     parts = [_NOTE, "# Artifacts", texts["intro"].strip(), f"## {MAIN_FILE}", texts["main"].strip()]
     parts.append(_key_table("main", main))
     for name in ("generator_config", "judge_config", "rubric_metadata"):
-        parts += [f"### {name}", _key_table(name, head[name])]
+        parts += [f"### {name}", _key_table(name, before[name])]
     parts += [f"### Status of a run\n\n{texts['run_status'].strip()}"]
     parts += [text for kind, title in _RUN_PARTS.items() for text in (f"### {title}", _field_table(kind))]
     parts += ["## test_case_&lt;id&gt;.json", texts["case"].strip()]
     parts += [text for kind, title in _CASE_PARTS.items() for text in (f"### {title}", _field_table(kind))]
     parts += [f"### Status of a sample\n\n{texts['sample_status'].strip()}"]
-    parts += ["## index.json", texts["index"].strip(), _key_table("index", _index_entry(record, None))]
+    parts += ["## index.json", texts["index"].strip(), _key_table("index", index_entry(record, None))]
     return "\n\n".join(parts) + "\n"
 
 

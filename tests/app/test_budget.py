@@ -91,7 +91,7 @@ def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
     assert stopped.code == 3
     (run,) = stopped.json["runs"]
     assert run["stop_reason"].startswith("The budget of $0.2000 allows no further call")
-    assert run["result"]["totals"]["cost"] == pytest.approx(0.2)
+    assert run["totals"]["cost"] == pytest.approx(0.2)
     assert service.paid == 20
 
 

@@ -46,7 +46,7 @@ def test_evaluation_steps_are_written_once_for_all_samples(bench: Workspace, ser
     assert asked_for_steps(service) == 1
     assert service.paid == 1 + 2 * 12
     (found,) = done.json["runs"]
-    assert found["result"]["overall_metric_stats"]["correctness"]["mean_of_means"] == pytest.approx(0.8)
+    assert found["overall_metric_stats"]["correctness"]["mean_of_means"] == pytest.approx(0.8)
     forms = [asked for asked in service.kept if "Weigh them." in json.dumps(asked)]
     assert len(forms) == 12
 
@@ -113,7 +113,7 @@ def test_given_steps_are_not_asked_for(bench: Workspace, service: ChatService) -
 
     assert done.code == 0
     assert asked_for_steps(service) == 0
-    assert set(done.json["runs"][0]["result"]["overall_metric_stats"]) == {"exact_match", "correctness"}
+    assert set(done.json["runs"][0]["overall_metric_stats"]) == {"exact_match", "correctness"}
 
 
 def test_a_run_stopped_between_answer_and_score_is_not_completed(bench: Workspace, service: ChatService) -> None:
@@ -123,7 +123,7 @@ def test_a_run_stopped_between_answer_and_score_is_not_completed(bench: Workspac
     (found,) = stopped.json["runs"]
 
     assert found["status"] == "aborted"
-    assert found["result"]["totals"]["samples"] == {"pending": 1}
+    assert found["totals"]["samples"] == {"pending": 1}
     assert bench.run("runs", "rebuild", found["run_id"]).out == f"{found['run_id']}: aborted\n"
     done = bench.run("resume", found["run_id"], "--json")
     assert done.json["status"] == "completed"

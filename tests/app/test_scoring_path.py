@@ -34,7 +34,7 @@ def says(text: str, **more: Any) -> dict[str, Any]:
 
 
 def scores(done: Done) -> dict[str, Any]:
-    found: dict[str, Any] = done.json["result"]["overall_metric_stats"]
+    found: dict[str, Any] = done.json["overall_metric_stats"]
     return found
 
 
@@ -600,7 +600,7 @@ def test_a_bar_on_what_was_not_measured_is_missed(online: Workspace, service: Ch
     done = online.evaluate(*REAL, "--metrics", "exact_match", "-n", "1", "--fail-under", "exact_match=0.9")
     shown = online.run("runs", "show", done.run_id)
 
-    assert done.json["result"]["missed_bars"] == ["exact_match"]
+    assert done.json["missed_bars"] == ["exact_match"]
     assert "exact_match was not measured, so its bar of 0.9 is missed" in shown.words
 
 
@@ -648,7 +648,7 @@ def test_a_judge_that_cannot_write_steps_for_cases_ends_the_run_early_and_is_cou
     assert done.json["status"] == "aborted"
     assert "cannot be read" in done.err
     assert service.state()["kinds"]["judge"] < 80
-    assert done.json["result"]["totals"]["input_tokens"] == 20 * service.paid
+    assert done.json["totals"]["input_tokens"] == 20 * service.paid
 
 
 def test_two_cases_may_not_call_two_metrics_by_one_name(offline: Workspace) -> None:

@@ -90,7 +90,7 @@ def test_the_mock_answers_as_a_judge_for_every_metric(project: Workspace, metric
 
     assert done.code == 0, done.err
     (run,) = done.json["runs"]
-    assert run["result"]["overall_metric_stats"][metric]["num_cases"] > 0
+    assert run["overall_metric_stats"][metric]["num_cases"] > 0
 
 
 def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) -> None:
@@ -99,7 +99,7 @@ def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) ->
     )
 
     assert done.code == 0
-    metrics = done.json["runs"][0]["result"]["overall_metric_stats"]
+    metrics = done.json["runs"][0]["overall_metric_stats"]
     assert set(metrics) == {"correctness", "readability", "robustness", "similarity"}
     assert metrics["readability"]["scale"] == [1.0, 5.0]
 

@@ -65,7 +65,7 @@ def test_a_new_project_runs_offline_with_short_names(fresh: Workspace) -> None:
 
     assert done.code == 0, done.err
     assert done.json["status"] == "completed"
-    assert set(done.json["result"]["overall_metric_stats"]) == {"correct", "helpful", "tone"}
+    assert set(done.json["overall_metric_stats"]) == {"correct", "helpful", "tone"}
 
 
 def test_the_configuration_holds_also_with_its_examples_in_use(fresh: Workspace) -> None:

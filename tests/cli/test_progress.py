@@ -21,6 +21,7 @@ from prompt_evaluator.cli.tally import Tally, View, Waiting
 from prompt_evaluator.cli.text import cells, clean, clock, fit, flow, span, squeeze, tokens
 from prompt_evaluator.errors import ConfigurationError, RateLimitedError
 from prompt_evaluator.model import RunRecord, Secret
+from prompt_evaluator.model.event import SampleDone
 from prompt_evaluator.model.wording import money, percent
 from prompt_evaluator.providers.calls.meter import Meter
 
@@ -107,7 +108,7 @@ def test_no_line_reaches_the_edge_of_the_terminal(width: int) -> None:
 
 
 def test_fields_stay_where_they_are_while_nothing_is_known() -> None:
-    before = view(samples_done=0, cases_done=0, rate=None, limit=0, in_flight=0, retries={}, errors={}, unscored=0)
+    before = view(samples_cases_done=0, rate=None, limit=0, in_flight=0, retries={}, errors={}, unscored=0)
 
     assert [line[:8].strip() for line in block(before, 80)[1:]] == ["done", "calls", "spent", "retries"]
 
@@ -170,7 +171,7 @@ async def test_a_retry_is_shown_with_the_sample_it_belongs_to() -> None:
     watch = Watch()
     meter = Meter()
     tally = Tally(meter, watch)
-    tally.started(samples=2, done=0, cases=1)
+    tally.started(samples=2, cases=1)
 
     async def sample(number: int, *, retried: bool) -> None:
         tally.sample_started("case", number)
@@ -191,7 +192,7 @@ async def test_a_retry_is_shown_with_the_sample_it_belongs_to() -> None:
 def test_the_rate_is_of_late_so_a_resumed_run_does_not_boast() -> None:
     watch = Watch()
     tally = Tally(Meter(), watch)
-    tally.started(samples=1000, done=0, cases=10)
+    tally.started(samples=1000, cases=10)
     for _ in range(900):
         tally.sample_done("completed")
     for _ in range(60):
@@ -204,7 +205,7 @@ def test_the_rate_is_of_late_so_a_resumed_run_does_not_boast() -> None:
 
 def test_100_000_samples_cost_next_to_nothing_to_watch() -> None:
     tally = Tally(Meter())
-    tally.started(samples=100_000, done=0, cases=20_000)
+    tally.started(samples=100_000, cases=20_000)
     start = time.process_time()
     for at in range(100_000):
         tally.sample_started("case", at)
@@ -217,7 +218,7 @@ def test_a_log_file_has_times_and_no_secrets(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "run.log"
     Secret("sk-very-secret-indeed")
     watcher = make_watcher(Meter(), stream=io.StringIO(), verbose=0, quiet=True, log_file=log)
-    watcher.started(record(tmp_path), samples=250, done=0)
+    watcher.started(record(tmp_path), samples=250)
     watcher.note("the key is sk-very-secret-indeed\nreally")
     watcher.ended()
 
@@ -236,7 +237,7 @@ def test_a_log_file_that_cannot_be_written_is_refused_at_once(tmp_path: Path) ->
 def test_quiet_says_only_what_has_to_be_said(tmp_path: Path) -> None:
     stream = io.StringIO()
     watcher = make_watcher(Meter(), stream=stream, verbose=0, quiet=True, log_file=None)
-    watcher.started(record(tmp_path), samples=250, done=0)
+    watcher.started(record(tmp_path), samples=250)
     watcher.note("SIGINT: finishing.")
     watcher.ended()
 
@@ -248,8 +249,8 @@ def test_a_reader_that_has_gone_does_not_end_the_run(tmp_path: Path) -> None:
     watcher = make_watcher(Meter(), stream=stream, verbose=1, quiet=False, log_file=None)
     stream.close()
 
-    watcher.started(record(tmp_path), samples=250, done=0)
-    watcher.sample_done("completed")
+    watcher.started(record(tmp_path), samples=250)
+    watcher(SampleDone(run_id="r", sequence=1, case_id="a", sample=0, status="completed"))
     watcher.ended()
     watcher.ended()
 

@@ -37,7 +37,7 @@ def test_a_run_is_listed_shown_exported_and_deleted_by_the_start_of_its_id(proje
     assert project.run("runs", "list", "--json").json["runs"][0]["run_id"] == run_id
 
     assert "semantic_fidelity" in project.run("runs", "show", short).out
-    assert project.run("runs", "show", short, "--json").json["result"]["totals"]["samples"] == {"completed": 3}
+    assert project.run("runs", "show", short, "--json").json["totals"]["samples"] == {"completed": 3}
 
     exported = project.run("runs", "export", short)
     assert [json.loads(line)["test_case_id"] for line in exported.out.splitlines()] == [

@@ -14,11 +14,11 @@ from summaries import flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.estimate import Workload
 from prompt_evaluator.app.findings import findings
-from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
+from prompt_evaluator.model.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

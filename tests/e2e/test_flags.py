@@ -321,7 +321,7 @@ def test_json_is_all_there_is_on_standard_output(online: Workspace, service: Cha
 
     assert done.code == 1
     assert done.json["status"] == "partial"
-    assert done.json["result"]["overall_metric_stats"] == done.artifact["overall_metric_stats"]
+    assert done.json["overall_metric_stats"] == done.artifact["overall_metric_stats"]
     assert "Warning" in done.err
 
 

@@ -12,6 +12,7 @@ from judging import RUBRIC
 from prompt_evaluator.model import (
     Answer,
     CallFailure,
+    DatasetRef,
     Failed,
     Generation,
     Judgement,
@@ -73,9 +74,11 @@ def _case(*samples: SampleUnits, plan: RunPlan | None = None, case: TestCase = C
 
 
 def _run(*cases: CaseResult, plan: RunPlan | None = None) -> RunResult:
-    totals = Totals(plan or _plan())
-    for case in cases:
-        totals.add(case)
+    of = plan or _plan()
+    of = msgspec.structs.replace(of, dataset=msgspec.structs.replace(of.dataset, selected=len(cases)))
+    totals = Totals(of)
+    for position, case in enumerate(cases):
+        totals.add(position, case)
     return totals.result(totals.status())
 
 
@@ -412,3 +415,40 @@ def test_a_case_says_what_was_sent_and_where_it_came_from() -> None:
 
     assert (found.messages, found.test_case_references) == (sent, ("x",))
     assert (found.test_case_file, found.test_case_line) == ("/d.yaml", 3)
+
+
+def test_the_order_in_which_cases_finish_changes_nothing() -> None:
+    of = plan(
+        MetricUse(metric="length", options={"max_words": 3}), rubric=RUBRIC, judge=JUDGE, num_samples=1,
+        dataset=DatasetRef(path="/d", hash="0", count=6, selected=6),
+    )  # fmt: skip
+    cases = []
+    for number in range(6):
+        units = _sample(None if number % 3 == 2 else 1.0 + number / 7)
+        attempt = units.last
+        attempt.judgements["length", 0] = applied_use(MetricUse(metric="length"), of).judgement(
+            Failed(f"broken by {number}", kind="Broken") if number % 2 else Scored(number / 6)
+        )
+        case = msgspec.structs.replace(CASE, id=f"case-{number}")
+        cases.append((number, case_result(case, [units], of)))
+
+    found = []
+    for order in (cases, cases[::-1], [*cases[3:], *cases[:3]]):
+        totals = Totals(of)
+        for position, case in order:
+            totals.add(position, case)
+        found.append(msgspec.json.encode(totals.result(totals.status())))
+
+    assert found[0] == found[1] == found[2]
+    assert b"broken by 1" in found[0]
+
+
+def test_cases_that_nobody_has_begun_are_pending() -> None:
+    of = msgspec.structs.replace(_plan(), dataset=DatasetRef(path="/d", hash="0", count=5, selected=5))
+    totals = Totals(of)
+
+    totals.add(3, _case(_sample(4.0), _sample(4.0), plan=of))
+
+    assert totals.pending
+    found = totals.result("running").totals
+    assert (found.cases, found.samples) == ({"completed": 1, "pending": 4}, {"completed": 2, "pending": 8})

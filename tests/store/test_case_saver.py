@@ -6,16 +6,13 @@ import asyncio
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store.artifacts import CaseFiles, RunFolder
 from prompt_evaluator.store.case_saver import CaseSaver
-
-if TYPE_CHECKING:
-    from prompt_evaluator.model.result import CaseResult
 
 
 class Disk:
@@ -25,16 +22,11 @@ class Disk:
         self.seconds, self.room = seconds, room
         self.written: list[tuple[str, str]] = []
 
-    def write_case(self, name: str, _result: CaseResult) -> None:
+    def write_case(self, name: str, _data: bytes) -> None:
         time.sleep(self.seconds)
         if len(self.written) == self.room:
             raise StoreError("The disk is full.")
         self.written.append((name, threading.current_thread().name))
-
-
-class Case:
-    def __init__(self, number: int) -> None:
-        self.test_case_id = f"case-{number}"
 
 
 def saver_on(disk: Disk) -> CaseSaver:
@@ -43,7 +35,7 @@ def saver_on(disk: Disk) -> CaseSaver:
 
 async def save(saver: CaseSaver, *numbers: int) -> None:
     for number in numbers:
-        await saver.save(cast("CaseResult", Case(number)))
+        await saver.save(f"case-{number}", b"{}")
 
 
 async def test_a_file_is_there_as_soon_as_its_case_has_ended() -> None:

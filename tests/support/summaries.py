@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.outcomes import Outcome
 from prompt_evaluator.model import (
     Criterion,
     DatasetRef,
@@ -18,6 +17,7 @@ from prompt_evaluator.model import (
     RunRecord,
     Target,
 )
+from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.stats import flag_band, variability
 

@@ -23,9 +23,9 @@ from prompt_evaluator.model.options import LIMITS, OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
-    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunStatus, TestCase
+    from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.result import CaseResult, OverallFlag, OverallMetric, RunTotals
 
 

@@ -10,9 +10,9 @@ from prompt_evaluator.reports import cases, next_step, runs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.findings import CaseFindings, Findings
+    from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.reports.cases import CaseScores, FlagCounts
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.outcomes import Outcome, rebuild, results, stored_cases, summarise
+from prompt_evaluator.app.outcomes import rebuild, results, stored_cases
 from prompt_evaluator.app.session import open_store
 from prompt_evaluator.app.spreadsheets import csv_line
 from prompt_evaluator.errors import RunBusyError, UnknownNameError
+from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def show_run(settings: Settings, run_id: str) -> Outcome:
     try:
         record = store.run(run_id)
         shown = msgspec.structs.replace(record, status="aborted") if _interrupted(record, store) else record
-        return summarise(store, shown)
+        return Outcome(shown, store.summary(record.plan.run_id))
     finally:
         store.close()
 

@@ -10,16 +10,17 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
+from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import commas, option, options
-from prompt_evaluator.cli.running import RunCommand, RunFlags, outcome_as_json, print_json, run_options
+from prompt_evaluator.cli.running import RunCommand, RunFlags, print_json, run_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from prompt_evaluator.app.outcomes import Outcome
+    from prompt_evaluator.model.outcome import Outcome
 
 
 def _folder(config_path: Path | None) -> Path:
@@ -113,7 +114,7 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     asked = models or (wanted.generator_model,)
     outcomes = command.wait_for(_all(run_benchmarks(wanted, command.session, datasets=paths, models=asked)))
     if flags.as_json:
-        print_json({"runs": [outcome_as_json(outcome) for outcome in outcomes]})
+        print_json({"runs": [run_document(outcome) for outcome in outcomes]})
     sys.exit(max(command.conclude(outcome) for outcome in outcomes))
 
 

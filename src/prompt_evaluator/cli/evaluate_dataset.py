@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset, resume_run
+from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
+from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
 from prompt_evaluator.cli.options import options

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.calls import Meter
+from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.findings import resume_command
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
@@ -27,8 +28,8 @@ from prompt_evaluator.model.options import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from prompt_evaluator.app.outcomes import Outcome
-    from prompt_evaluator.app.runs import Run
+    from prompt_evaluator.app.session import Stoppable
+    from prompt_evaluator.model.outcome import Outcome
 
 T = TypeVar("T")
 
@@ -80,14 +81,14 @@ class RunCommand:
         self._flags = flags
         self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
-        self._run: Run | None = None
+        self._run: Stoppable | None = None
         meter = Meter()
         watcher = self._watcher = make_watcher(
             meter, stream=sys.stderr, verbose=flags.verbose, quiet=False, log_file=flags.log_file
         )
         self.session = Session(
             settings=self.settings,
-            watcher=watcher,
+            subscribers=(watcher,),
             meter=meter,
             limits=run_limits(self.settings),
             on_run=self._remember,
@@ -97,7 +98,7 @@ class RunCommand:
         """Print how it went and exit with the code that says so."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
-            print_json(outcome_as_json(outcome))
+            print_json(run_document(outcome))
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:
@@ -120,7 +121,7 @@ class RunCommand:
             loop.add_signal_handler(caught, self._interrupt, caught)
         return await work
 
-    def _remember(self, run: Run) -> None:
+    def _remember(self, run: Stoppable) -> None:
         self._run = run
 
     def _interrupt(self, caught: signal.Signals) -> None:
@@ -149,20 +150,6 @@ class RunCommand:
         if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
         return _BELOW if outcome.result and outcome.result.missed_bars else 0
-
-
-def outcome_as_json(outcome: Outcome) -> dict[str, object]:
-    """How a run ended, for programs."""
-    record = outcome.record
-    return {
-        "run_id": record.plan.run_id,
-        "group_id": record.plan.group_id,
-        "status": record.status,
-        "stop_reason": record.stop_reason,
-        "artifact": str(outcome.main_file),
-        "synthetic": record.plan.synthetic,
-        "result": outcome.result,
-    }
 
 
 def print_json(value: object) -> None:

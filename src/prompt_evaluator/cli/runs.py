@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.run_records import RunLine, delete_run, export_run, list_runs, rebuild_runs, show_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import write_lines
-from prompt_evaluator.cli.running import outcome_as_json, print_json
+from prompt_evaluator.cli.running import print_json
 from prompt_evaluator.cli.summary import print_summary
 
 _SHORT = 8
@@ -45,7 +46,7 @@ def show_command(run: str, *, as_json: bool, config_path: Path | None) -> None:
     """Show the summary of RUN (an id, or the start of one)."""
     outcome = show_run(read_settings(config_path), run)
     if as_json:
-        print_json(outcome_as_json(outcome))
+        print_json(run_document(outcome))
     else:
         print_summary(outcome)
 

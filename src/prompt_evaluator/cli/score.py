@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prompt_evaluator.app.evaluate import score_run
+from prompt_evaluator.app.score import score_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prompt_evaluator.app.findings import findings
+from prompt_evaluator.cli.marks import COLOURS
 from prompt_evaluator.cli.table import Row, table
 from prompt_evaluator.cli.text import (
     cells,
@@ -28,7 +29,6 @@ from prompt_evaluator.model.wording import decimal, percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.app.outcomes import Outcome
     from prompt_evaluator.model.findings import (
         ErrorsFinding,
         Facts,
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
         Note,
         Scale,
     )
+    from prompt_evaluator.model.outcome import Outcome
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
 """Sentences are not read well on longer lines, however wide the terminal is."""
 _SHOWN_FAILURES = 3
 _SHOWN_CASES = 3
-_MARKS = {"good": "✓", "warning": "⚠", "bad": "✗", None: " "}
-_COLOURS = {"good": "green", "warning": "yellow", "bad": "red"}
 _GUIDE_SCALE = (1.0, 5.0)
 
 
@@ -82,7 +81,7 @@ class _Page:
 
     def headline(self) -> list[str]:
         head = self._found.headline
-        status = click.style(head.status, fg=_COLOURS[head.mark], bold=True)
+        status = click.style(head.status, fg=COLOURS[head.mark], bold=True)
         lines = [line.replace(f" {head.status}:", f" {status}:", 1) for line in self.sentence()]
         for note in head.notes:
             lines += [click.style(line, fg="yellow") for line in wrap(clean(note.text), self._text_width)]
@@ -178,15 +177,15 @@ def _metric_row(metric: MetricFinding, *, rates: bool, scale: bool) -> Row:
         values.insert(1, "" if metric.pass_rate is None else percent(metric.pass_rate))
     notes = [f"from {_scale(metric.scale)}"] if scale else []
     notes += [clean(note.text) for note in metric.notes]
-    return Row(_MARKS[metric.mark], metric.name, tuple(values), tuple(notes))
+    return Row(metric.mark, metric.name, tuple(values), tuple(notes))
 
 
 def _flag_row(flag: FlagFinding) -> Row:
     if flag.share is None:
-        return Row(_MARKS[flag.mark], flag.name, ("", "", "", flag.text), ())
+        return Row(flag.mark, flag.name, ("", "", "", flag.text), ())
     interval = flag.no_interval.text if flag.no_interval else _between(map(percent, flag.interval or ()))
     raised = f"{flag.raised:,} of {flag.judged:,}"
-    return Row(_MARKS[flag.mark], flag.name, (percent(flag.share), interval, raised, flag.text), ())
+    return Row(flag.mark, flag.name, (percent(flag.share), interval, raised, flag.text), ())
 
 
 def _step_lines(step: NextStep, width: int) -> list[str]:

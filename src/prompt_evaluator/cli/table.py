@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from prompt_evaluator.cli.marks import symbol
 from prompt_evaluator.cli.text import cells, clean, flow, pad, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prompt_evaluator.model.findings import Mark
+
 _LONGEST_NAME = 28
-_MARK_COLOURS = {"✓": "green", "⚠": "yellow", "✗": "red"}
 
 
 class Row(NamedTuple):
     """One line of a table. What there is no room for goes to the notes below it."""
 
-    mark: str
+    mark: Mark | None
     name: str
     values: tuple[str, ...]
     notes: tuple[str, ...]
@@ -37,8 +39,7 @@ def table(title: str, titles: Sequence[str], rows: Sequence[Row], width: int) ->
     lines = [click.style(_cells("  ", title, titles[:shown], names, widths).rstrip(), dim=True)]
     beside = width - used - 2 >= max((cells(note) for row in rows for note in _notes(row, titles, shown)), default=0)
     for row in rows:
-        mark = click.style(row.mark, fg=_MARK_COLOURS.get(row.mark)) + " "
-        line = _cells(mark, squeeze(clean(row.name), names), row.values[:shown], names, widths)
+        line = _cells(f"{symbol(row.mark)} ", squeeze(clean(row.name), names), row.values[:shown], names, widths)
         notes = _notes(row, titles, shown)
         if beside:
             first, *more = flow(notes, width - used - 2) or [""]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model.condition import condition as parsed
+from prompt_evaluator.model.condition import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from prompt_evaluator.model import TestCase
 
-_CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|>=|<=|=|>|<)\s*(.*)", re.DOTALL)
 _SHOWN = 10
 """Known ids that are listed where none is near: a dataset may have thousands."""
 
@@ -52,62 +52,11 @@ class Selection:
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:
-    """`key=value`, `key!=value` or a comparison, on a case's metadata; dots reach into mappings.
-
-    A list passes when one of its items does. A comparison of numbers is numeric.
-    """
-    found = _CONDITION.fullmatch(text)
-    if not found:
-        raise ConfigurationError(f"--where {text!r} is no condition. Write key=value, key!=value, key>=3 and the like.")
-    key, operator, value = found.groups()
-    test = _TESTS[operator]
-    return lambda case: test(_lookup(case, key), value)
+    """A condition on a case's metadata, or on its id, task or description where the metadata has no such key."""
+    wanted = parsed(text)
+    return lambda case: wanted.holds(_lookup(case, wanted.field))
 
 
 def _lookup(case: TestCase, key: str) -> Any:
-    if key in case.metadata:
-        return case.metadata[key]
-    found: Any = case.metadata
-    for part in key.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    if found is None and key in ("id", "task", "description"):
-        return getattr(case, key)
-    return found
-
-
-def _equal(found: Any, value: str) -> bool:
-    if isinstance(found, list):
-        return any(_equal(item, value) for item in found)
-    if isinstance(found, bool) or found is None:
-        return value.lower() == {True: "true", False: "false", None: "null"}[found]
-    if isinstance(found, (int, float)):
-        return (number := _number(value)) is not None and found == number
-    return bool(found == value)
-
-
-def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Any, str], bool]:
-    def test(found: Any, value: str) -> bool:
-        if isinstance(found, list):
-            return any(test(item, value) for item in found)
-        if isinstance(found, (int, float)) and not isinstance(found, bool):
-            return (number := _number(value)) is not None and compare(found, number)
-        return isinstance(found, str) and compare(found, value)
-
-    return test
-
-
-_TESTS: dict[str, Callable[[Any, str], bool]] = {
-    "=": _equal,
-    "!=": lambda found, value: not _equal(found, value),
-    ">": _compared(lambda a, b: a > b),
-    ">=": _compared(lambda a, b: a >= b),
-    "<": _compared(lambda a, b: a < b),
-    "<=": _compared(lambda a, b: a <= b),
-}
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    found = lookup(case.metadata, key)
+    return getattr(case, key) if found is None and key in ("id", "task", "description") else found

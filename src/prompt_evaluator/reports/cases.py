@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ALSO_WIDE = 2.5 / 4
 """Beside a high std, the guide calls 2.5 to 5.0 on a scale from 1 to 5 a wide range."""
+_WARNINGS = {"high_std", "wide_range", "flaky"}
 _WORST_FIRST: tuple[Mark, ...] = ("bad", "warning")
 
 
@@ -91,9 +92,6 @@ def case_metric(name: str, scores: CaseScores, scale: Scale) -> CaseMetricFindin
     )
 
 
-_WARNINGS = {"high_std", "wide_range", "flaky"}
-
-
 def _numbers(name: str, scores: CaseScores, places: int) -> str:
     std = ONE_SAMPLE.text if scores.std is None else f"std={decimal(scores.std, places)}"
     low, high = _ends(scores, places)
@@ -110,20 +108,20 @@ def _spread(name: str, scores: CaseScores, scale: Scale) -> Iterator[Note]:
     if scores.std is None:
         yield ONE_SAMPLE
         return
-    std, (low, high) = decimal(scores.std, digits(scale)), _ends(scores, digits(scale))
-    wide = wide_range(scores.min, scores.max, scale)
     level = variability(scores.mean, scores.std, scale)
+    std = f"({decimal(scores.std, digits(scale))})"
+    low, high = _ends(scores, digits(scale))
     if level == "high":
         also = scores.max - scores.min >= _ALSO_WIDE * (scale[1] - scale[0])
-        beside = f" and wide range ({low}-{high})" if also else ""
-        yield _note("high_std", f"High std ({std}){beside}", scores)
+        yield _note("high_std", f"High std {std}{f' and wide range ({low}-{high})' if also else ''}", scores)
         yield Note(code="review_samples", text=f"Action: Review samples with low {name} scores")
         yield Note(code="clearer_prompt", text=f"Consider: Lower temperature or add {name} guidelines to prompt")
-    elif level == "moderate":
-        yield _note("moderate_std", f"Moderate std ({std}) - some variation, but generally acceptable", scores)
+        return
+    if level == "moderate":
+        yield _note("moderate_std", f"Moderate std {std} - some variation, but generally acceptable", scores)
     else:
-        yield _note("low_std", f"Low std ({std}) - consistent outputs across samples", scores)
-    if wide and level != "high":
+        yield _note("low_std", f"Low std {std} - consistent outputs across samples", scores)
+    if wide_range(scores.min, scores.max, scale):
         yield _note("wide_range", f"Wide range ({low}-{high})", scores)
 
 

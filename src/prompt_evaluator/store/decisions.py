@@ -138,5 +138,5 @@ def _without_id(verdict: Verdict) -> dict[str, Any]:
 
 def _made(kind: type[_T], row: RowMapping) -> _T:
     return msgspec.convert(
-        {name: msgspec.json.decode(value) if name in _JSON else value for name, value in row.items()}, kind
+        {str(name): msgspec.json.decode(value) if name in _JSON else value for name, value in row.items()}, kind
     )

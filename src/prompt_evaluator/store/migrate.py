@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.dialects import add_functions
 from prompt_evaluator.store.filling import fill_runs
 from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
@@ -131,6 +132,7 @@ def _sqlite_engine(path: Path, patience: float) -> Engine:
 def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
     for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    add_functions(connection)
 
 
 def _begin(connection: Connection) -> None:

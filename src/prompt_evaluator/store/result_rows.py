@@ -111,7 +111,7 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
 
 
 def _disagreement(stats: MetricStats) -> float:
-    """The share of samples that are at odds with the others about passing: 0 where all agree, at most a half."""
+    """The share of samples that disagree with the others about passing: 0 where all agree, at most a half."""
     return min(stats.passed, stats.count - stats.passed) / stats.count
 
 

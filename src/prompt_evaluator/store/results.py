@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlalchemy import func, select, update
 
 from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.case_lines import read_case_detail
+from prompt_evaluator.store.case_means import read_case_means
+from prompt_evaluator.store.case_query import query_cases
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
+from prompt_evaluator.store.run_query import query_runs, read_history, read_run_line
 from prompt_evaluator.store.run_rows import progress_columns, summary_columns
 from prompt_evaluator.store.schema import RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunProgress
+    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
 
 
@@ -57,6 +63,42 @@ class Results(Access):
         values = progress_columns(progress) | (summary_columns(summary) if summary else {})
         with self._write() as connection:
             self._set(connection, run_id, values)
+
+    def query_runs(self, query: RunQuery, *, interrupted: Collection[str] = ()) -> Page[RunLine]:
+        """A page of runs; those whose ids are in `interrupted` have this for their status."""
+        with self._read() as connection:
+            return query_runs(connection, query, interrupted)
+
+    def run_line(self, run_id: str, *, interrupted: Collection[str] = ()) -> RunLine:
+        """The run with this id, or the only one whose id begins like this, as it is listed."""
+        with self._read() as connection:
+            return read_run_line(connection, self._full_id(connection, run_id), interrupted)
+
+    def history(self, dataset: str, *, limit: int = 50, interrupted: Collection[str] = ()) -> list[RunLine]:
+        """The newest runs of a dataset, by its name or its hash."""
+        with self._read() as connection:
+            return read_history(connection, dataset, limit, interrupted)
+
+    def running(self) -> list[str]:
+        """The ids of runs that have not ended, as far as they say."""
+        with self._read() as connection:
+            return list(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.status == "running")))
+
+    def query_cases(self, query: CaseQuery) -> Page[CaseLine]:
+        """A page of the cases of a run."""
+        with self._read() as connection:
+            full = self._full_id(connection, query.run_id)
+            return query_cases(connection, msgspec.structs.replace(query, run_id=full))
+
+    def case_detail(self, run_id: str, case_id: str) -> CaseDetail:
+        """One case of a run with all its samples."""
+        with self._read() as connection:
+            return read_case_detail(connection, self._full_id(connection, run_id), case_id)
+
+    def case_means(self, run_ids: Sequence[str], metrics: Sequence[str] | None = None) -> Iterator[CaseMeans]:
+        """The cases of several runs side by side, by case id, as a stream; of all metrics, or of these."""
+        with self._read() as connection:
+            yield from read_case_means(connection, [self._full_id(connection, each) for each in run_ids], metrics)
 
     def _set(self, connection: Connection, run_id: str, values: Mapping[str, Any]) -> None:
         if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:

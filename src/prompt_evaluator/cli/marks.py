@@ -1,0 +1,18 @@
+"""Marks of findings on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.findings import Mark
+
+COLOURS = {"good": "green", "warning": "yellow", "bad": "red"}
+_SYMBOLS = {"good": "✓", "warning": "⚠", "bad": "✗"}
+
+
+def symbol(mark: Mark | None) -> str:
+    """One column in its colour; a blank where there is no mark."""
+    return click.style(_SYMBOLS[mark], fg=COLOURS[mark]) if mark else " "

@@ -1,0 +1,118 @@
+"""`key=value` and the like, as people write conditions on runs, cases and their metadata."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from prompt_evaluator.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Operator = Literal["=", "!=", ">=", "<=", ">", "<", "~"]
+_CONDITION = re.compile(r"\s*([^=<>!~]+?)\s*(!=|>=|<=|=|>|<|~)\s*(.*)", re.DOTALL)
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One thing that has to hold."""
+
+    field: str
+    """What is looked at; dots reach into mappings."""
+    operator: Operator
+    """`~` is for texts that contain the value, in upper or lower case."""
+    value: str
+    """As it was written."""
+
+    def __str__(self) -> str:
+        return f"{self.field}{self.operator}{self.value}"
+
+    def holds(self, found: Any) -> bool:
+        """Whether it holds for a value. A list passes when one of its items does; numbers are compared as numbers."""
+        return _TESTS[self.operator](found, self.value)
+
+    @property
+    def number(self) -> float:
+        """The value as a number.
+
+        Raises:
+            ConfigurationError: It is none.
+        """
+        found = _number(self.value)
+        if found is None:
+            raise ConfigurationError(
+                f"The condition {str(self)!r} compares with {self.value!r}, which is not a number. Write one, "
+                f"such as {self.field}{self.operator}3."
+            )
+        return found
+
+
+def condition(text: str) -> Condition:
+    """`key=value`, `key!=value`, `key~part` or a comparison.
+
+    Raises:
+        ConfigurationError: The text is none of these.
+    """
+    found = _CONDITION.fullmatch(text)
+    if not found:
+        raise ConfigurationError(f"--where {text!r} is no condition. Write key=value, key!=value, key>=3 and the like.")
+    key, operator, value = found.groups()
+    return Condition(key, operator, value)  # type: ignore[arg-type]  # the pattern allows no other operator
+
+
+def lookup(values: Mapping[str, Any], key: str) -> Any:
+    """A value by its key, or by dots that reach into mappings; None where there is none."""
+    if key in values:
+        return values[key]
+    found: Any = values
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def _equal(found: Any, value: str) -> bool:
+    if isinstance(found, list):
+        return any(_equal(item, value) for item in found)
+    if isinstance(found, bool) or found is None:
+        return value.lower() == {True: "true", False: "false", None: "null"}[found]
+    if isinstance(found, (int, float)):
+        return (number := _number(value)) is not None and found == number
+    return bool(found == value)
+
+
+def _contains(found: Any, value: str) -> bool:
+    if isinstance(found, list):
+        return any(_contains(item, value) for item in found)
+    return isinstance(found, str) and value.casefold() in found.casefold()
+
+
+def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Any, str], bool]:
+    def test(found: Any, value: str) -> bool:
+        if isinstance(found, list):
+            return any(test(item, value) for item in found)
+        if isinstance(found, (int, float)) and not isinstance(found, bool):
+            return (number := _number(value)) is not None and compare(found, number)
+        return isinstance(found, str) and compare(found, value)
+
+    return test
+
+
+_TESTS: dict[str, Callable[[Any, str], bool]] = {
+    "=": _equal,
+    "!=": lambda found, value: not _equal(found, value),
+    "~": _contains,
+    ">": _compared(lambda a, b: a > b),
+    ">=": _compared(lambda a, b: a >= b),
+    "<": _compared(lambda a, b: a < b),
+    "<=": _compared(lambda a, b: a <= b),
+}
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if found == found else None  # noqa: PLR0124 - nothing compares with NaN, not even itself

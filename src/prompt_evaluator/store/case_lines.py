@@ -1,0 +1,128 @@
+"""Cases as they are listed and shown, from their rows."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import Table, and_, func, select
+
+from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model.query import CaseDetail, CaseFlag, CaseLine, CaseMetric, SampleLine, ScoreLine
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.unit_rows import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection, RowMapping
+
+_OF_CASE = [CASES.c[name] for name in ("position", "case_id", "content_hash", "file", "line", "input", "metadata")]
+_OF_RESULT = [
+    CASE_RESULTS.c[name]
+    for name in (
+        "status",
+        "error_kinds",
+        "error_message",
+        "cost",
+        "latency_ms",
+        "flakiness",
+        "flaky",
+        "flagged",
+        "failing",
+        "started_at",
+        "ended_at",
+    )
+]
+_METRIC = [CASE_METRICS.c[name] for name in ("position", "metric", *CaseMetric.__struct_fields__)]
+_SAMPLE = [SAMPLE_RESULTS.c[name] for name in SampleLine.__struct_fields__ if name != "scores"]
+_SCORE = [SCORES.c[name] for name in ("sample", "metric", *ScoreLine.__struct_fields__)]
+_JSON: dict[str, Any] = {"flags": {}, "tool_calls": [], "earlier_attempts": [], "details": {}, "repeats": []}
+_NAMES_LOOKED_AT = 5_000
+_SHOWN = 10
+
+
+def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int]) -> Iterator[CaseLine]:
+    """These cases, in the order of the positions."""
+    for chunk in chunks(positions):
+        metrics = read_metrics(connection, run_id, chunk)
+        flags: dict[int, dict[str, CaseFlag]] = {}
+        for row in connection.execute(select(CASE_FLAGS).where(*_at(CASE_FLAGS, run_id, chunk))):
+            flags.setdefault(row.position, {})[row.flag] = CaseFlag(raised=row.raised, asked=row.asked)
+        result = and_(CASE_RESULTS.c.run_id == CASES.c.run_id, CASE_RESULTS.c.position == CASES.c.position)
+        wanted = select(*_OF_CASE, *_OF_RESULT).outerjoin_from(CASES, CASE_RESULTS, result)
+        rows = connection.execute(wanted.where(*_at(CASES, run_id, chunk))).mappings()
+        lines = {
+            row["position"]: _line(row, metrics.get(row["position"], {}), flags.get(row["position"], {}))
+            for row in rows
+        }
+        yield from (lines[position] for position in chunk)
+
+
+def read_metrics(
+    connection: Connection, run_id: str, positions: Sequence[int], names: Sequence[str] | None = None
+) -> dict[int, dict[str, CaseMetric]]:
+    """By position and metric; a case without scores is not there."""
+    found: dict[int, dict[str, CaseMetric]] = {}
+    wanted = select(*_METRIC).where(*_at(CASE_METRICS, run_id, positions))
+    if names is not None:
+        wanted = wanted.where(CASE_METRICS.c.metric.in_(names))
+    for position, metric, *numbers in connection.execute(wanted):
+        values = dict(zip(CaseMetric.__struct_fields__, numbers, strict=True))
+        found.setdefault(position, {})[metric] = CaseMetric(**values)
+    return found
+
+
+def read_case_detail(connection: Connection, run_id: str, case_id: str) -> CaseDetail:
+    this = (CASES.c.run_id == run_id, CASES.c.case_id == case_id)
+    position = connection.scalar(select(CASES.c.position).where(*this))
+    if position is None:
+        raise _unknown_case(connection, run_id, case_id)
+    (line,) = read_case_lines(connection, run_id, [position])
+    scores: dict[int, dict[str, ScoreLine]] = {}
+    wanted = select(*_SCORE).where(*_at(SCORES, run_id, [position]))
+    for row in connection.execute(wanted).mappings():
+        values = {name: row[name] for name in ScoreLine.__struct_fields__}
+        score = msgspec.convert(_decoded({**values, "reason": values["reason"] or ""}), ScoreLine)
+        scores.setdefault(row["sample"], {})[row["metric"]] = score
+    samples = select(*_SAMPLE).where(*_at(SAMPLE_RESULTS, run_id, [position])).order_by(SAMPLE_RESULTS.c.sample)
+    rows = connection.execute(samples).mappings().all()
+    found = [
+        msgspec.convert({**_decoded(_plain(row)), "scores": scores.get(row["sample"], {})}, SampleLine) for row in rows
+    ]
+    return CaseDetail(case=line, samples=tuple(found))
+
+
+def _plain(row: RowMapping) -> dict[str, Any]:
+    """With names that are plain texts; those of the database library are a kind of their own."""
+    return {str(name): value for name, value in row.items()}
+
+
+def _at(table: Table, run_id: str, positions: Sequence[int]) -> tuple[Any, Any]:
+    return table.c.run_id == run_id, table.c.position.in_(positions)
+
+
+def _line(row: RowMapping, metrics: dict[str, CaseMetric], flags: dict[str, CaseFlag]) -> CaseLine:
+    values = {name: value for name, value in _plain(row).items() if value is not None}
+    values["metadata"] = msgspec.json.decode(row["metadata"]) if row["metadata"] else {}
+    values["error_kinds"] = tuple(msgspec.json.decode(row["error_kinds"])) if row["error_kinds"] else ()
+    values.setdefault("status", "pending")
+    nothing = dict.fromkeys(("content_hash", "file", "line", "input"))
+    return CaseLine(**{**nothing, **values}, metrics=metrics, flags=flags)
+
+
+def _decoded(values: dict[str, Any]) -> dict[str, Any]:
+    for name in _JSON.keys() & values.keys():
+        values[name] = msgspec.json.decode(values[name]) if values[name] else _JSON[name]
+    return values
+
+
+def _unknown_case(connection: Connection, run_id: str, case_id: str) -> UnknownNameError:
+    own = CASES.c.run_id == run_id
+    # Those of about the same length first: a run may have more than can be compared.
+    near_length = (func.abs(func.length(CASES.c.case_id) - len(case_id)), CASES.c.position)
+    ids = connection.scalars(select(CASES.c.case_id).where(own).order_by(*near_length).limit(_NAMES_LOOKED_AT)).all()
+    near = get_close_matches(case_id, ids, n=1, cutoff=0.5)
+    return UnknownNameError("test case", case_id, near or sorted(ids)[:_SHOWN])

@@ -1,0 +1,217 @@
+"""Cases of a run: found and put in order by result rows alone, a page at a time.
+
+A query walks one table in the order that is asked for, and looks at the others for each row of it; so a page costs
+what it takes to find it, not to sort the run. Cases without a value to sort by come last, from a walk of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import ColumnElement, Table, and_, exists, literal, or_, select
+
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model.condition import lookup
+from prompt_evaluator.model.query import CaseLine, CaseQuery, Page
+from prompt_evaluator.store.case_lines import read_case_lines
+from prompt_evaluator.store.dialects import contains
+from prompt_evaluator.store.paging import Cursor, after, check_limit, read_cursor, written
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
+from prompt_evaluator.store.run_query import compared
+from prompt_evaluator.store.schema import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection, Select
+
+    from prompt_evaluator.model.condition import Condition
+
+_SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class _Place(NamedTuple):
+    position: int
+    value: float | None
+
+
+def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
+    check_limit(query.limit)
+    walk = _Walk(connection, query)
+    places = walk.places(query.limit + 1)
+    shown = places[: query.limit]
+    more = None
+    if len(places) > len(shown):
+        more = written(Cursor(query.sort, query.descending, shown[-1].value, shown[-1].position))
+    return Page(tuple(read_case_lines(connection, query.run_id, [place.position for place in shown])), more)
+
+
+class _Walk:
+    """One query being answered."""
+
+    def __init__(self, connection: Connection, query: CaseQuery) -> None:
+        self._connection, self._query = connection, query
+        self._metric = self._sort_metric()
+        self._check_names()
+        self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
+        self._on_results = self._result_conditions()
+
+    def places(self, count: int) -> list[_Place]:
+        """Where the next cases of the list are."""
+        found: list[_Place] = []
+        if self._cursor is None or self._cursor.value is not None:
+            found = self._matching(self._with_value(), count)
+        if len(found) < count and self._query.sort != "position":
+            found += self._matching(self._without_value(), count - len(found))
+        return found
+
+    def _with_value(self) -> Select[Any]:
+        query, cursor = self._query, self._cursor
+        if self._metric is not None:
+            table, value = CASE_METRICS, CASE_METRICS.c.mean
+            own = [CASE_METRICS.c.metric == self._metric, *self._on_sorted_metric(), value.is_not(None)]
+        elif query.sort == "position":
+            table = CASE_RESULTS if self._on_results else CASES
+            value, own = table.c.position, []
+        else:
+            table, value = CASE_RESULTS, _SORTS[query.sort]
+            own = [value.is_not(None)]
+        position = table.c.position
+        behind = after(value, position, cursor, descending=query.descending, key_descending=False)
+        order = (value.desc() if query.descending else value, position)
+        return self._select(table, value).where(*own, *behind).order_by(*order)
+
+    def _without_value(self) -> Select[Any]:
+        table = CASE_RESULTS if self._on_results else CASES
+        position = table.c.position
+        if self._metric is None:
+            valued = and_(self._in_run(CASE_RESULTS, position), _SORTS[self._query.sort].is_not(None))
+            lacks = _SORTS[self._query.sort].is_(None) if table is CASE_RESULTS else ~_exists(CASE_RESULTS, valued)
+        else:
+            valued = and_(self._in_run(CASE_METRICS, position), CASE_METRICS.c.metric == self._metric)
+            lacks = ~_exists(CASE_METRICS, and_(valued, CASE_METRICS.c.mean.is_not(None)))
+        behind = [position > self._cursor.key] if self._cursor and self._cursor.value is None else []
+        return self._select(table, literal(None)).where(lacks, *behind).order_by(position)
+
+    def _select(self, table: Table, value: ColumnElement[Any]) -> Select[Any]:
+        """All cases that pass, but for what their metadata say, by walking this table."""
+        position = table.c.position
+        columns = [position, value]
+        if self._query.metadata:
+            this = self._in_run(CASES, position)
+            columns.append(
+                CASES.c["metadata"] if table is CASES else select(CASES.c["metadata"]).where(this).scalar_subquery()
+            )
+        wanted = select(*columns).where(table.c.run_id == self._query.run_id)
+        if self._on_results:
+            if table is CASE_RESULTS:
+                wanted = wanted.where(*self._on_results)
+            else:
+                there = and_(self._in_run(CASE_RESULTS, position), *self._on_results)
+                wanted = wanted.where(_exists(CASE_RESULTS, there))
+        return wanted.where(*self._elsewhere(table))
+
+    def _matching(self, wanted: Select[Any], count: int) -> list[_Place]:
+        if not self._query.metadata:
+            return [_Place(*row) for row in self._connection.execute(wanted.limit(count))]
+        found: list[_Place] = []
+        rows = self._connection.execute(wanted)
+        for position, value, metadata in rows:
+            values = _decode(metadata or "{}")
+            if all(condition.holds(lookup(values, condition.field)) for condition in self._query.metadata):
+                found.append(_Place(position, value))
+                if len(found) == count:
+                    break
+        rows.close()
+        return found
+
+    def _result_conditions(self) -> list[ColumnElement[bool]]:
+        """On a finished case's own row. None of them holds for a case that is pending."""
+        query, row = self._query, CASE_RESULTS.c
+        wanted: list[ColumnElement[bool]] = [
+            row[name].is_(value)
+            for name, value in (("flaky", query.flaky), ("flagged", query.flagged), ("failing", query.failing))
+            if value is not None
+        ]
+        if query.status not in (None, "pending"):
+            wanted.append(row.status == query.status)
+        if query.errors is not None:
+            wanted.append(row.error_kinds.is_not(None) if query.errors else row.error_kinds.is_(None))
+        if query.error_kind is not None:
+            wanted.append(row.error_kinds.contains(f'"{query.error_kind}"', autoescape=True))
+        return wanted
+
+    def _elsewhere(self, table: Table) -> Iterator[ColumnElement[bool]]:
+        """Conditions on other tables than the one that is walked."""
+        query, position = self._query, table.c.position
+        if query.status == "pending":
+            yield ~_exists(CASE_RESULTS, self._in_run(CASE_RESULTS, position))
+        for condition in query.metrics:
+            if not (table is CASE_METRICS and condition.field == self._metric):
+                named = and_(self._in_run(other := CASE_METRICS.alias(), position), other.c.metric == condition.field)
+                yield _exists(other, and_(named, _mean_holds(other.c.mean, condition)))
+        for flag in query.flags:
+            this = and_(self._in_run(CASE_FLAGS, position), CASE_FLAGS.c.flag == flag)
+            yield _exists(CASE_FLAGS, and_(this, CASE_FLAGS.c.raised > 0))
+        if query.text:
+            yield or_(self._input_has(table, query.text), self._answer_has(position, query.text))
+
+    def _input_has(self, table: Table, text: str) -> ColumnElement[bool]:
+        has = contains(self._connection, CASES.c.input, text)
+        return has if table is CASES else _exists(CASES, and_(self._in_run(CASES, table.c.position), has))
+
+    def _answer_has(self, position: ColumnElement[int], text: str) -> ColumnElement[bool]:
+        has = contains(self._connection, SAMPLE_RESULTS.c.answer, text)
+        return _exists(SAMPLE_RESULTS, and_(self._in_run(SAMPLE_RESULTS, position), has))
+
+    def _on_sorted_metric(self) -> list[ColumnElement[bool]]:
+        own = [condition for condition in self._query.metrics if condition.field == self._metric]
+        return [_mean_holds(CASE_METRICS.c.mean, condition) for condition in own]
+
+    def _in_run(self, table: Any, position: ColumnElement[int]) -> ColumnElement[bool]:
+        return and_(table.c.run_id == self._query.run_id, table.c.position == position)
+
+    def _sort_metric(self) -> str | None:
+        sort = self._query.sort
+        if sort == "position" or sort in _SORTS:
+            return None
+        named = sort.removeprefix("metric.")
+        return named if named != sort and self._has(CASE_METRICS, "metric", named) else sort
+
+    def _check_names(self) -> None:
+        """Refuse metrics and flags that no finished case has; while there is none, nobody knows."""
+        for condition in self._query.metrics:
+            self._check(CASE_METRICS, "metric", condition.field)
+        for flag in self._query.flags:
+            self._check(CASE_FLAGS, "flag", flag)
+        if self._metric is not None:
+            self._check(CASE_METRICS, "metric", self._metric, more=("position", *_SORTS))
+
+    def _check(self, table: Table, column: str, name: str, more: tuple[str, ...] = ()) -> None:
+        if self._has(table, column, name):
+            return
+        if self._has_results():
+            names = select(table.c[column]).where(table.c.run_id == self._query.run_id).distinct()
+            raise UnknownNameError(column, name, [*self._connection.scalars(names), *more])
+
+    def _has(self, table: Table, column: str, name: str) -> bool:
+        this = (table.c.run_id == self._query.run_id, table.c[column] == name)
+        return self._connection.execute(select(table.c.position).where(*this).limit(1)).first() is not None
+
+    def _has_results(self) -> bool:
+        own = CASE_RESULTS.c.run_id == self._query.run_id
+        return self._connection.execute(select(CASE_RESULTS.c.position).where(own).limit(1)).first() is not None
+
+
+def _exists(table: Any, where: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists(select(table.c.position).where(where).correlate_except(table))
+
+
+def _mean_holds(mean: ColumnElement[Any], condition: Condition) -> ColumnElement[bool]:
+    if condition.operator == "~":
+        raise ConfigurationError(f"The condition {str(condition)!r} looks for a part of a number. Use a comparison.")
+    return (
+        mean != condition.number if condition.operator == "!=" else compared(mean, condition.operator, condition.number)
+    )

@@ -1,0 +1,55 @@
+"""What SQLite and PostgreSQL say differently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import JSON, Float, Text, cast, collate, func, select
+
+from prompt_evaluator.store.texts import storable
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from sqlalchemy import ColumnElement, Connection
+
+_FUNCTION = "text_contains"
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """SQLite's own LIKE knows the lower case of English letters only."""
+    connection.create_function(_FUNCTION, 2, _text_contains, deterministic=True)
+
+
+def contains(connection: Connection, column: ColumnElement[Any], part: str) -> ColumnElement[bool]:
+    """Whether a text has this part, in upper or lower case."""
+    if connection.dialect.name == "sqlite":
+        found: ColumnElement[bool] = getattr(func, _FUNCTION)(column, storable(part).casefold()) == 1
+        return found
+    return column.icontains(storable(part), autoescape=True)
+
+
+def ordered(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A text in the order of its characters, whatever the language of the server is."""
+    return column if connection.dialect.name == "sqlite" else collate(column, "C")
+
+
+def entry(
+    connection: Connection, column: ColumnElement[Any], key: str, *, inside: str | None = None, part: str | None = None
+) -> ColumnElement[Any]:
+    """What a JSON mapping has under a key; `inside` is where in the column it is, `part` what is taken of the value."""
+    if connection.dialect.name == "sqlite":
+        place = (column, f"$.{inside}") if inside else (column,)
+        each = func.json_each(*place).table_valued("key", "value")
+        value = func.json_extract(each.c.value, f"$.{part}") if part else each.c.value
+        return select(value).where(each.c.key == storable(key)).scalar_subquery()
+    path = [step for step in (inside, storable(key), part) if step is not None]
+    return func.json_extract_path_text(cast(column, JSON), *(cast(step, Text) for step in path))
+
+
+def as_number(connection: Connection, value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return value if connection.dialect.name == "sqlite" else cast(value, Float)
+
+
+def _text_contains(text: str | None, part: str) -> bool:
+    return text is not None and part in text.casefold()

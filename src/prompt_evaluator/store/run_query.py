@@ -1,0 +1,137 @@
+"""Runs by any of their columns, a page at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Boolean, String, case, or_, select
+
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model.query import Page, RunLine, RunQuery
+from prompt_evaluator.store.dialects import as_number, contains, entry, ordered
+from prompt_evaluator.store.paging import Cursor, after, check_limit, read_cursor, written
+from prompt_evaluator.store.schema import RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import ColumnElement, Connection, RowMapping
+
+    from prompt_evaluator.model.condition import Condition
+
+_JSON = ("tags", "errors", "summary", "progress")
+_SHOWN = [RUNS.c[name] for name in RunLine.__struct_fields__]
+_FIELDS = sorted({*RunLine.__struct_fields__} - {*_JSON})
+_KEYED = ("tag.KEY", "metric.NAME", "error.KIND")
+
+
+class _Field(NamedTuple):
+    value: ColumnElement[Any]
+    kind: str
+    """`text`, `number` or `yes or no`."""
+
+
+def query_runs(connection: Connection, query: RunQuery, interrupted: Collection[str] = ()) -> Page[RunLine]:
+    """A page of runs. Those whose ids are in `interrupted` have this for their status."""
+    check_limit(query.limit)
+    sort = _field(connection, query.sort, interrupted)
+    cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind=sort.kind, key=str)
+    where = [_holds(connection, condition, interrupted) for condition in query.where]
+    down = query.descending
+    key = ordered(connection, RUNS.c.run_id)
+    order = (sort.value.is_(None), sort.value.desc() if down else sort.value, key.desc() if down else key)
+    wanted = (
+        select(*_SHOWN, sort.value.label("sort_value"))
+        .where(*where, *after(sort.value, key, cursor, descending=down, key_descending=down))
+        .order_by(*order)
+        .limit(query.limit + 1)
+    )
+    rows = connection.execute(wanted).mappings().all()
+    shown = rows[: query.limit]
+    more = None
+    if len(rows) > len(shown):
+        more = written(Cursor(query.sort, down, shown[-1]["sort_value"], shown[-1]["run_id"]))
+    return Page(tuple(run_line(row, interrupted) for row in shown), more)
+
+
+def read_history(connection: Connection, dataset: str, limit: int, interrupted: Collection[str] = ()) -> list[RunLine]:
+    """The newest runs of a dataset, by its name or its hash."""
+    this = or_(RUNS.c.dataset_name == dataset, RUNS.c.dataset_hash == dataset)
+    newest = (ordered(connection, RUNS.c.started_at).desc(), RUNS.c.run_id.desc())
+    rows = connection.execute(select(*_SHOWN).where(this).order_by(*newest).limit(limit)).mappings()
+    return [run_line(row, interrupted) for row in rows]
+
+
+def read_run_line(connection: Connection, run_id: str, interrupted: Collection[str] = ()) -> RunLine:
+    row = connection.execute(select(*_SHOWN).where(RUNS.c.run_id == run_id)).mappings().one()
+    return run_line(row, interrupted)
+
+
+def run_line(row: RowMapping, interrupted: Collection[str]) -> RunLine:
+    values: dict[str, Any] = {name: row[name] for name in RunLine.__struct_fields__}
+    for name in _JSON:
+        values[name] = msgspec.json.decode(values[name]) if values[name] else None
+    for name in ("tags", "errors"):
+        values[name] = values[name] or {}
+    if row["run_id"] in interrupted:
+        values["status"] = "interrupted"
+    return msgspec.convert(values, RunLine)
+
+
+def _field(connection: Connection, name: str, interrupted: Collection[str]) -> _Field:
+    family, dot, key = name.partition(".")
+    if dot and family in ("tag", "tags"):
+        return _Field(ordered(connection, entry(connection, RUNS.c.tags, key)), "text")
+    if dot and family in ("error", "errors"):
+        return _Field(as_number(connection, entry(connection, RUNS.c.errors, key)), "number")
+    if dot and family == "metric":
+        value = entry(connection, RUNS.c.summary, key, inside="overall_metric_stats", part="mean_of_means")
+        return _Field(as_number(connection, value), "number")
+    if name not in _FIELDS:
+        raise UnknownNameError("field of runs", name, [*_FIELDS, *_KEYED])
+    column: ColumnElement[Any] = RUNS.c[name]
+    if name == "status" and interrupted:
+        column = case((RUNS.c.run_id.in_(sorted(interrupted)), "interrupted"), else_=column)
+    if isinstance(column.type, String):
+        return _Field(ordered(connection, column), "text")
+    return _Field(column, "yes or no" if isinstance(column.type, Boolean) else "number")
+
+
+def _holds(connection: Connection, condition: Condition, interrupted: Collection[str]) -> ColumnElement[bool]:
+    field = _field(connection, condition.field, interrupted)
+    value, operator = field.value, condition.operator
+    if condition.value.lower() == "null" and operator in ("=", "!="):
+        return value.is_(None) if operator == "=" else value.is_not(None)
+    if operator == "~":
+        if field.kind != "text":
+            raise ConfigurationError(f"The condition {str(condition)!r} looks for a part of a {field.kind}. Use =.")
+        return contains(connection, value, condition.value)
+    wanted = _wanted(field.kind, condition)
+    if operator == "!=":
+        return or_(value != wanted, value.is_(None))
+    return compared(value, operator, wanted)
+
+
+def compared(value: ColumnElement[Any], operator: str, wanted: Any) -> ColumnElement[bool]:
+    """One of the comparisons that numbers and texts have in common."""
+    tests: dict[str, ColumnElement[bool]] = {
+        "=": value == wanted,
+        ">": value > wanted,
+        ">=": value >= wanted,
+        "<": value < wanted,
+        "<=": value <= wanted,
+    }
+    return tests[operator]
+
+
+def _wanted(kind: str, condition: Condition) -> str | float | bool:
+    if kind == "number":
+        return condition.number
+    if kind == "text":
+        return condition.value
+    if condition.value.lower() not in ("true", "false") or condition.operator not in ("=", "!="):
+        raise ConfigurationError(
+            f"The condition {str(condition)!r} is about yes or no. Write {condition.field}=true or =false."
+        )
+    return condition.value.lower() == "true"

@@ -1,0 +1,257 @@
+"""The headline, facts and advice of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from summaries import RUN_ID, flag, metric, of, outcome, plan, totals, worst
+
+from prompt_evaluator.app.findings import findings
+from prompt_evaluator.app.outcomes import Outcome
+from prompt_evaluator.errors import BudgetSpentError
+from prompt_evaluator.model.findings import Findings
+from prompt_evaluator.model.result import FailureCount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from prompt_evaluator.model.findings import Facts
+
+    Make = Callable[..., Findings]
+
+GOOD = {"accuracy": metric(4.5)}
+SYMBOLS = set("✓⚠✗→\x1b\n")
+
+
+def facts(made: Findings) -> Facts:
+    assert made.facts is not None
+    return made.facts
+
+
+def advice(made: Findings) -> dict[str, str]:
+    return {note.code: note.text for note in made.advice}
+
+
+def test_the_headline_says_what_was_run(found: Make) -> None:
+    head = found(GOOD).headline
+
+    assert head.text == (
+        f"Run {RUN_ID} completed: 50 cases × 5 samples of openai/gpt-4o, "
+        "judged by anthropic/claude-sonnet-4-0 with the rubric default."
+    )
+    assert (head.status, head.mark, head.cases, head.samples) == ("completed", "good", 50, 5)
+    assert (head.model, head.judges, head.rubric) == ("openai/gpt-4o", ("anthropic/claude-sonnet-4-0",), "default")
+    assert head.notes == ()
+
+
+@pytest.mark.parametrize(("status", "mark"), [("partial", "warning"), ("failed", "bad"), ("aborted", "bad")])
+def test_a_run_that_did_not_complete_is_marked(found: Make, status: str, mark: str) -> None:
+    assert found(GOOD, status=status).headline.mark == mark
+
+
+def test_an_aborted_run_says_how_far_it_came_and_why_it_stopped(found: Make) -> None:
+    made = found(
+        GOOD,
+        status="aborted",
+        stop_reason="interrupted by SIGINT",
+        totals=totals(83, samples={"completed": 83, "pending": 167}),
+    )
+
+    (note,) = made.headline.notes
+    assert note.text == (
+        "Stopped after 83 of 250 samples (interrupted by SIGINT). The numbers below are of the cases that are finished."
+    )
+    assert note.values == {"done": 83, "samples": 250, "reason": "interrupted by SIGINT"}
+
+
+def test_what_ended_a_run_early_is_kept_as_a_sentence(tmp_path: Path) -> None:
+    stopped = outcome(plan(tmp_path), GOOD, status="aborted")
+    error = BudgetSpentError("The budget is spent.")
+
+    made = findings(Outcome(stopped.record, stopped.result, error))
+
+    assert made.headline.stopped_by == "The budget is spent."
+
+
+def test_a_synthetic_run_says_so_first(found: Make) -> None:
+    made = found(GOOD, change=lambda plan: msgspec.structs.replace(plan, synthetic=True))
+
+    assert made.headline.synthetic
+    assert [note.code for note in made.headline.notes] == ["synthetic"]
+
+
+def test_a_run_that_had_ended_before_has_its_sentence_and_its_file_only(tmp_path: Path) -> None:
+    made = findings(Outcome(outcome(plan(tmp_path), GOOD).record, None), seen_from=tmp_path)
+
+    assert made.ended_before
+    assert made.headline.text == f"Run {RUN_ID} had ended before: completed. Nothing was missing or paid for."
+    assert (made.metrics, made.facts, made.advice, made.next_step) == ((), None, (), None)
+    assert made.files.shown == f"runs/{RUN_ID}/dataset_evaluation.json"
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Findings) == made
+
+
+def test_files_have_a_path_for_programs_and_one_for_people(found: Make, tmp_path: Path) -> None:
+    files = found(GOOD).files
+
+    assert files.main == str(tmp_path / "runs" / RUN_ID / "dataset_evaluation.json")
+    assert files.shown == f"runs/{RUN_ID}/dataset_evaluation.json"
+
+
+def test_a_case_is_named_once_with_every_metric_it_is_bad_at(found: Make) -> None:
+    metrics = {"accuracy": metric(4.0), "valid": metric(0.9, scale=(0.0, 1.0))}
+    cases = (worst("a", "accuracy", 1.2), worst("b", "valid", 0.25), worst("a", "valid", 0.5))
+
+    made = facts(found(metrics, worst=cases, flakiest=(worst("b", "accuracy", 2.0, 1.5),)))
+
+    assert [(case.test_case_id, [score.text for score in case.scores]) for case in made.worst] == [
+        ("a", ["accuracy 1.20", "valid 0.500"]),
+        ("b", ["valid 0.250"]),
+    ]
+    assert made.flakiest[0].scores[0].text == "accuracy 2.00 (std 1.50)"
+
+
+def test_a_case_at_the_top_of_the_scale_is_not_among_the_worst(found: Make) -> None:
+    made = facts(found(GOOD, worst=(worst("a", "accuracy", 5.0), worst("b", "accuracy", 4.9))))
+
+    assert [case.test_case_id for case in made.worst] == ["b"]
+
+
+def test_errors_are_counted_and_named(found: Make) -> None:
+    failure = FailureCount(metric="accuracy", kind="InvalidJudgement", message="no number", count=2)
+    made = facts(
+        found(
+            GOOD,
+            status="partial",
+            totals=totals(
+                235,
+                samples={"completed": 235, "generation_error": 13, "judge_invalid_response": 2},
+                errors={"RateLimitedError": 13, "InvalidJudgement": 2},
+                failures=(failure,),
+                error_share=0.06,
+            ),
+        )
+    )
+
+    assert made.errors is not None
+    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 reply unreadable."
+    assert (made.errors.unscored, made.errors.tried, made.errors.share) == (15, 250, 0.06)
+    assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
+
+
+def test_a_bar_on_something_unmeasured_is_missed(found: Make) -> None:
+    change = lambda plan: msgspec.structs.replace(plan, fail_under={"speed": 0.5})  # noqa: E731
+
+    (note,) = facts(found(GOOD, change=change, missed_bars=("speed",))).unmeasured_bars
+
+    assert note.text == "speed was not measured, so its bar of 0.5 is missed."
+    assert note.values == {"metric": "speed", "bar": 0.5}
+
+
+def test_a_metric_that_no_case_can_be_scored_by_is_named(found: Make) -> None:
+    made = facts(found(GOOD, totals=totals(250, skipped={"faithfulness": 250, "accuracy": 3})))
+
+    assert made.skipped is not None
+    assert made.skipped.values == {"metrics": ["faithfulness"]}
+
+
+def test_a_judge_that_differs_from_itself_is_told(found: Make) -> None:
+    made = facts(found({"accuracy": metric(4.0, repeat_std=0.7)}))
+
+    assert made.judge is not None
+    assert made.judge.text == "Differs from itself on the same answer by (std): accuracy 0.70."
+    assert made.judge.values == {"std": {"accuracy": 0.7}}
+
+
+@pytest.mark.parametrize(
+    ("cost", "unpriced", "text"),
+    [
+        (1.0823, 0, "$1.08"),
+        (1.0823, 12, "$1.08 and 12 calls of unknown price"),
+        (None, 2, "cost unknown"),
+        (None, 0, "no cost"),
+    ],
+)
+def test_a_cost_says_what_it_leaves_out(found: Make, cost: float | None, unpriced: int, text: str) -> None:
+    usage = facts(found(GOOD, totals=totals(250, cost=cost, unpriced_calls=unpriced))).usage
+
+    assert usage.text == f"187,500 in, 61,234 out; {text}."
+    assert (usage.cost, usage.unpriced_calls) == (cost, unpriced)
+
+
+@pytest.mark.parametrize(
+    ("samples", "level"), [(1, "none"), (2, "low"), (5, "moderate"), (10, "high"), (50, "very high")]
+)
+def test_the_number_of_samples_says_how_far_to_trust_them(found: Make, samples: int, level: str) -> None:
+    made = facts(found(GOOD, change=lambda plan: of(plan, 1, num_samples=samples)))
+
+    assert made.confidence is not None
+    assert made.confidence.values == {"level": level, "samples": samples, "cases": 1}
+    assert made.confidence.text.endswith("One case tells about itself only.")
+
+
+def test_a_good_run_needs_no_advice(found: Make) -> None:
+    assert found(GOOD).advice == ()
+
+
+def test_advice_is_ordered_by_what_matters_most(found: Make) -> None:
+    metrics = {
+        "poor": metric(2.0),
+        "low": metric(3.5, fail_under=4.0, below=True),
+        "uneven": metric(4.5, min_of_means=1.5),
+        "close": metric(4.2, fail_under=4.0, near=True, min_of_means=4.1),
+        "spread": metric(3.6, 1.4, repeat_std=0.9),
+    }
+    made = found(
+        metrics,
+        {"invented_facts": flag(60, 100), "omitted_constraints": flag(10, 100)},
+        status="partial",
+        totals=totals(1, errors={"RateLimitedError": 3}),
+        worst=(worst("case-1", "uneven", 1.5),),
+    )
+
+    assert list(advice(made)) == [
+        "rate_limited",
+        "poor_overall",
+        "below_bar",
+        "uneven",
+        "near_bar",
+        "spread",
+        "judges_spread",
+        "flag_majority",
+        "flag_occasional",
+    ]
+    assert advice(made)["near_bar"] == "close (4) is close to its bar: take more samples before you decide."
+    assert {note.code: note.values for note in made.advice}["uneven"] == {"metrics": ["uneven"], "cases": ["case-1"]}
+
+
+@pytest.mark.parametrize(
+    ("samples", "text"),
+    [
+        (5, "clarity varies a lot, on few samples: take 10 to see whether it is real."),
+        (
+            20,
+            (
+                "clarity varies a lot between samples: lower the temperature (it is 0.7; try 0.3), "
+                "or make the prompt clearer with examples or constraints."
+            ),
+        ),
+    ],
+)
+def test_what_to_do_about_spread_depends_on_the_samples(found: Make, samples: int, text: str) -> None:
+    made = found({"clarity": metric(4.0, 1.3)}, change=lambda plan: of(plan, 50, num_samples=samples))
+
+    assert advice(made) == {"spread": text}
+
+
+def test_nothing_in_findings_is_made_for_a_terminal(found: Make) -> None:
+    made = found(
+        {"poor": metric(2.0), "spread": metric(3.6, 1.4)},
+        {"invented_facts": flag(60, 100)},
+        status="aborted",
+        totals=totals(1, errors={"RateLimitedError": 3}),
+    )
+
+    assert not SYMBOLS & set(msgspec.json.encode(made).decode())
