@@ -68,10 +68,17 @@ def decode_lines() -> Callable[[], object]:
 
 
 def stream_a_million() -> Callable[[], object]:
-    from prompt_evaluator.datasets import open_dataset  # noqa: PLC0415
+    from prompt_evaluator.datasets import DatasetReader  # noqa: PLC0415
 
     path = jsonl_file(1_000_000)
-    return lambda: sum(1 for _ in open_dataset(path).cases)
+    return lambda: sum(1 for _ in DatasetReader(path))
+
+
+def stream_jsonl() -> Callable[[], object]:
+    from prompt_evaluator.datasets import DatasetReader  # noqa: PLC0415
+
+    path = jsonl_file(200_000)
+    return lambda: sum(1 for _ in DatasetReader(path))
 
 
 def load_yaml() -> Callable[[], object]:
@@ -94,6 +101,12 @@ if __name__ == "__main__":
         measure.ratio(
             "load_dataset, 200,000 JSONL cases, time over bare decoding",
             "bench_datasets:load_jsonl",
+            "bench_datasets:decode_lines",
+            at_most=1.3,
+        ),
+        measure.ratio(
+            "streaming reader, 200,000 JSONL cases, time over bare decoding",
+            "bench_datasets:stream_jsonl",
             "bench_datasets:decode_lines",
             at_most=1.3,
         ),

@@ -163,13 +163,15 @@ def test_finishing_reads_what_is_left(options: EvaluateOptions) -> None:
     assert list(prepared.cases) == []
 
 
-def test_a_plan_whose_cases_were_refused_is_never_finished(options: EvaluateOptions, dataset: Path) -> None:
+def test_a_plan_whose_cases_were_refused_is_refused_for_the_same_reason(
+    options: EvaluateOptions, dataset: Path
+) -> None:
     write(dataset, jsonl(CASES) + "{}\n")
     prepared = prepare(options, Models())
     with pytest.raises(InputError, match="missing required field: id"):
         list(prepared.cases)
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(InputError, match="missing required field: id"):
         prepared.finish()
 
 

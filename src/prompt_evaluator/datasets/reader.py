@@ -103,7 +103,7 @@ class DatasetReader:
             ids.add(cases)
             yield cases
         self.hash = file.hash
-        # Only the file knows the lines of ids that are there twice. If it has none, it is not what was read.
+        # The lines of equal ids were not kept, so they are looked up. Where there are none any more, the file changed.
         if (twice := ids.repeated()) and report_duplicates(self._file, twice, stop_at_the_first) != self.hash:
             raise changed(self._file)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.planning.look import Look
-from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,7 +47,8 @@ class Prepared:
         """
         self.draft = draft
         self._models, self._allow_mock_judge, self._dataset = models, allow_mock_judge, dataset
-        self._look, self._all_seen = Look(draft), False
+        self._look = Look(draft)
+        self._refused: PromptEvaluatorError | None = None
         self.cases: Iterator[TestCase] = self._seen(cases)
         """The selected cases, once, as they are read; raises what is wrong with the dataset or one of them."""
 
@@ -56,11 +57,11 @@ class Prepared:
 
         Raises:
             ConfigurationError: Something cannot be used, or nothing would be scored.
-            InputError: Something is wrong with the dataset.
+            InputError: Something is wrong with the dataset; also what was raised before, while its cases were read.
         """
         deque(self.cases, maxlen=0)
-        if not self._all_seen:
-            raise RuntimeError("A plan whose cases were refused cannot be finished.")
+        if self._refused:
+            raise self._refused
         dataset = self._dataset() if self._dataset else self.draft.dataset
         draft = msgspec.structs.replace(
             self.draft, dataset=msgspec.structs.replace(dataset, selected=self._look.selected)
@@ -69,10 +70,13 @@ class Prepared:
 
     def _seen(self, cases: Iterable[TestCase]) -> Iterator[TestCase]:
         look = self._look.add
-        for case in cases:
-            look(case)
-            yield case
-        self._all_seen = True
+        try:
+            for case in cases:
+                look(case)
+                yield case
+        except PromptEvaluatorError as error:
+            self._refused = error
+            raise
 
     def _with_judges(self, draft: RunPlan) -> RunPlan:
         """Each judge that is needed has to be able to judge."""
