@@ -108,7 +108,7 @@ def test_no_line_reaches_the_edge_of_the_terminal(width: int) -> None:
 
 
 def test_fields_stay_where_they_are_while_nothing_is_known() -> None:
-    before = view(samples_cases_done=0, rate=None, limit=0, in_flight=0, retries={}, errors={}, unscored=0)
+    before = view(samples_done=0, cases_done=0, rate=None, limit=0, in_flight=0, retries={}, errors={}, unscored=0)
 
     assert [line[:8].strip() for line in block(before, 80)[1:]] == ["done", "calls", "spent", "retries"]
 

@@ -12,7 +12,6 @@ from summaries import RUN_ID, flag, metric, of, outcome, plan, totals, worst
 from prompt_evaluator.app.findings import findings
 from prompt_evaluator.errors import BudgetSpentError
 from prompt_evaluator.model.findings import Findings
-from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
