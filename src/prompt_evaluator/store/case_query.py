@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Table, and_, exists, literal, or_, select
+from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, select
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import lookup
@@ -48,6 +48,19 @@ def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
     return Page(tuple(read_case_lines(connection, query.run_id, [place.position for place in shown])), more)
 
 
+def count_cases(connection: Connection, query: CaseQuery) -> int:
+    """How many cases there are on all pages."""
+    walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
+    return connection.scalar(select(func.count()).select_from(walk.all().subquery())) or 0
+
+
+def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
+    """The ids of the cases on all pages, in the order of the dataset."""
+    found = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).all().subquery()
+    own = and_(CASES.c.run_id == query.run_id, CASES.c.position == found.c.position)
+    return list(connection.scalars(select(CASES.c.case_id).join(found, own).order_by(CASES.c.position)))
+
+
 class _Walk:
     """One query being answered."""
 
@@ -66,6 +79,13 @@ class _Walk:
         if len(found) < count and self._query.sort != "position":
             found += self._matching(self._without_value(), count - len(found))
         return found
+
+    def all(self) -> Select[Any]:
+        """Where all of them are, in no order."""
+        if self._query.metadata:
+            raise ConfigurationError("Cases can be listed, not counted, by what their metadata say.")
+        table = CASE_RESULTS if self._on_results else CASES
+        return self._select(table, literal(None).label("value"))
 
     def _with_value(self) -> Select[Any]:
         query, cursor = self._query, self._cursor

@@ -82,7 +82,7 @@ class Prepared:
         """Each judge that is needed has to be able to judge."""
         look, models = self._look, self._models
         if not look.selected:
-            hint = "Loosen --case-ids or --where." if draft.dataset.count else "Give at least one."
+            hint = "Loosen --case-ids, --where or --only." if draft.dataset.count else "Give at least one."
             what = "No case passes the filters" if draft.dataset.count else "There are no cases"
             raise ConfigurationError(f"{what}. {hint}")
         look.refuse_nothing_to_score()
