@@ -31,7 +31,7 @@ _COLOURS = {
     "aborted": "yellow",
     "failed": "red",
 }
-_SYNTHETIC = " *"
+_SYNTHETIC = "*"
 _FOOTNOTE = "* synthetic: the offline mock answered or judged"
 _MOST_METRICS = 6
 _DISPENSABLE = ("Prompt", "Cost", "Target")
@@ -115,7 +115,7 @@ def _before(lines: Sequence[RunLine]) -> list[_Column]:
         _Column("Run", [line.run_id[:SHORT_ID] for line in lines]),
         _Column("Status", [_status(line) for line in lines], style=coloured),
         _Column("Dataset", [clean(line.dataset_name or "given cases") for line in lines], 8),
-        _Column("Target", targets, 10),
+        _Column("Target", targets, 9),
     ]
     versions = [clean(line.prompt_version or "") for line in lines]
     return [*columns, *([_Column("Prompt", versions, 6)] if any(versions) else [])]

@@ -45,7 +45,7 @@ def list_command(  # noqa: PLR0913 - one for each flag
 ) -> None:
     """List runs, the newest first.
 
-    A condition or an order may be about any column of the list and any key of its --json, about tag.KEY, metric.NAME
+    A condition or an order may be about any column of the list, any single value of its --json, tag.KEY, metric.NAME
     (the mean) and error.KIND (how many).
     """
     query = RunQuery(
