@@ -15,12 +15,12 @@ from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
-from prompt_evaluator.engines.local import LocalEngine
 from prompt_evaluator.model.options import EvaluateOptions, RunLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prompt_evaluator.engines.local import LocalEngine
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.work import WorkItem
     from prompt_evaluator.ports import Items, MakeWorker, Results

@@ -47,11 +47,11 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
             store.replace_results(run_id, begun(), lambda: totals.result(record.status), judges=judges.models)
             ended = _ended(record, totals)
             result = totals.result(ended.status)
+            files.write(ended, result, prepared, store.case_ids(run_id))
+            files.finish(ended, result)
             store.update_run(
                 run_id, status=ended.status, ended_at=ended.ended_at, stop_reason=ended.stop_reason, summary=result
             )
-            files.write(ended, result, prepared, store.case_ids(run_id))
-            files.finish(ended, result)
         finally:
             files.close()
     return Outcome(ended, result)

@@ -237,7 +237,7 @@ class Driver:
             self._files.write(self._record, result, (), store.case_ids(run_id))
 
     def _conclude(self) -> Outcome:
-        """The end of the run as far as it got; what it comes to is in the store before the files say so."""
+        """Write down what the run comes to. Its status comes last: killed before, it is resumed and written again."""
         store, totals, run_id = self._store, self._totals, self._plan.run_id
         prepared = preparations(store, run_id)
         for made in prepared:
@@ -249,9 +249,9 @@ class Driver:
         record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
         result = totals.result(status)
         store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
-        store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=result)
         self._files.write(record, result, prepared, store.case_ids(run_id))
         self._files.finish(record, result)
+        store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=result)
         return Outcome(record, result, stopped_by)
 
 
