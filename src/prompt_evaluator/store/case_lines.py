@@ -58,7 +58,7 @@ def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int
             row["position"]: _line(row, metrics.get(row["position"], {}), flags.get(row["position"], {}))
             for row in rows
         }
-        yield from (lines[position] for position in chunk)
+        yield from (lines[position] for position in chunk if position in lines)
 
 
 def read_metrics(
