@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -335,3 +336,18 @@ def test_a_baseline_is_not_deleted(store: Store, run_id: str) -> None:
     store.delete_run(run_id)
 
     assert store.runs() == []
+
+
+async def test_a_case_gets_its_rows_a_moment_later_though_nothing_follows_and_nobody_waits(
+    store: Store, run_id: str
+) -> None:
+    writer = store.writer(run_id)
+    writer.put_case(0, case_result(), JUDGES)
+
+    async def written() -> None:
+        while store.case_detail(run_id, "case-0").case.status == "pending":
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(written(), timeout=30)
+    assert writer.pending == 0
+    writer.close()
