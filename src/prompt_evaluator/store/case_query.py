@@ -6,10 +6,11 @@ what it takes to find it, not to sort the run. Cases without a value to sort by 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Table, and_, exists, literal, or_, select
+from sqlalchemy import ColumnElement, Table, and_, exists, literal, or_, select, true
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import lookup
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.condition import Condition
 
 _SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
+_FEW = 256
+"""So many cases may be named in a statement."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -57,11 +60,13 @@ class _Walk:
         self._check_names()
         self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
         self._on_results = self._result_conditions()
+        self._by_metadata = self._fitting_metadata()
 
     def places(self, count: int) -> list[_Place]:
         """Where the next cases of the list are."""
         found: list[_Place] = []
-        if self._cursor is None or self._cursor.value is not None:
+        may_have_value = self._query.sort == "position" or self._query.status != "pending"
+        if may_have_value and (self._cursor is None or self._cursor.value is not None):
             found = self._matching(self._with_value(), count)
         if len(found) < count and self._query.sort != "position":
             found += self._matching(self._without_value(), count - len(found))
@@ -86,7 +91,9 @@ class _Walk:
     def _without_value(self) -> Select[Any]:
         table = CASE_RESULTS if self._on_results else CASES
         position = table.c.position
-        if self._metric is None:
+        if self._query.status == "pending":
+            lacks: ColumnElement[bool] = true()
+        elif self._metric is None:
             valued = and_(self._in_run(CASE_RESULTS, position), _SORTS[self._query.sort].is_not(None))
             lacks = _SORTS[self._query.sort].is_(None) if table is CASE_RESULTS else ~_exists(CASE_RESULTS, valued)
         else:
@@ -98,13 +105,7 @@ class _Walk:
     def _select(self, table: Table, value: ColumnElement[Any]) -> Select[Any]:
         """All cases that pass, but for what their metadata say, by walking this table."""
         position = table.c.position
-        columns = [position, value]
-        if self._query.metadata:
-            this = self._in_run(CASES, position)
-            columns.append(
-                CASES.c["metadata"] if table is CASES else select(CASES.c["metadata"]).where(this).scalar_subquery()
-            )
-        wanted = select(*columns).where(table.c.run_id == self._query.run_id)
+        wanted = select(position, value).where(table.c.run_id == self._query.run_id)
         if self._on_results:
             if table is CASE_RESULTS:
                 wanted = wanted.where(*self._on_results)
@@ -114,18 +115,32 @@ class _Walk:
         return wanted.where(*self._elsewhere(table))
 
     def _matching(self, wanted: Select[Any], count: int) -> list[_Place]:
-        if not self._query.metadata:
+        if self._by_metadata is None:
             return [_Place(*row) for row in self._connection.execute(wanted.limit(count))]
-        found: list[_Place] = []
-        rows = self._connection.execute(wanted)
-        for position, value, metadata in rows:
-            values = _decode(metadata or "{}")
-            if all(condition.holds(lookup(values, condition.field)) for condition in self._query.metadata):
-                found.append(_Place(position, value))
-                if len(found) == count:
-                    break
-        rows.close()
-        return found
+        if len(self._by_metadata) <= _FEW:
+            few = wanted.where(wanted.selected_columns[0].in_(sorted(self._by_metadata)))
+            return [_Place(*row) for row in self._connection.execute(few.limit(count))]
+        with self._connection.execute(wanted) as rows:
+            fitting = (_Place(*row) for row in rows if row[0] in self._by_metadata)
+            return list(islice(fitting, count))
+
+    def _fitting_metadata(self) -> frozenset[int] | None:
+        """The positions of cases whose metadata fit; None when any will do.
+
+        Looked at here and not by the database, so that a condition means the same as when a dataset is filtered.
+        """
+        conditions = self._query.metadata
+        if not conditions:
+            return None
+        rows = self._connection.execute(
+            select(CASES.c.position, CASES.c["metadata"]).where(CASES.c.run_id == self._query.run_id)
+        )
+        decoded = ((position, _decode(data or "{}")) for position, data in rows)
+        return frozenset(
+            position
+            for position, values in decoded
+            if all(condition.holds(lookup(values, condition.field)) for condition in conditions)
+        )
 
     def _result_conditions(self) -> list[ColumnElement[bool]]:
         """On a finished case's own row. None of them holds for a case that is pending."""
