@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoppedError, StoreError
 from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request, Scored, Scores, Skipped, message_of
 from prompt_evaluator.pipeline.naming import unit_name
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.uses import AppliedMetric
     from prompt_evaluator.ports import ModelClient
 
-ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoreError)
+ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoppedError, StoreError)
 """What is no failure of one unit: no further call can be made, or nothing more can be kept."""
 
 _INVALID = "InvalidScore"

@@ -105,6 +105,8 @@ class Client:
                 await self._queue(kind, estimate, on_trial=on_trial)
             tries += 1
             self._meter.tries += 1
+            if tries > 1:
+                TRY.set(tries)
             began = time.monotonic()
             try:
                 answer = await self._answer(request, min(limits.try_timeout, limits.deadline - spent))
@@ -129,7 +131,6 @@ class Client:
             spent += time.monotonic() - began
             if not on_trial:
                 self._breaker.check()
-            TRY.set(tries + 1)
 
     async def _queue(self, kind: tuple[str, str, bool] | None, estimate: float, *, on_trial: bool) -> None:
         """Wait for a place. Whatever keeps the call from being sent gives back what was taken from the budget."""
