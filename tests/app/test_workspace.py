@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prompt_evaluator import evaluate_async
 from prompt_evaluator.app.benchmarks import run_benchmarks
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.session import Session
@@ -110,3 +111,19 @@ async def test_the_store_is_opened_once_and_closed_at_the_end() -> None:
     assert workspace.store is not first
     async with workspace:
         assert workspace.store.runs() == []
+
+
+async def test_evaluations_from_python_may_share_a_workspace(here: Path, service: ChatService) -> None:
+    service.set(latency=0.02)
+    configure(here, max_concurrency=2)
+    async with Workspace(read_settings()) as workspace:
+        found = await asyncio.gather(
+            *(
+                evaluate_async(here / f"{name}.jsonl", "openai/test", samples=1, workspace=workspace)
+                for name in ("tea", "coffee")
+            )
+        )
+        assert len(workspace.store.runs()) == 2
+
+    assert [evaluation.status for evaluation in found] == ["completed", "completed"]
+    assert service.state()["most_at_once"] <= 2
