@@ -86,6 +86,8 @@ class Client:
             raise
         finally:
             self._meter.ended()
+            if TRY.get() > 1:
+                TRY.set(1)  # the next call of this task begins anew
         self._breaker.succeeded()
         return answer
 
@@ -103,8 +105,6 @@ class Client:
                 await self._queue(kind, estimate, on_trial=on_trial)
             tries += 1
             self._meter.tries += 1
-            if tries > 1:
-                TRY.set(tries)
             began = time.monotonic()
             try:
                 answer = await self._answer(request, min(limits.try_timeout, limits.deadline - spent))
@@ -121,14 +121,13 @@ class Client:
                 if budget.limited:
                     budget.settle(kind)
                 self._meter.busy_seconds += time.monotonic() - began
-                if tries > 1:
-                    TRY.set(1)
             wait = self._wait_or_give_up(error, tries, spent + time.monotonic() - began)
             self._meter.retrying(error, wait)
             await self._sleep(wait)
             spent += time.monotonic() - began
             if not on_trial:
                 self._breaker.check()
+            TRY.set(tries + 1)
 
     async def _queue(self, kind: tuple[str, str, bool], estimate: float, *, on_trial: bool) -> None:
         """Wait for a place. Whatever keeps the call from being sent gives back what was taken from the budget."""
