@@ -49,7 +49,9 @@ class _AnswersFirst:
 @pytest.fixture
 def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EvaluateOptions:
     monkeypatch.chdir(tmp_path)
-    lines = [{"id": f"case-{at}", "input": f"Question {at}?", "metadata": {"at": at}} for at in range(12)]
+    lines: list[dict[str, Any]] = [
+        {"id": f"case-{at}", "input": f"Question {at}?", "metadata": {"at": at}} for at in range(12)
+    ]
     lines[3] |= {"checks": [{"metric": "length", "max_words": 2}], "reference": "x"}
     (tmp_path / "d.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     (tmp_path / "p.txt").write_text("Answer.")

@@ -299,3 +299,22 @@ def test_a_page_walks_an_index_and_sorts_nothing(filled: Store, sort: str) -> No
 
     assert plans
     assert not [plan for plan in plans if "TEMP B-TREE" in plan or "SCAN case" in plan]
+
+
+def test_a_case_that_was_begun_when_the_run_stopped_is_pending_and_shows_what_is_known(
+    store: Store, record: MakeRecord
+) -> None:
+    store.create_run(record("partly"), [TestCase(id="begun", input="?"), TestCase(id="untouched", input="?")])
+    writer = store.writer("partly")
+    writer.put_case(0, case_result("begun", status="pending", per_metric_stats={"clarity": stats(2.0)}), {})
+    writer.close()
+
+    pending = store.query_cases(CaseQuery(run_id="partly", status="pending")).items
+
+    assert [(line.case_id, line.status, list(line.metrics)) for line in pending] == [
+        ("begun", "pending", ["clarity"]), ("untouched", "pending", []),
+    ]  # fmt: skip
+    assert [line.case_id for line in store.query_cases(CaseQuery(run_id="partly", sort="clarity")).items] == [
+        "begun", "untouched",
+    ]  # fmt: skip
+    assert store.finished_cases("partly") == 0

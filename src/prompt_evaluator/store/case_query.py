@@ -143,7 +143,7 @@ class _Walk:
         )
 
     def _result_conditions(self) -> list[ColumnElement[bool]]:
-        """On a finished case's own row. None of them holds for a case that is pending."""
+        """On a case's own row. None of them holds for a case of which nothing is known yet."""
         query, row = self._query, CASE_RESULTS.c
         wanted: list[ColumnElement[bool]] = [
             row[name].is_(value)
@@ -162,7 +162,8 @@ class _Walk:
         """Conditions on other tables than the one that is walked."""
         query, position = self._query, table.c.position
         if query.status == "pending":
-            yield ~_exists(CASE_RESULTS, self._in_run(CASE_RESULTS, position))
+            done = and_(self._in_run(CASE_RESULTS, position), CASE_RESULTS.c.status != "pending")
+            yield ~_exists(CASE_RESULTS, done)
         for condition in query.metrics:
             if not (table is CASE_METRICS and condition.field == self._metric):
                 named = and_(self._in_run(other := CASE_METRICS.alias(), position), other.c.metric == condition.field)
