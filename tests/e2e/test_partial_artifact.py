@@ -56,7 +56,12 @@ def test_finished_cases_are_in_the_main_file_during_the_run_after_a_kill_and_aft
     assert again.finish().code == 130
     assert set(completed(online, run_id)) >= set(killed)
 
-    service.set(hold=False, latency=0)
+    service.set(hold=False, latency=0, rules=[{"status": 401, "message": "no such key"}])
+    refused = online.run("resume", run_id, "--json")
+    assert (refused.code, refused.json["status"]) == (3, "aborted")
+    assert set(completed(online, run_id)) >= set(killed)
+
+    service.set(rules=[])
     done = online.run("resume", run_id, "--json")
 
     assert done.code == 0

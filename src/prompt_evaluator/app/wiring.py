@@ -37,8 +37,8 @@ def make_driver(record: RunRecord, models: Models, session: Session, *, retry_er
         record,
         store=store,
         engine=LocalEngine(_workers(plan, models)),
-        files=RunFiles(record, lambda: store.case_ids(run_id)),
         events=events,
+        make_files=lambda: RunFiles(record, lambda: store.case_ids(run_id)),
         make_executor=lambda sink: make_executor(
             plan, models, store, sink, retry_errors=retry_errors, generate=generate
         ),
