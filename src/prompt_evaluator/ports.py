@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -251,22 +251,17 @@ class Store(Protocol):
 class Files(Protocol):
     """A run's files, exports of what the store has. Raises `StoreError` when they cannot be written."""
 
-    def begin(self, record: RunRecord) -> None:
-        """Make sure that there is a place for them, and say in the index that the run is under way."""
-
     async def save(self, position: int, result: CaseResult) -> None:
         """Take what is known of a case; once it is finished it has a file of its own."""
 
-    def write(
-        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
-    ) -> None:
-        """Write the main file: what was saved, and of all other cases that they are pending."""
-
-    def finish(self, record: RunRecord, result: RunResult) -> None:
-        """Say in the index what the run comes to."""
-
     def flush(self) -> None:
         """Return when every case that was saved has its file. None is saved afterwards."""
+
+    def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
+        """Write the main file: what was saved, and of all other cases that they are pending."""
+
+    def index(self, record: RunRecord, result: RunResult | None) -> None:
+        """Say in the index of all runs how this one stands."""
 
     def close(self) -> None:
         """Nothing more will be written."""

@@ -131,7 +131,8 @@ def test_whatever_is_wrong_with_any_of_the_runs_is_said_before_the_first_call(
     assert done.code == 2
     assert sentence in done.err
     assert service.paid == 0
-    assert not (online.folder / "runs").exists()
+    assert online.run("runs", "list", "--json").json["runs"] == []
+    assert not [path for path in (online.folder / "runs").rglob("*") if path.is_file()]
 
 
 def test_several_datasets_and_models_are_one_group(online: Workspace, service: ChatService) -> None:

@@ -61,7 +61,8 @@ def test_the_totals_of_a_stopped_run_count_what_is_there_and_call_the_rest_pendi
     assert totals["cases"]["pending"] >= 5
     assert totals["samples"]["pending"] + totals["samples"].get("completed", 0) == 20
     assert totals["errors"] == {}
-    assert service.paid == 15
+    assert totals["samples"]["completed"] == 7
+    assert service.paid == 14
 
 
 def test_retries_are_calls_too(online: Workspace, service: ChatService) -> None:
@@ -90,7 +91,7 @@ def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
 
     assert stopped.code == 3
     (run,) = stopped.json["runs"]
-    assert run["stop_reason"].startswith("The budget of $0.2000 allows no further call")
+    assert run["stop_reason"].startswith("The budget of $0.2000 allows no further sample")
     assert run["totals"]["cost"] == pytest.approx(0.2)
     assert service.paid == 20
 

@@ -75,7 +75,7 @@ def test_answers_are_reused_until_the_code_is_edited(project: Workspace, target:
 
 
 def test_a_run_is_not_continued_with_other_code(project: Workspace, target: str) -> None:
-    stopped = evaluate(project, target, "--max-calls", "1")
+    stopped = evaluate(project, target, "--max-calls", "2")
     made = calls(project)
     edit(project, target)
 
@@ -98,7 +98,7 @@ def test_a_run_is_not_continued_with_other_code(project: Workspace, target: str)
 
 @pytest.mark.parametrize("target", ["python:agent:answer"], indirect=True)
 def test_a_run_whose_code_is_gone_says_what_is_missing(project: Workspace, target: str) -> None:
-    stopped = evaluate(project, target, "--max-calls", "1")
+    stopped = evaluate(project, target, "--max-calls", "2")
     (project.folder / "agent.py").unlink()
 
     refused = project.run("resume", stopped.run_id)

@@ -120,9 +120,11 @@ def test_files_of_a_stopped_run_are_made_again_byte_for_byte(
 
     (record,) = rebuild_runs(read_settings(), run_id)
 
-    assert record.stop_reason == "The budget of 5 calls is used up."
+    assert record.stop_reason == (
+        "The budget of 5 calls allows no further sample: 4 are used, and the next takes about 2."
+    )
     assert files(here) == before
-    assert service.paid == 5
+    assert service.paid == 4
 
 
 def test_a_run_under_way_is_neither_deleted_nor_rebuilt(held: Started, here: Path) -> None:

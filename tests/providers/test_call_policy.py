@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from calling import Calls
+from calling import REQUEST, Calls, FakeProvider
 
 from prompt_evaluator.errors import (
     AuthenticationError,
@@ -19,46 +19,17 @@ from prompt_evaluator.errors import (
     RequestRefusedError,
     UnavailableError,
 )
-from prompt_evaluator.model import Answer, Limits, Message, Price, ProviderSettings, Request, Usage
+from prompt_evaluator.model import Limits, Price, ProviderSettings
 from prompt_evaluator.providers.calls.meter import CallEvent, Meter
 
 if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.client import Client
 
-REQUEST = Request(model="m", messages=(Message("user", "hello"),))
-ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
 QUICK = Limits(first_backoff=0.01)
 
 
 PRICED = ProviderSettings(kind="test", limits=QUICK, prices={"m": Price(input=2.0, output=10.0)})
-
-
-class Service:
-    """A provider that raises what it is told, one after the other, then answers."""
-
-    name = "svc"
-    structured_output = False
-
-    def __init__(self, *errors: BaseException, seconds: float = 0.0, endpoint: str = "") -> None:
-        self.errors, self._seconds, self.endpoint = list(errors), seconds, endpoint
-        self.tries: list[float] = []
-        self.given: list[float] = []
-        self.at_once = self.most_at_once = 0
-
-    async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-        self.tries.append(time.monotonic())
-        self.given.append(timeout)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        await asyncio.sleep(self._seconds)
-        self.at_once -= 1
-        if self.errors:
-            raise self.errors.pop(0)
-        return ANSWER
-
-    async def close(self) -> None:
-        """There is nothing to let go of."""
 
 
 def client(service: Provider, limits: Limits = QUICK, calls: Calls | None = None) -> Client:
@@ -70,7 +41,7 @@ def down() -> UnavailableError:
 
 
 async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
-    service = Service(down(), down())
+    service = FakeProvider(down(), down())
 
     answer = await client(service).complete(REQUEST)
 
@@ -79,7 +50,7 @@ async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
 
 
 async def test_tries_are_finite_and_the_error_says_how_many() -> None:
-    service = Service(*(down() for _ in range(10)))
+    service = FakeProvider(*(down() for _ in range(10)))
 
     with pytest.raises(UnavailableError, match="Given up after 4 tries") as caught:
         await client(service, Limits(max_tries=4, first_backoff=0.001)).complete(REQUEST)
@@ -88,7 +59,7 @@ async def test_tries_are_finite_and_the_error_says_how_many() -> None:
 
 
 async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
-    service = Service(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
+    service = FakeProvider(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
 
     with pytest.raises(BadReplyError):
         await client(service).complete(REQUEST)
@@ -97,7 +68,7 @@ async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
 
 
 async def test_a_refused_request_is_not_tried_again() -> None:
-    service = Service(RequestRefusedError("no.", provider="svc", status=400))
+    service = FakeProvider(RequestRefusedError("no.", provider="svc", status=400))
 
     with pytest.raises(RequestRefusedError):
         await client(service).complete(REQUEST)
@@ -106,7 +77,7 @@ async def test_a_refused_request_is_not_tried_again() -> None:
 
 
 async def test_no_try_comes_before_its_retry_after() -> None:
-    service = Service(RateLimitedError("slow down.", provider="svc", retry_after=0.15))
+    service = FakeProvider(RateLimitedError("slow down.", provider="svc", retry_after=0.15))
 
     await client(service).complete(REQUEST)
 
@@ -114,7 +85,7 @@ async def test_no_try_comes_before_its_retry_after() -> None:
 
 
 async def test_the_deadline_ends_a_call_that_would_wait_longer() -> None:
-    service = Service(*(down() for _ in range(50)))
+    service = FakeProvider(*(down() for _ in range(50)))
     limits = Limits(deadline=0.2, first_backoff=0.05, max_tries=50)
 
     start = time.monotonic()
@@ -125,7 +96,7 @@ async def test_the_deadline_ends_a_call_that_would_wait_longer() -> None:
 
 
 async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
-    service = Service(down(), down(), seconds=0.05)
+    service = FakeProvider(down(), down(), seconds=0.05)
 
     await client(service, Limits(try_timeout=10, deadline=5, first_backoff=0.01)).complete(REQUEST)
 
@@ -134,7 +105,7 @@ async def test_a_try_gets_no_more_time_than_the_deadline_leaves() -> None:
 
 
 async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
-    service = Service(RateLimitedError("slow down.", provider="svc", retry_after=60))
+    service = FakeProvider(RateLimitedError("slow down.", provider="svc", retry_after=60))
     calls = Calls()
     call = asyncio.create_task(client(service, calls=calls).complete(REQUEST))
     await asyncio.sleep(0.02)
@@ -149,7 +120,7 @@ async def test_cancelling_takes_effect_while_waiting_for_a_retry() -> None:
 
 
 async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> None:
-    service = Service(AuthenticationError("the key was not accepted (401).", provider="svc", status=401))
+    service = FakeProvider(AuthenticationError("the key was not accepted (401).", provider="svc", status=401))
     shared = client(service)
     with pytest.raises(AuthenticationError):
         await shared.complete(REQUEST)
@@ -161,7 +132,7 @@ async def test_a_wrong_key_stops_all_further_calls_at_once_and_says_why() -> Non
 
 
 async def test_one_refusal_among_answers_stops_nothing() -> None:
-    service = Service()
+    service = FakeProvider()
     shared = client(service)
     await shared.complete(REQUEST)
     service.errors.append(AuthenticationError("not this.", provider="svc"))
@@ -172,7 +143,7 @@ async def test_one_refusal_among_answers_stops_nothing() -> None:
 
 
 async def test_twenty_failures_in_a_row_stop_the_run() -> None:
-    shared = client(Service(*(RequestRefusedError("no.", provider="svc") for _ in range(20))))
+    shared = client(FakeProvider(*(RequestRefusedError("no.", provider="svc") for _ in range(20))))
     for _ in range(20):
         with pytest.raises(RequestRefusedError):
             await shared.complete(REQUEST)
@@ -182,7 +153,7 @@ async def test_twenty_failures_in_a_row_stop_the_run() -> None:
 
 
 async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
-    service = Service(AuthenticationError("wrong key.", provider="svc"))
+    service = FakeProvider(AuthenticationError("wrong key.", provider="svc"))
     shared = client(service, Limits(max_concurrency=1))
 
     results = await asyncio.gather(*(shared.complete(REQUEST) for _ in range(10)), return_exceptions=True)
@@ -192,22 +163,22 @@ async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
 
 
 async def test_cost_comes_from_the_configured_price() -> None:
-    answer = await client(Service()).complete(REQUEST)
+    answer = await client(FakeProvider()).complete(REQUEST)
 
     assert answer.cost == pytest.approx((1_000 * 2.0 + 500 * 10.0) / 1e6)
 
 
 async def test_cost_is_unknown_when_the_price_is() -> None:
-    answer = await Calls().around(Service(), ProviderSettings(kind="test")).complete(REQUEST)
+    answer = await Calls().around(FakeProvider(), ProviderSettings(kind="test")).complete(REQUEST)
 
     assert answer.cost is None
 
 
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
-    shared = client(Service(down()), calls=Calls(meter=meter))
+    shared = client(FakeProvider(down()), calls=Calls(meter=meter))
     await shared.complete(REQUEST)
-    refusing = client(Service(RequestRefusedError("no.", provider="svc")), calls=Calls(meter=meter))
+    refusing = client(FakeProvider(RequestRefusedError("no.", provider="svc")), calls=Calls(meter=meter))
     with pytest.raises(RequestRefusedError):
         await refusing.complete(REQUEST)
 
@@ -220,7 +191,7 @@ async def test_the_meter_counts_what_happens() -> None:
 
 async def test_a_listener_hears_every_event_in_order() -> None:
     events: list[CallEvent] = []
-    shared = client(Service(down()), calls=Calls(meter=Meter(events.append)))
+    shared = client(FakeProvider(down()), calls=Calls(meter=Meter(events.append)))
 
     await shared.complete(REQUEST)
 
@@ -230,7 +201,7 @@ async def test_a_listener_hears_every_event_in_order() -> None:
 
 async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
     meter = Meter()
-    shared = client(Service(), Limits(requests_per_minute=600), Calls(meter=meter))
+    shared = client(FakeProvider(), Limits(requests_per_minute=600), Calls(meter=meter))
 
     await asyncio.gather(*(shared.complete(REQUEST) for _ in range(13)))
 
@@ -240,7 +211,7 @@ async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
 
 async def test_providers_with_one_key_at_one_endpoint_share_a_limit() -> None:
     calls = Calls(max_concurrency=1)
-    service = Service(seconds=0.01, endpoint="https://one.example")
+    service = FakeProvider(seconds=0.01, endpoint="https://one.example")
     generator, judge = client(service, calls=calls), client(service, calls=calls)
 
     await asyncio.gather(*(each.complete(REQUEST) for each in (generator, judge) for _ in range(5)))

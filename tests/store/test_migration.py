@@ -11,8 +11,11 @@ import msgspec
 import pytest
 from alembic import command
 from alembic.config import Config
+from labelling import RUN, add_run
+from sqlalchemy import inspect
 from stores import ON_SERVER, engine, sql
 
+from prompt_evaluator.app import outcomes
 from prompt_evaluator.app.filling import StoredResults
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Label, RunRecord, Unit
+    from prompt_evaluator.model.query import CaseDetail, RunLine
+    from prompt_evaluator.model.result import RunResult
 
     MakeRecord = Callable[..., RunRecord]
 
@@ -38,7 +43,7 @@ def make_store(location: Path | str, revision: str) -> None:
         command.upgrade(config, revision)
 
 
-def add_run(location: Path | str, record: RunRecord, case: TestCase) -> None:
+def add_old_run(location: Path | str, record: RunRecord, case: TestCase) -> None:
     plan, run_id = msgspec.json.encode(record.plan), record.plan.run_id
     columns = "run_id, group_id, status, started_at, plan"
     sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?)", run_id, "g", "running", "2025", plan)
@@ -51,7 +56,7 @@ def add_run(location: Path | str, record: RunRecord, case: TestCase) -> None:
 def old(location: Path | str, record: MakeRecord) -> Path | str:
     """A store of the first version, with a run in it."""
     make_store(location, "0001")
-    add_run(location, record(), TestCase(id="case-0", input="hello"))
+    add_old_run(location, record(), TestCase(id="case-0", input="hello"))
     return location
 
 
@@ -123,3 +128,115 @@ def test_what_the_first_version_measured_reads_as_it_did(tmp_path: Path) -> None
     assert result.totals.errors == {"RuntimeError": 4}
     assert result.totals.samples == {"judge_error": 4}
     assert (result.totals.input_tokens, result.totals.output_tokens) == (9_315, 1_122)
+
+
+def everything_said(store: Store, run_id: str) -> tuple[RunLine, list[CaseDetail]]:
+    """All but the status of the run, which earlier versions chose by other rules."""
+    line = store.run_line(run_id)
+    summary = msgspec.structs.replace(line.summary, status="running") if line.summary else None
+    line = msgspec.structs.replace(line, status="", summary=summary)
+    return line, [store.case_detail(run_id, case_id) for case_id in store.case_ids(run_id)]
+
+
+def rebuild(store: Store, run_id: str, folder: Path) -> None:
+    """Make the rows again, as a new run writes them, from the same units."""
+    record = store.run(run_id)
+    plan = msgspec.structs.replace(record.plan, output_dir=str(folder))
+    outcomes.rebuild(store, msgspec.structs.replace(record, plan=plan))
+
+
+def test_a_run_of_the_first_version_gets_the_rows_that_a_new_run_has(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.executescript((Path(__file__).parent / "first_version.sql").read_text("utf-8"))
+
+    with closing(Store.open(tmp_path / "store.db", fill=StoredResults)) as store:
+        filled = everything_said(store, FIRST)
+        rebuild(store, FIRST, tmp_path)
+        again = everything_said(store, FIRST)
+
+    assert filled == again
+    line, (steep, milk) = filled
+    assert (line.dataset_name, line.num_samples, line.errors) == ("d", 2, {"RuntimeError": 4})
+    assert (steep.case.input, steep.case.status) == ("How long should green tea steep?", "partial")
+    assert steep.case.content_hash is not None
+    assert steep.case.metrics.keys() >= {"semantic_fidelity", "similarity", "correctness", "length"}
+    first = steep.samples[0]
+    assert (first.scores["semantic_fidelity"].judge, first.scores["similarity"].judge) == (line.judge_model, None)
+    assert first.scores["correctness"].judge == line.judge_model
+    assert len(first.scores["semantic_fidelity"].repeats) == 2
+    assert [sample.error_kind for sample in milk.samples] == ["RuntimeError"] * 2
+
+
+def make_second(location: Path | str, source: Path) -> None:
+    """A store of revision 0002 with the runs of a store of today."""
+    make_store(location, "0002")
+    for table in ("runs", "cases", "units"):
+        columns = {
+            "runs": "run_id, group_id, parent_run_id, status, started_at, ended_at, stop_reason, plan",
+            "cases": "run_id, position, case_id, data",
+            "units": "run_id, case_id, name, kind, sample, repeat, ok, data, attempt",
+        }[table]
+        marks = ", ".join("?" * (columns.count(",") + 1))
+        for row in sql(source, f"SELECT {columns} FROM {table}"):
+            values = [
+                bool(value) if name == " ok" else value for name, value in zip(columns.split(","), row, strict=True)
+            ]
+            sql(location, f"INSERT INTO {table} ({columns}) VALUES ({marks})", *values)
+
+
+@pytest.fixture
+def today(tmp_path: Path) -> Path:
+    """A store of today's revision with a run and its rows."""
+    path = tmp_path / "today" / "store.db"
+    with closing(Store.open(path)) as store:
+        add_run(store)
+        rebuild(store, RUN, tmp_path)
+    return path
+
+
+def test_a_run_of_the_second_version_gets_the_rows_that_a_new_run_has(location: Path | str, today: Path) -> None:
+    make_second(location, today)
+
+    with closing(Store.open(location, fill=StoredResults)) as store, closing(Store.open(today)) as other:
+        filled, wanted = everything_said(store, RUN), everything_said(other, RUN)
+
+    assert filled == wanted
+    assert [detail.case.status for detail in filled[1]] == ["pending", "pending", "failed"]
+    assert len(filled[1][2].samples) == 2
+
+
+def test_a_crash_while_rows_are_made_leaves_the_old_store_untouched(location: Path | str, today: Path) -> None:
+    make_second(location, today)
+
+    class Broken(StoredResults):
+        def result(self) -> RunResult:
+            raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        Store.open(location, fill=Broken)
+
+    assert sql(location, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert sql(location, "SELECT count(*) FROM runs") == [(1,)]
+    with engine(location) as made:
+        assert not {"scores", "case_results"} & set(inspect(made).get_table_names())
+
+
+def test_a_run_that_cannot_be_read_keeps_no_other_from_getting_its_rows(location: Path | str, today: Path) -> None:
+    make_second(location, today)
+    columns = "run_id, group_id, status, started_at, plan"
+    sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?)", "a damaged run", "g", "failed", "2020", b"{")
+
+    with closing(Store.open(location, fill=StoredResults)) as store:
+        assert store.run_line("a damaged run").num_samples is None
+        assert len(store.case_detail(RUN, "unanswered").samples) == 2
+
+
+def test_without_anything_to_fill_with_runs_still_get_their_columns(location: Path | str, today: Path) -> None:
+    make_second(location, today)
+
+    with closing(Store.open(location)) as store:
+        line = store.run_line(RUN)
+        detail = store.case_detail(RUN, "refund")
+
+    assert (line.num_samples, line.generator_model, line.summary) == (2, "mock/default", None)
+    assert (detail.case.input, detail.case.status, detail.samples) == ("May I?", "pending", ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -335,3 +336,16 @@ def test_a_baseline_is_not_deleted(store: Store, run_id: str) -> None:
     store.delete_run(run_id)
 
     assert store.runs() == []
+
+
+def test_a_case_gets_its_rows_a_moment_later_though_nothing_follows_and_nobody_waits(store: Store, run_id: str) -> None:
+    writer = store.writer(run_id)
+    writer.put_case(0, case_result(), JUDGES)
+
+    until = time.monotonic() + 30
+    while store.case_detail(run_id, "case-0").case.status == "pending" and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert store.case_detail(run_id, "case-0").case.status == "completed"
+    writer.close()
+    assert writer.pending == 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
+from prompt_evaluator.model import Answer, Message, Request, Usage
 from prompt_evaluator.providers.calls.run_calls import RunCalls
 from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.catalogue import KINDS
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.client import Client
     from prompt_evaluator.providers.calls.meter import Meter
+
+
+REQUEST = Request(model="m", messages=(Message("user", "hello"),))
+ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
 
 
 class Calls:
@@ -41,3 +48,30 @@ class Calls:
             await provider.close()
         self.run.close()
         await self.shared.close()
+
+
+class FakeProvider:
+    """A provider that raises what it is told, one after the other, then answers."""
+
+    name = "svc"
+    structured_output = False
+
+    def __init__(self, *errors: BaseException, seconds: float = 0.0, endpoint: str = "") -> None:
+        self.errors, self._seconds, self.endpoint = list(errors), seconds, endpoint
+        self.tries: list[float] = []
+        self.given: list[float] = []
+        self.at_once = self.most_at_once = 0
+
+    async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
+        self.tries.append(time.monotonic())
+        self.given.append(timeout)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(self._seconds)
+        self.at_once -= 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return ANSWER
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""

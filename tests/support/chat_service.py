@@ -37,6 +37,7 @@ class Brain:
         self.paid: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.kept: list[Any] = []
+        self.at_once = self.most_at_once = self.connections = 0
 
     def reply(self, body: bytes) -> tuple[int, dict[str, Any]]:
         """Status and body for a call, which counts as paid from the moment it has arrived."""
@@ -44,6 +45,8 @@ class Brain:
         digest = hashlib.sha256(body).hexdigest()
         kind = "judge" if "response_format" in asked else "generate"
         self.paid[digest] += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         self.kinds[kind] += 1
         if self.settings["keep"]:
             self.kept.append(asked)
@@ -80,6 +83,8 @@ class Brain:
             "most": max(self.paid.values(), default=0),
             "kinds": dict(self.kinds),
             "kept": self.kept,
+            "most_at_once": self.most_at_once,
+            "connections": self.connections,
         }
 
 
@@ -109,7 +114,7 @@ class _Connection(asyncio.Protocol):
     """Just enough HTTP for clients that send one request at a time."""
 
     def __init__(self, brain: Brain) -> None:
-        self.brain, self.buffer = brain, b""
+        self.brain, self.buffer, self.used = brain, b"", False
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -136,8 +141,14 @@ class _Connection(asyncio.Protocol):
             assert self.transport is not None
             self.transport.abort()
         else:
-            reply = partial(self._write, *self.brain.reply(body))
+            self.brain.connections += not self.used
+            self.used = True
+            reply = partial(self._answer, *self.brain.reply(body))
             asyncio.get_running_loop().call_later(self.brain.settings["latency"], self.brain.send, reply)
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        self.brain.at_once -= 1
+        self._write(status, body)
 
     def _write(self, status: int, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -104,6 +105,7 @@ async def evaluate_async(
     target: str | Callable[..., Any] | None = None,
     *,
     system_prompt: str | Path | None = None,
+    workspace: Workspace | None = None,
     **options: Any,
 ) -> Evaluation:
     """Evaluate a target on a dataset, as `prompt-evaluator evaluate-dataset` does.
@@ -116,6 +118,8 @@ async def evaluate_async(
         dataset: A file's path, a configured name, or cases: `TestCase` objects, or mappings as they would be in a file.
         target: A model's name (`provider/model`), or a function that takes the input and returns the answer.
         system_prompt: A text, or the `Path` of a file.
+        workspace: What several evaluations on one event loop share: store, connections, and the limits of each key.
+            Whoever made it closes it. Without it, this one shares with nobody.
         options: Those of the command line.
 
     Raises:
@@ -133,8 +137,8 @@ async def evaluate_async(
     else:
         fixed["system_text"] = system_prompt
     settings = read_settings(options=given)
-    async with Workspace(settings) as workspace:
-        session = Session(workspace=workspace, limits=run_limits(settings))
+    async with nullcontext(workspace) if workspace else Workspace(settings) as shared:
+        session = Session(workspace=shared, limits=run_limits(settings))
         return _evaluation(await evaluate_dataset(evaluate_options(settings, given, **fixed), session), session)
 
 

@@ -24,22 +24,21 @@ async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcom
     """Plan a new run and carry it out."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
-        store = session.store
-        return await carry_out(store, create_run(store, prepared, models, session), models, session)
+        return await carry_out(create_run(prepared, models, session), models, session)
 
 
 async def plan_evaluation(options: EvaluateOptions, session: Session) -> RunRecord:
     """Keep a new run without beginning it. Raises what would keep it from starting; then nothing is kept."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
-        return create_run(session.store, prepared, models, session)
+        return create_run(prepared, models, session)
 
 
 async def begin_run(record: RunRecord, session: Session) -> Outcome:
     """Carry out a run that was planned before; it starts now."""
     async with session.models() as models:
         record = msgspec.structs.replace(record, started_at=now())
-        return await carry_out(session.store, record, models, session)
+        return await carry_out(record, models, session)
 
 
 async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:

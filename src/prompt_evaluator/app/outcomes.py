@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,8 +34,6 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
         prepared = preparations(store, run_id)
         for made in prepared:
             totals.add_replies(made.replies)
-        files = RunFiles(record, lambda: store.case_ids(run_id))
-        files.begin(record)
 
         def begun() -> Iterator[tuple[int, CaseResult]]:
             for position, case, result in _assembled(store, record, begun=True):
@@ -43,17 +42,15 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
                 files.save_now(position, result)
                 yield position, result
 
-        try:
+        with closing(RunFiles(record, lambda: store.case_ids(run_id))) as files:
             store.replace_results(run_id, begun(), lambda: totals.result(record.status), judges=judges.models)
             ended = _ended(record, totals)
             result = totals.result(ended.status)
-            store.update_run(
-                run_id, status=ended.status, ended_at=ended.ended_at, stop_reason=ended.stop_reason, summary=result
-            )
-            files.write(ended, result, prepared, store.case_ids(run_id))
-            files.finish(ended, result)
-        finally:
-            files.close()
+            files.write(ended, result, prepared)
+            files.index(ended, result)
+        store.update_run(
+            run_id, status=ended.status, ended_at=ended.ended_at, stop_reason=ended.stop_reason, summary=result
+        )
     return Outcome(ended, result)
 
 

@@ -66,7 +66,7 @@ async def resume_run(
         executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors, generate=generate)
         refuse_other_questions(store, executor)
         record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
-        return await carry_out(store, record, models, session, retry_errors=retry_errors)
+        return await carry_out(record, models, session, retry_errors=retry_errors)
 
 
 class _NoSink:

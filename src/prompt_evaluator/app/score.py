@@ -54,7 +54,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
         )
         cases = (stored.case for stored in stored_cases(store, parent.run_id))
         prepared = Prepared(draft, cases, models, allow_mock_judge=allow_mock_judge)
-        return await carry_out(store, create_run(store, prepared, models, session), models, session)
+        return await carry_out(create_run(prepared, models, session), models, session)
 
 
 def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:

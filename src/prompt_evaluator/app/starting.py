@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.clock import now
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import ModelConfig, RunPlan
     from prompt_evaluator.model.outcome import Outcome
-    from prompt_evaluator.store import Store
 
 
 def asked_models(plan: RunPlan) -> list[ModelConfig]:
@@ -33,32 +33,33 @@ def check_models(plan: RunPlan, models: Models, session: Session) -> None:
     session.check_budget(names, models)
 
 
-def create_run(store: Store, prepared: Prepared, models: Models, session: Session) -> RunRecord:
+def create_run(prepared: Prepared, models: Models, session: Session) -> RunRecord:
     """Keep a new run with its cases, which are read, checked and kept in one pass; or nothing, where one is refused."""
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
-    RunFolder(record).make_parent()
 
     def finish() -> RunRecord:
         nonlocal record
         plan = prepared.finish()
         check_models(plan, models, session)
         record = RunRecord(plan=plan, status="running", started_at=record.started_at)
+        RunFolder(record).make_parent()
         return record
 
+    first = list(islice(prepared.cases, 1))  # most of what cannot be read is noticed now, and leaves no store behind
+    if not first:
+        prepared.finish()
     try:
-        store.create_run(record, prepared.cases, finish=finish)
+        session.store.create_run(record, chain(first, prepared.cases), finish=finish)
     except StoreError:
         prepared.finish()  # of two cases with one id the store knows only that; the dataset's reader names their lines
         raise
     return record
 
 
-async def carry_out(
-    store: Store, record: RunRecord, models: Models, session: Session, *, retry_errors: bool = False
-) -> Outcome:
+async def carry_out(record: RunRecord, models: Models, session: Session, *, retry_errors: bool = False) -> Outcome:
     """Do what is missing of a run that is in the store. One that judges another's answers goes on doing that."""
     source = record.plan.parent_run_id
-    driver = make_driver(store, record, models, session, retry_errors=retry_errors, generate=source is None)
+    driver = make_driver(record, models, session, retry_errors=retry_errors, generate=source is None)
     if session.on_run:
         session.on_run(driver)
     return await driver.carry_out(retry_errors=retry_errors, source=source)

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 
-def make_driver(  # noqa: PLR0913 - what a run is made from
-    store: Store, record: RunRecord, models: Models, session: Session, *, retry_errors: bool, generate: bool
-) -> Driver:
+def make_driver(record: RunRecord, models: Models, session: Session, *, retry_errors: bool, generate: bool) -> Driver:
     """A run with everything it needs, ready to be carried out in this process."""
-    plan = record.plan
+    plan, store = record.plan, session.store
     run_id = plan.run_id
     events = Events(run_id)
     for subscriber in session.subscribers:
@@ -39,8 +37,8 @@ def make_driver(  # noqa: PLR0913 - what a run is made from
         record,
         store=store,
         engine=LocalEngine(_workers(plan, models)),
-        files=RunFiles(record, lambda: store.case_ids(run_id)),
         events=events,
+        make_files=lambda: RunFiles(record, lambda: store.case_ids(run_id)),
         make_executor=lambda sink: make_executor(
             plan, models, store, sink, retry_errors=retry_errors, generate=generate
         ),

@@ -131,7 +131,7 @@ class CaseLine(msgspec.Struct, frozen=True, kw_only=True):
     input: str | None
     metadata: dict[str, Any]
     status: CaseStatus
-    """`pending` until all its samples are done; then there are no results yet."""
+    """`pending` until all its samples are done; what is known of some of them is there once the run has stopped."""
     error_kinds: tuple[str, ...] = ()
     error_message: str | None = None
     cost: float | None = None

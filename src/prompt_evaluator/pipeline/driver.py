@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prompt_evaluator.errors import PromptEvaluatorError
-    from prompt_evaluator.model import RunRecord, RunStatus, Unit
+    from prompt_evaluator.model import Preparation, RunRecord, RunStatus, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.work import ItemEnd, StopCause, WorkItem
     from prompt_evaluator.pipeline.case_work import CaseWork
@@ -47,8 +47,8 @@ class Driver:
         *,
         store: Store,
         engine: Engine,
-        files: Files,
         events: Events,
+        make_files: Callable[[], Files],
         make_executor: Callable[[UnitSink], Executor],
         make_ledger: Callable[[], Ledger],
         now: Callable[[], str],
@@ -60,24 +60,28 @@ class Driver:
             record: The run.
             store: Where its cases and units are.
             engine: Where its samples are made.
-            files: Where its results are exported to.
             events: Who is told what happens.
+            make_files: Opens what its results are exported to.
             make_executor: Makes what samples are made with; its preparations are kept in the given sink.
             make_ledger: Opens what keeps finished units.
             now: This moment as text.
             on_stop: Called when nothing new is to be begun.
         """
         self._record, self._plan = record, record.plan
-        self._store, self._engine, self._files, self.events = store, engine, files, events
-        self._make_executor, self._make_ledger, self._now, self._on_stop = make_executor, make_ledger, now, on_stop
+        self._store, self._engine, self.events = store, engine, events
+        self._make_files, self._make_executor, self._make_ledger = make_files, make_executor, make_ledger
+        self._now, self._on_stop = now, on_stop
         self._totals = Totals(self._plan)
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
         self._under_way: dict[str, CaseWork] = {}
         self._judges: dict[str, str] = {}
         """By score, the model that gives it."""
+        self._known = self._saved = 0
+        """Cases that were finished before, and those that the files have by now."""
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
+        self._files: Files
         self._ledger: Ledger
         self._executor: Executor
         self._loader: Loader
@@ -98,46 +102,48 @@ class Driver:
         """
         run_id = self._plan.run_id
         status: RunStatus = "aborted"
-        with self._store.own(run_id):
-            known = await asyncio.to_thread(self._begin)
+        with self._store.own(run_id), closing(await asyncio.to_thread(self._make_files)) as self._files:
             try:
-                await self._work(known, retry_errors=retry_errors, source=source)
+                await asyncio.to_thread(self._begin)
+                await self._work(retry_errors=retry_errors, source=source)
                 outcome = await asyncio.to_thread(self._conclude)
                 status = outcome.record.status
                 return outcome
             finally:
-                self._files.close()
                 self.events.tell(RunEnded, status=status, stop_reason=self._stop_reason)
 
-    def _begin(self) -> int:
-        """How many cases were finished before. A main file that shows them stays until there is one that shows more."""
+    def _begin(self) -> None:
         run_id, store = self._plan.run_id, self._store
         store.start_run(run_id, self._record.started_at)
-        known = store.finished_cases(run_id)
-        self._files.begin(self._record)
-        if not known:
-            self._files.write(self._record, None, (), store.case_ids(run_id))
-        return known
+        self._known = store.finished_cases(run_id)
+        self._files.index(self._record, None)
+        self._write_main_file(self._record, None)
 
-    async def _work(self, known: int, *, retry_errors: bool, source: str | None) -> None:
+    async def _work(self, *, retry_errors: bool, source: str | None) -> None:
         self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
         try:
-            async with AsyncExitStack() as closing:
-                closing.push_async_callback(asyncio.to_thread, self._files.flush)
+            async with AsyncExitStack() as at_the_end:
+                at_the_end.push_async_callback(asyncio.to_thread, self._files.flush)
                 self._ledger = self._make_ledger()
-                closing.push_async_callback(asyncio.to_thread, self._ledger.close)
+                at_the_end.push_async_callback(asyncio.to_thread, self._ledger.close)
                 self._executor = self._make_executor(self)
                 self._loader = Loader(self._store, self._executor, source=source, retry_errors=retry_errors)
                 self._feed = Feed(self._next_batch)
-                closing.push_async_callback(self._feed.close)
-                await self._executor.prepare()
-                reporting = asyncio.create_task(self._report(known))
-                closing.push_async_callback(self._end_report, reporting)
-                await self._engine.run(self._feed, self._executor.worker, self)
-                await self._keep_what_is_left(resumed=bool(known))
-        except (StoreError, ProviderError, BudgetSpentError) as error:
-            self._stop_reason = str(error)
-            self._stopped_by = error
+                reporting = asyncio.create_task(self._report())
+                at_the_end.push_async_callback(self._end_report, reporting)
+                try:
+                    await self._executor.prepare()
+                    await self._engine.run(self._feed, self._executor.worker, self)
+                except (ProviderError, BudgetSpentError) as error:
+                    self._failed(error)
+                finally:
+                    await self._feed.close()
+                await self._keep_what_is_left()
+        except StoreError as error:
+            self._failed(error)
+
+    def _failed(self, error: PromptEvaluatorError) -> None:
+        self._stop_reason, self._stopped_by = str(error), error
 
     # What an engine tells.
 
@@ -191,53 +197,61 @@ class Driver:
         result = self._result(work)
         self._under_way.pop(work.case.id, None)
         self._counts.case_done(result)
+        await self._keep(work, result)
+        self.events.tell(CaseDone, result=result)
+
+    async def _keep(self, work: CaseWork, result: CaseResult) -> None:
         self._totals.add(work.position, result)
         self._ledger.put_case(work.position, result, self._judges)
         await self._files.save(work.position, result)
-        self.events.tell(CaseDone, result=result)
+        self._saved += 1
 
     def _result(self, work: CaseWork) -> CaseResult:
         if work.case.checks or not self._judges:
             self._judges |= self._executor.uses.judges(work.case)
         return case_result(work.case, work.samples(), self._plan, self._executor.requests.shown(work.case))
 
-    async def _keep_what_is_left(self, *, resumed: bool) -> None:
-        """Count what there is of cases that are not finished, and of those that were not reached again."""
-        left = sorted(self._under_way.values(), key=lambda work: work.position)
-        while resumed and (loaded := await asyncio.to_thread(self._loader.next)):
-            left += [each.work for each in loaded]
-        for work in left:
-            if work.is_finished:
-                await self._case_done(work)
-            elif not work.is_untouched:
-                result = self._result(work)
-                self._totals.add(work.position, result)
-                self._ledger.put_case(work.position, result, self._judges)
-                await self._files.save(work.position, result)
+    async def _keep_what_is_left(self) -> None:
+        """Count what there is of cases that are not finished, and of those that a resumed run has not reached again."""
+        left = list(self._under_way.values())
+        more = bool(self._known)
+        while left or more:
+            for work in left:
+                if work.is_finished:
+                    await self._case_done(work)
+                elif not work.is_untouched:
+                    await self._keep(work, self._result(work))
+            left = [each.work for each in await asyncio.to_thread(self._loader.next)] if more else []
+            more = bool(left)
 
-    async def _report(self, known: int) -> None:
+    async def _report(self) -> None:
         """Show the run as it goes on to those who look into the store or into the main file."""
         pause = _EVERY
         while not await _set_within(self._over, pause):
             began = time.monotonic()
             result = self._totals.result("running")
-            whole = self._counts.cases_done >= known
             with suppress(StoreError):  # a picture only: what cannot be kept is said by those who keep it
-                await asyncio.to_thread(self._show, result, whole=whole)
+                await asyncio.to_thread(self._show, result)
             pause = max(_EVERY, (time.monotonic() - began) / _SHARE)
 
     async def _end_report(self, reporting: asyncio.Task[None]) -> None:
         self._over.set()
         await reporting  # two threads must not write the same file
 
-    def _show(self, result: RunResult, *, whole: bool) -> None:
-        run_id, store = self._plan.run_id, self._store
-        store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
-        if whole:
-            self._files.write(self._record, result, (), store.case_ids(run_id))
+    def _show(self, result: RunResult) -> None:
+        progress = self._counts.progress(self.events.sequence, self._now(), result)
+        self._store.save_progress(self._plan.run_id, progress, result)
+        self._write_main_file(self._record, result)
+
+    def _write_main_file(
+        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()
+    ) -> None:
+        """One that shows more than there is to show now stays: a resumed run meets its finished cases again."""
+        if self._saved >= self._known:
+            self._files.write(record, result, prepared)
 
     def _conclude(self) -> Outcome:
-        """The end of the run as far as it got; what it comes to is in the store before the files say so."""
+        """Write down what the run comes to. Its status comes last: killed before, it is resumed and written again."""
         store, totals, run_id = self._store, self._totals, self._plan.run_id
         prepared = preparations(store, run_id)
         for made in prepared:
@@ -249,9 +263,9 @@ class Driver:
         record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
         result = totals.result(status)
         store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
+        self._write_main_file(record, result, prepared)
+        self._files.index(record, result)
         store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=result)
-        self._files.write(record, result, prepared, store.case_ids(run_id))
-        self._files.finish(record, result)
         return Outcome(record, result, stopped_by)
 
 

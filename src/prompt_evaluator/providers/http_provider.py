@@ -29,13 +29,17 @@ class HttpProvider:
         self._base = endpoint(name, settings)
         self._http = resources.http
         self.endpoint = self._base.origin
-        self.key = self._key.resolve() if self._key.present else None
         self.on_limits: OnLimits | None = None
         self._call: tuple[Secret | None, Call] | None = None
 
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def key(self) -> Secret | None:
+        """The key as it is now."""
+        return self._key.resolve() if self._key.present else None
 
     async def close(self) -> None:
         """Connections are lent."""

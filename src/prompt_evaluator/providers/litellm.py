@@ -36,7 +36,7 @@ from prompt_evaluator.providers.target_reply import answer_of, read_reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.model import Answer, Message, ProviderSettings, Request
+    from prompt_evaluator.model import Answer, Message, ProviderSettings, Request, Secret
     from prompt_evaluator.providers.calls.shared import Resources
 
 _MISSING = "Install prompt-evaluator[litellm] to use litellm/… models."
@@ -90,10 +90,14 @@ class LiteLLMProvider:
         self.name = name
         self._settings = settings
         self._key = Key(name, settings)
-        self.key = self._key.resolve() if self._key.present else None
         self.endpoint = _base_url(settings) or ""
         self._module: Any = module if module is None else _quiet(module)
         self._importing = asyncio.Lock()
+
+    @property
+    def key(self) -> Secret | None:
+        """The key as it is now."""
+        return self._key.resolve() if self._key.present else None
 
     async def close(self) -> None:
         """Ask LiteLLM to close its connections, where its version can."""

@@ -36,7 +36,7 @@ _OF_RESULT = [
         "ended_at",
     )
 ]
-_METRIC = [CASE_METRICS.c[name] for name in ("position", "metric", *CaseMetric.__struct_fields__)]
+_METRIC = [column for column in CASE_METRICS.c if column.name != "run_id"]
 _SAMPLE = [SAMPLE_RESULTS.c[name] for name in SampleLine.__struct_fields__ if name != "scores"]
 _SCORE = [SCORES.c[name] for name in ("sample", "metric", *ScoreLine.__struct_fields__)]
 _JSON: dict[str, Any] = {"flags": {}, "tool_calls": [], "earlier_attempts": [], "details": {}, "repeats": []}
@@ -58,7 +58,7 @@ def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int
             row["position"]: _line(row, metrics.get(row["position"], {}), flags.get(row["position"], {}))
             for row in rows
         }
-        yield from (lines[position] for position in chunk)
+        yield from (lines[position] for position in chunk if position in lines)
 
 
 def read_metrics(
@@ -69,9 +69,18 @@ def read_metrics(
     wanted = select(*_METRIC).where(*_at(CASE_METRICS, run_id, positions))
     if names is not None:
         wanted = wanted.where(CASE_METRICS.c.metric.in_(names))
-    for position, metric, *numbers in connection.execute(wanted):
-        values = dict(zip(CaseMetric.__struct_fields__, numbers, strict=True))
-        found.setdefault(position, {})[metric] = CaseMetric(**values)
+    for position, metric, mean, std, low, high, count, passes, missing, band, repeat_std in connection.execute(wanted):
+        found.setdefault(position, {})[metric] = CaseMetric(
+            mean=mean,
+            std=std,
+            min=low,
+            max=high,
+            count=count,
+            passes=passes,
+            missing=missing,
+            variability=band,
+            repeat_std=repeat_std,
+        )
     return found
 
 

@@ -6,10 +6,11 @@ what it takes to find it, not to sort the run. Cases without a value to sort by 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, select, true
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import lookup
@@ -20,6 +21,7 @@ from prompt_evaluator.store.paging import Cursor, after, check_limit, read_curso
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.run_query import compared
 from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.condition import Condition
 
 _SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
+_FEW = 256
+"""So many cases may be named in a statement."""
+_ALL = 2**31 - 1
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -50,15 +55,17 @@ def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
 
 def count_cases(connection: Connection, query: CaseQuery) -> int:
     """How many cases there are on all pages."""
-    walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
-    return connection.scalar(select(func.count()).select_from(walk.all().subquery())) or 0
+    return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).count()
 
 
 def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
     """The ids of the cases on all pages, in the order of the dataset."""
-    found = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).all().subquery()
-    own = and_(CASES.c.run_id == query.run_id, CASES.c.position == found.c.position)
-    return list(connection.scalars(select(CASES.c.case_id).join(found, own).order_by(CASES.c.position)))
+    walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
+    found: list[str] = []
+    for chunk in chunks([place.position for place in walk.places(_ALL)]):
+        own = (CASES.c.run_id == query.run_id, CASES.c.position.in_(chunk))
+        found += connection.scalars(select(CASES.c.case_id).where(*own).order_by(CASES.c.position))
+    return found
 
 
 class _Walk:
@@ -70,22 +77,24 @@ class _Walk:
         self._check_names()
         self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
         self._on_results = self._result_conditions()
+        self._by_metadata = self._fitting_metadata()
 
     def places(self, count: int) -> list[_Place]:
         """Where the next cases of the list are."""
         found: list[_Place] = []
-        if self._cursor is None or self._cursor.value is not None:
+        may_have_value = self._query.sort == "position" or self._query.status != "pending"
+        if may_have_value and (self._cursor is None or self._cursor.value is not None):
             found = self._matching(self._with_value(), count)
         if len(found) < count and self._query.sort != "position":
             found += self._matching(self._without_value(), count - len(found))
         return found
 
-    def all(self) -> Select[Any]:
-        """Where all of them are, in no order."""
-        if self._query.metadata:
-            raise ConfigurationError("Cases can be listed, not counted, by what their metadata say.")
+    def count(self) -> int:
+        """How many there are, whatever the page."""
+        if self._by_metadata is not None:
+            return len(self.places(_ALL))
         table = CASE_RESULTS if self._on_results else CASES
-        return self._select(table, literal(None).label("value"))
+        return self._connection.scalar(self._select(table, literal(None)).with_only_columns(func.count())) or 0
 
     def _with_value(self) -> Select[Any]:
         query, cursor = self._query, self._cursor
@@ -106,7 +115,9 @@ class _Walk:
     def _without_value(self) -> Select[Any]:
         table = CASE_RESULTS if self._on_results else CASES
         position = table.c.position
-        if self._metric is None:
+        if self._query.status == "pending":
+            lacks: ColumnElement[bool] = true()
+        elif self._metric is None:
             valued = and_(self._in_run(CASE_RESULTS, position), _SORTS[self._query.sort].is_not(None))
             lacks = _SORTS[self._query.sort].is_(None) if table is CASE_RESULTS else ~_exists(CASE_RESULTS, valued)
         else:
@@ -118,13 +129,7 @@ class _Walk:
     def _select(self, table: Table, value: ColumnElement[Any]) -> Select[Any]:
         """All cases that pass, but for what their metadata say, by walking this table."""
         position = table.c.position
-        columns = [position, value]
-        if self._query.metadata:
-            this = self._in_run(CASES, position)
-            columns.append(
-                CASES.c["metadata"] if table is CASES else select(CASES.c["metadata"]).where(this).scalar_subquery()
-            )
-        wanted = select(*columns).where(table.c.run_id == self._query.run_id)
+        wanted = select(position, value).where(table.c.run_id == self._query.run_id)
         if self._on_results:
             if table is CASE_RESULTS:
                 wanted = wanted.where(*self._on_results)
@@ -134,21 +139,35 @@ class _Walk:
         return wanted.where(*self._elsewhere(table))
 
     def _matching(self, wanted: Select[Any], count: int) -> list[_Place]:
-        if not self._query.metadata:
+        if self._by_metadata is None:
             return [_Place(*row) for row in self._connection.execute(wanted.limit(count))]
-        found: list[_Place] = []
-        rows = self._connection.execute(wanted)
-        for position, value, metadata in rows:
-            values = _decode(metadata or "{}")
-            if all(condition.holds(lookup(values, condition.field)) for condition in self._query.metadata):
-                found.append(_Place(position, value))
-                if len(found) == count:
-                    break
-        rows.close()
-        return found
+        if len(self._by_metadata) <= _FEW:
+            few = wanted.where(wanted.selected_columns[0].in_(sorted(self._by_metadata)))
+            return [_Place(*row) for row in self._connection.execute(few.limit(count))]
+        with self._connection.execute(wanted) as rows:
+            fitting = (_Place(*row) for row in rows if row[0] in self._by_metadata)
+            return list(islice(fitting, count))
+
+    def _fitting_metadata(self) -> frozenset[int] | None:
+        """The positions of cases whose metadata fit; None when any will do.
+
+        Looked at here and not by the database, so that a condition means the same as when a dataset is filtered.
+        """
+        conditions = self._query.metadata
+        if not conditions:
+            return None
+        rows = self._connection.execute(
+            select(CASES.c.position, CASES.c["metadata"]).where(CASES.c.run_id == self._query.run_id)
+        )
+        decoded = ((position, _decode(data or "{}")) for position, data in rows)
+        return frozenset(
+            position
+            for position, values in decoded
+            if all(condition.holds(lookup(values, condition.field)) for condition in conditions)
+        )
 
     def _result_conditions(self) -> list[ColumnElement[bool]]:
-        """On a finished case's own row. None of them holds for a case that is pending."""
+        """On a case's own row. None of them holds for a case of which nothing is known yet."""
         query, row = self._query, CASE_RESULTS.c
         wanted: list[ColumnElement[bool]] = [
             row[name].is_(value)
@@ -167,7 +186,8 @@ class _Walk:
         """Conditions on other tables than the one that is walked."""
         query, position = self._query, table.c.position
         if query.status == "pending":
-            yield ~_exists(CASE_RESULTS, self._in_run(CASE_RESULTS, position))
+            done = and_(self._in_run(CASE_RESULTS, position), CASE_RESULTS.c.status != "pending")
+            yield ~_exists(CASE_RESULTS, done)
         for condition in query.metrics:
             if not (table is CASE_METRICS and condition.field == self._metric):
                 named = and_(self._in_run(other := CASE_METRICS.alias(), position), other.c.metric == condition.field)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, Float, Text, cast, collate, func, select
@@ -26,7 +27,9 @@ def contains(connection: Connection, column: ColumnElement[Any], part: str) -> C
     if connection.dialect.name == "sqlite":
         found: ColumnElement[bool] = getattr(func, _FUNCTION)(column, storable(part).casefold()) == 1
         return found
-    return column.icontains(storable(part), autoescape=True)
+    if part.isascii():
+        return column.icontains(storable(part), autoescape=True)
+    return column.regexp_match("".join(map(_either_case, storable(part))))
 
 
 def ordered(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -49,6 +52,14 @@ def entry(
 
 def as_number(connection: Connection, value: ColumnElement[Any]) -> ColumnElement[Any]:
     return value if connection.dialect.name == "sqlite" else cast(value, Float)
+
+
+def _either_case(character: str) -> str:
+    """A pattern for a letter in both cases: a server that was set up without a language knows those of ASCII only."""
+    if not character.isalnum():
+        return re.escape(character)
+    both = {character, character.lower(), character.upper()}
+    return f"[{''.join(sorted(form for form in both if len(form) == 1))}]"
 
 
 def _text_contains(text: str | None, part: str) -> bool:

@@ -59,9 +59,10 @@ def _fill_run(connection: Connection, run_id: str, fill: Fill | None) -> None:
         filler = fill(record, read_units(connection, run_id, [""])[""])
         for batch in _batches(connection, run_id):
             cases = [case for _, case in batch]
-            results = filler.add(cases, read_units(connection, run_id, [case.id for case in cases]))
+            units = read_units(connection, run_id, [case.id for case in cases])
+            results = filler.add(cases, units)
             placed = zip((position for position, _ in batch), results, strict=True)
-            done = [FinishedCase(at, result, filler.judges) for at, result in placed if result.status != "pending"]
+            done = [FinishedCase(at, result, filler.judges) for at, result in placed if units[result.test_case_id]]
             write_cases(connection, run_id, done)
         values |= summary_columns(filler.result())
     connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values))

@@ -14,7 +14,7 @@ from prompt_evaluator.errors import ConfigurationError
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
-_TYPES: dict[str, type | tuple[type, ...]] = {"text": str, "number": (int, float), "yes or no": bool}
+_TYPES: dict[str, type | tuple[type, ...]] = {"text": str, "number": (int, float), "yes or no": int}
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):

@@ -19,16 +19,17 @@ from prompt_evaluator.store.result_tables import (
     SAMPLE_RESULTS,
     SCORES,
 )
-from prompt_evaluator.store.texts import as_json, clean, clean_or_none, json_or_none, storable
+from prompt_evaluator.store.texts import as_it_is, as_json, clean, clean_or_none, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
 
     Row = tuple[Any, ...]
+    Cleaned = Callable[[str | None], str | None]
 
 _CASES_AT_ONCE = 64
 _KEYS_AT_ONCE = 256
@@ -147,20 +148,29 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
 
 
 def _sample_rows(run_id: str, case: FinishedCase) -> list[Row]:
-    return [_sample_row(run_id, case.position, number, sample) for number, sample in enumerate(case.result.samples)]
+    cleaned = as_it_is if is_clean(_sample_texts(case.result)) else clean_or_none
+    return [
+        _sample_row((run_id, case.position, number), sample, cleaned)
+        for number, sample in enumerate(case.result.samples)
+    ]
 
 
-def _sample_row(run_id: str, position: int, number: int, sample: SampleResult) -> Row:
-    answer, answer_hash = _answer(sample.generator_output)
+def _sample_texts(case: CaseResult) -> Iterator[str]:
+    for sample in case.samples:
+        yield sample.generator_output or ""
+        yield sample.model or ""
+        yield sample.finish_reason or ""
+        yield sample.judge_overall_comment or ""
+
+
+def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Cleaned) -> Row:
     error = sample.error
     return (
-        run_id,
-        position,
-        number,
+        *place,
         sample.attempt,
         sample.status,
-        answer,
-        answer_hash,
+        cleaned(sample.generator_output),
+        _answer_hash(sample.generator_output, cleaned),
         sample.cost,
         sample.judge_cost,
         sample.latency_ms,
@@ -169,64 +179,49 @@ def _sample_row(run_id: str, position: int, number: int, sample: SampleResult) -
         sample.judge_input_tokens,
         sample.judge_output_tokens,
         sample.tries,
-        clean_or_none(sample.model),
-        clean_or_none(sample.finish_reason),
+        cleaned(sample.model),
+        cleaned(sample.finish_reason),
         error.kind if error else None,
         clean(error.message) if error else None,
         sample.error_metric,
         json_or_none(sample.judge_flags),
-        clean_or_none(sample.judge_overall_comment),
+        cleaned(sample.judge_overall_comment),
         json_or_none(sample.tool_calls),
         json_or_none(sample.earlier_attempts),
         sample.reused,
     )
 
 
-def _answer(text: str | None) -> tuple[str | None, str | None]:
-    """An answer as it is kept, and its hash as labels have it: of the text in the unit, where a NUL is a NUL."""
+def _answer_hash(text: str | None, cleaned: Cleaned) -> str | None:
+    """As labels have it: of the text in the unit, which is without secrets, and where a NUL is a NUL."""
     if text is None:
-        return None, None
-    masked = REDACTOR.text(text)
-    return storable(masked), sha256(masked.encode("utf-8", "replace")).hexdigest()
+        return None
+    masked = text if cleaned is as_it_is else REDACTOR.text(text)
+    return sha256(masked.encode("utf-8", "replace")).hexdigest()
 
 
 def _score_rows(run_id: str, case: FinishedCase) -> list[Row]:
+    cleaned = as_it_is if is_clean(_reasons(case.result)) else clean_or_none
+    judges = case.judges
     rows: list[Row] = []
     for number, sample in enumerate(case.result.samples):
-        place = (run_id, case.position, number)
-        rows += [
-            (
-                *place,
-                storable(name),
-                case.judges.get(name),
-                score.score,
-                score.passed,
-                "scored",
-                clean_or_none(score.rationale),
-                None,
-                _criterion_repeats(name, sample),
-            )
-            for name, score in sample.judge_metrics.items()
-        ]
-        rows += [
-            (
-                *place,
-                storable(name),
-                case.judges.get(name),
-                given.score,
-                given.passed,
-                given.status,
-                clean_or_none(given.reason),
-                json_or_none(given.details),
-                json_or_none(given.repeats),
-            )
-            for name, given in sample.scores.items()
-        ]
+        for name, score in sample.judge_metrics.items():
+            repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
+            said = (score.score, score.passed, "scored", cleaned(score.rationale), None, repeats)
+            rows.append((run_id, case.position, number, storable(name), judges.get(name), *said))
+        for name, given in sample.scores.items():
+            details, several = json_or_none(given.details), json_or_none(given.repeats)
+            told = (given.score, given.passed, given.status, cleaned(given.reason), details, several)
+            rows.append((run_id, case.position, number, storable(name), judges.get(name), *told))
     return rows
 
 
-def _criterion_repeats(name: str, sample: SampleResult) -> str | None:
-    if not sample.judge_repeats:
-        return None
-    said = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats]
+def _reasons(case: CaseResult) -> Iterator[str]:
+    for sample in case.samples:
+        yield from (score.rationale for score in sample.judge_metrics.values())
+        yield from (given.reason for given in sample.scores.values())
+
+
+def _criterion_repeats(name: str, sample: SampleResult) -> str:
+    said = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats or ()]
     return as_json([score.score if score else None for score in said])

@@ -42,11 +42,11 @@ class Results(Access):
 
         Args:
             run_id: The run.
-            results: Its cases with their positions, a stream of any length; what is pending gets no rows.
+            results: Its cases with their positions, a stream of any length, those of which anything is known.
             summary: Called after the last of them.
             judges: By score, the model of the judge that gave it. May grow while `results` is read.
         """
-        done = (FinishedCase(at, result, judges) for at, result in results if result.status != "pending")
+        done = (FinishedCase(at, result, judges) for at, result in results)
         with self._write() as connection:
             delete_results(connection, run_id)
             add_cases(connection, run_id, done)

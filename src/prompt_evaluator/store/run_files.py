@@ -19,25 +19,12 @@ class RunFiles:
     """Each case is turned into text once. Cases are saved on one event loop; the main file may be written beside it."""
 
     def __init__(self, record: RunRecord, case_ids: Callable[[], Iterable[str]]) -> None:
-        """Take a run, and what goes through the ids of its cases in order."""
-        self._folder = RunFolder(record)
-        self._cases = record.plan.dataset.selected
+        """Take a run, for which a folder is made, and what goes through the ids of its cases in order."""
+        folder = RunFolder(record)
+        folder.make()
         self._case_ids = case_ids
-        self._main: MainFile
-        self._saver: CaseSaver
-
-    def begin(self, record: RunRecord) -> None:
-        self._folder.make()
-        self._main = MainFile(self._folder.path, self._cases)
-        self._saver = CaseSaver(self._folder, CaseFiles(self._case_ids()))
-        update_index(record, None)
-
-    def save_now(self, position: int, result: CaseResult) -> None:
-        """Take a case and write its file at once."""
-        text = case_text(result)
-        self._main.add(position, text)
-        if result.status != "pending":
-            self._saver.write(result.test_case_id, text)
+        self._saver = CaseSaver(folder, CaseFiles(case_ids()))
+        self._main = MainFile(folder.path, record.plan.dataset.selected)
 
     async def save(self, position: int, result: CaseResult) -> None:
         text = case_text(result)
@@ -45,16 +32,21 @@ class RunFiles:
         if result.status != "pending":
             await self._saver.save(result.test_case_id, text)
 
-    def write(
-        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
-    ) -> None:
-        self._main.write(record, result, prepared, case_ids)
-
-    def finish(self, record: RunRecord, result: RunResult) -> None:
-        update_index(record, result)
+    def save_now(self, position: int, result: CaseResult) -> None:
+        """The same where no event loop has to be spared."""
+        text = case_text(result)
+        self._main.add(position, text)
+        if result.status != "pending":
+            self._saver.write(result.test_case_id, text)
 
     def flush(self) -> None:
         self._saver.close()
+
+    def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
+        self._main.write(record, result, prepared, self._case_ids())
+
+    def index(self, record: RunRecord, result: RunResult | None) -> None:
+        update_index(record, result)
 
     def close(self) -> None:
         self._main.close()

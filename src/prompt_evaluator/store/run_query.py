@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator as operators
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Boolean, String, case, or_, select
+from sqlalchemy import Boolean, Integer, String, case, cast, or_, select
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.query import Page, RunLine, RunQuery
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _JSON = ("tags", "errors", "summary", "progress")
 _SHOWN = [RUNS.c[name] for name in RunLine.__struct_fields__]
 _FIELDS = sorted({*RunLine.__struct_fields__} - {*_JSON})
+_COMPARISONS = {"=": operators.eq, ">": operators.gt, ">=": operators.ge, "<": operators.lt, "<=": operators.le}
 _KEYED = ("tag.KEY", "metric.NAME", "error.KIND")
 
 
@@ -95,7 +97,9 @@ def _field(connection: Connection, name: str, interrupted: Collection[str]) -> _
         column = case((RUNS.c.run_id.in_(sorted(interrupted)), "interrupted"), else_=column)
     if isinstance(column.type, String):
         return _Field(ordered(connection, column), "text")
-    return _Field(column, "yes or no" if isinstance(column.type, Boolean) else "number")
+    if isinstance(column.type, Boolean):
+        return _Field(cast(column, Integer), "yes or no")  # which has an order on every database
+    return _Field(column, "number")
 
 
 def _holds(connection: Connection, condition: Condition, interrupted: Collection[str]) -> ColumnElement[bool]:
@@ -115,17 +119,10 @@ def _holds(connection: Connection, condition: Condition, interrupted: Collection
 
 def compared(value: ColumnElement[Any], operator: str, wanted: Any) -> ColumnElement[bool]:
     """One of the comparisons that numbers and texts have in common."""
-    tests: dict[str, ColumnElement[bool]] = {
-        "=": value == wanted,
-        ">": value > wanted,
-        ">=": value >= wanted,
-        "<": value < wanted,
-        "<=": value <= wanted,
-    }
-    return tests[operator]
+    return _COMPARISONS[operator](value, wanted)  # type: ignore[no-any-return]  # of a column it is a condition
 
 
-def _wanted(kind: str, condition: Condition) -> str | float | bool:
+def _wanted(kind: str, condition: Condition) -> str | float:
     if kind == "number":
         return condition.number
     if kind == "text":
@@ -134,4 +131,4 @@ def _wanted(kind: str, condition: Condition) -> str | float | bool:
         raise ConfigurationError(
             f"The condition {str(condition)!r} is about yes or no. Write {condition.field}=true or =false."
         )
-    return condition.value.lower() == "true"
+    return int(condition.value.lower() == "true")

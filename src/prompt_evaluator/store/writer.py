@@ -31,6 +31,9 @@ A case counts as many as it has samples: it holds their texts until its rows are
 _GATHER = 0.02
 """Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
 _MOST_PER_COMMIT = 1_024
+_HELD_WEIGHT, _HOLD = 128, 0.2
+"""Cases wait until they have so many samples together, or for so many seconds: rows of 25 cases at once take a third
+less time than those of five. Whoever waits for a commit ends that."""
 _WATCH = 1.0
 """Seconds between looks at whether the program still runs."""
 
@@ -75,6 +78,8 @@ class LedgerWriter:
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
+        self._held: list[_Case] = []
+        self._held_since = 0.0
         self._put = self._committed = 0
         self._closing = self._told = False
         self._failure: StoreError | None = None
@@ -153,6 +158,7 @@ class LedgerWriter:
         try:
             # Looked at after signing up: a commit or a failure before that rings no bell.
             if not reached() and not self._failure:
+                self._queue.put(None)  # cases that are held back are written now
                 await waiter[1].wait()
         finally:
             with self._lock:
@@ -162,7 +168,7 @@ class LedgerWriter:
     def _work(self) -> None:
         try:
             with self._engine.connect() as connection:
-                while not (self._closing and self._queue.empty()):
+                while not (self._closing and self._queue.empty() and not self._held):
                     self._commit(connection, self._next())
         except FAILURES as error:
             self._failure = sentence(error, self._where)
@@ -173,10 +179,10 @@ class LedgerWriter:
             self._wake()
 
     def _next(self) -> list[_Item | _Case]:
-        """All that waits, or nothing if there was nothing for a while."""
+        """All that waits, or nothing if there was nothing for a while, or only somebody who waits."""
         batch: list[_Item | _Case] = []
         try:
-            item = self._queue.get(timeout=_WATCH)
+            item = self._queue.get(timeout=_HOLD if self._held else _WATCH)
             self._gather()
             while True:
                 if item:
@@ -197,21 +203,32 @@ class LedgerWriter:
                 self._bell.get(timeout=left)
 
     def _commit(self, connection: Connection, batch: list[_Item | _Case]) -> None:
-        if not batch:
-            return
         units = [item for item in batch if isinstance(item, _Item)]
-        cases = [item.finished for item in batch if isinstance(item, _Case)]
+        cases = self._due([item for item in batch if isinstance(item, _Case)])
+        if not units and not cases:
+            return
         with connection.begin():
             if units:
                 insert_units(connection, _rows(units))
             if cases:
-                write_cases(connection, self._run_id, cases)
-        self._committed += sum(item.weight for item in batch)
+                write_cases(connection, self._run_id, [case.finished for case in cases])
+        self._committed += len(units) + sum(case.weight for case in cases)
         self._wake()
         if self._on_commit:
             now = perf_counter()
             for item in units:
                 self._on_commit(now - item.since)
+
+    def _due(self, new: list[_Case]) -> list[_Case]:
+        """The cases whose rows are to be written now, the new ones among them or not."""
+        if new and not self._held:
+            self._held_since = perf_counter()
+        self._held += new
+        enough = sum(case.weight for case in self._held) >= _HELD_WEIGHT
+        if not (enough or self._closing or self._waiting or perf_counter() - self._held_since >= _HOLD):
+            return []
+        due, self._held = self._held, []
+        return due
 
     def _wake(self) -> None:
         with self._lock:

@@ -86,6 +86,8 @@ class Client:
             raise
         finally:
             self._meter.ended()
+            if TRY.get() > 1:
+                TRY.set(1)  # the next call of this task begins anew
         self._breaker.succeeded()
         return answer
 
@@ -93,13 +95,11 @@ class Client:
         limits, governor, budget = self._limits, self._governor, self._budget
         spent = 0.0  # in tries and in waits between them; a place in the queue is not the service's fault
         tries = 0
-        kind = self._kind(request) if budget.limited else None
+        kind = self._kind(request)
         while True:
-            if budget.limited:
-                # Before the queue: whoever waits for money that others may give back must not be in their way.
-                guess = self._guessed_cost(request) if budget.limits_cost else 0.0
-                if not budget.try_take(kind, guess):
-                    await budget.take(kind, guess, self._wait)
+            # Before the queue: whoever waits for money that others may give back must not be in their way.
+            if budget.limited and not budget.try_take(kind, guess := self._guessed_cost(request)):
+                await budget.take(kind, guess, self._wait)
             estimate = _estimated_tokens(request) if governor.counts_tokens else 0.0
             if self._stop.stopped or not governor.try_enter(self._lane, estimate):
                 await self._queue(kind, estimate, on_trial=on_trial)
@@ -108,21 +108,19 @@ class Client:
             began = time.monotonic()
             try:
                 answer = await self._answer(request, min(limits.try_timeout, limits.deadline - spent))
-                seconds = time.monotonic() - began
-                governor.succeeded(seconds, began, _total_tokens(answer), estimate)
-                return self._account(request, answer, tries, seconds)
             except BaseException as caught:  # noqa: BLE001 - a plug-in may raise anything, and it is this call's failure
                 error = as_provider_error(caught, self.name)
                 if isinstance(error, RateLimitedError):
-                    hold = error.retry_after if (error.retry_after or 0) <= limits.max_retry_after else None
-                    governor.pushed_back(began, hold)
+                    governor.pushed_back(began, self._hold(error))
+            else:
+                seconds = time.monotonic() - began
+                governor.succeeded(seconds, began, _total_tokens(answer), estimate)
+                return self._account(request, answer, tries, seconds)
             finally:
                 governor.leave(self._lane)
                 if budget.limited:
                     budget.settle(kind)
                 self._meter.busy_seconds += time.monotonic() - began
-                if tries > 1:
-                    TRY.set(1)
             wait = self._wait_or_give_up(error, tries, spent + time.monotonic() - began)
             self._meter.retrying(error, wait)
             await self._sleep(wait)
@@ -131,7 +129,7 @@ class Client:
                 self._breaker.check()
             TRY.set(tries + 1)
 
-    async def _queue(self, kind: tuple[str, str, bool] | None, estimate: float, *, on_trial: bool) -> None:
+    async def _queue(self, kind: tuple[str, str, bool], estimate: float, *, on_trial: bool) -> None:
         """Wait for a place. Whatever keeps the call from being sent gives back what was taken from the budget."""
         start = time.monotonic()
         try:
@@ -152,6 +150,10 @@ class Client:
             raise
         finally:
             self._meter.throttled(self.name, time.monotonic() - start)
+
+    def _hold(self, error: RateLimitedError) -> float | None:
+        """Seconds for which no call of this key should go; more than is waited for at all says nothing about others."""
+        return error.retry_after if (error.retry_after or 0) <= self._limits.max_retry_after else None
 
     def _wait_or_give_up(self, error: ProviderError, tries: int, spent: float) -> float:
         """Seconds until the next try; raises when there is to be none."""
@@ -180,7 +182,7 @@ class Client:
         return self.name, request.model, request.response_schema is None
 
     def _guessed_cost(self, request: Request) -> float:
-        price = self._prices.of(request.model)
+        price = self._prices.of(request.model) if self._budget.limits_cost else None
         if price is None:
             return 0.0
         asked, answered = _estimated_parts(request)

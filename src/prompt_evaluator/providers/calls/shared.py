@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from prompt_evaluator.providers.calls.loop_lag import LoopLag
 from prompt_evaluator.providers.catalogue import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
@@ -50,8 +51,10 @@ class KeyState(NamedTuple):
 class SharedCalls:
     """One for each event loop. All runs on it keep the limits of a key together and learn from each other's calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the clock that breakers go by."""
         self.resources = Resources()
+        self._clock = clock
         self._lag = LoopLag()
         self._keys: dict[Hashable, KeyState] = {}
         self._open: dict[tuple[str, bytes], Provider] = {}
@@ -67,7 +70,9 @@ class SharedCalls:
         """Governor and breaker for an entry, whose limits count from now on beside those of others with its key."""
         identity = (traits.endpoint or name, traits.key)
         if identity not in self._keys:
-            self._keys[identity] = KeyState(Governor(settings.limits, lag=self._lag.seconds), Breaker(name))
+            self._keys[identity] = KeyState(
+                Governor(settings.limits, lag=self._lag.seconds), Breaker(name, self._clock)
+            )
         self._keys[identity].governor.join(settings.limits, wanted)
         return self._keys[identity]
 

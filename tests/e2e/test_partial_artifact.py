@@ -1,0 +1,89 @@
+"""`dataset_evaluation.json` while a run goes on, after a kill, and when it is taken up again."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+from workspace import REAL, Workspace, until
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+
+CASES = 40
+
+
+def completed(online: Workspace, run_id: str) -> list[str]:
+    """The cases that the main file shows as finished. It is whole and lists every case at any moment."""
+    artifact = online.artifact(run_id)
+    cases: list[dict[str, Any]] = artifact["test_case_results"]
+    assert [case["test_case_id"] for case in cases] == [f"case-{at:03}" for at in range(CASES)]
+    assert {case["status"] for case in cases} <= {"completed", "pending"}
+    finished = [case for case in cases if case["status"] == "completed"]
+    assert all(len(case["samples"]) == 2 for case in finished)
+    if artifact["totals"]:
+        assert artifact["totals"]["cases"].get("completed", 0) == len(finished)
+    return [case["test_case_id"] for case in finished]
+
+
+def test_finished_cases_are_in_the_main_file_during_the_run_after_a_kill_and_after_a_new_start(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(CASES)
+    service.set(latency=0.4)
+    started = online.start_evaluation(*REAL, "-n", "2", "-j", "8")
+    run_id = started.wait_until_under_way()
+    assert completed(online, run_id) == []
+
+    until(lambda: len(completed(online, run_id)) > 3)
+    running = online.artifact(run_id)
+    assert (running["status"], running["timestamp_end"]) == ("running", None)
+    assert running["system_prompt"] == "Answer in one sentence.\n"
+    started.process.kill()
+    started.process.communicate()
+
+    killed = completed(online, run_id)
+    assert len(killed) > 3
+
+    # Taken up again, with a service that says nothing: the file stays as good as it was.
+    service.set(hold=True)
+    paid = service.paid
+    again = online.start("resume", run_id, "--json", "-j", "8")
+    until(lambda: service.paid > paid)
+    assert completed(online, run_id) == killed
+    again.process.send_signal(signal.SIGINT)
+    assert again.finish().code == 130
+    assert set(completed(online, run_id)) >= set(killed)
+
+    service.set(hold=False, latency=0, rules=[{"status": 401, "message": "no such key"}])
+    refused = online.run("resume", run_id, "--json")
+    assert (refused.code, refused.json["status"]) == (3, "aborted")
+    assert set(completed(online, run_id)) >= set(killed)
+
+    service.set(rules=[])
+    done = online.run("resume", run_id, "--json")
+
+    assert done.code == 0
+    assert len(completed(online, run_id)) == CASES
+
+
+def test_the_main_file_is_indented_like_the_files_of_the_cases(offline: Workspace) -> None:
+    run_id = offline.evaluate("-n", "2").run_id
+
+    folder = offline.folder / "runs" / run_id
+    for path in folder.glob("*.json"):
+        text = path.read_text("utf-8")
+        assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n", path.name
+
+
+def test_what_json_prints_is_in_the_main_file_under_the_same_names(offline: Workspace) -> None:
+    done = offline.evaluate("-n", "2")
+
+    printed = done.json
+    assert printed.pop("artifact").endswith(f"{printed['run_id']}/dataset_evaluation.json")
+    artifact = done.artifact
+    assert printed == {name: artifact[name] for name in printed}
+    assert set(artifact) - set(printed) == {"test_case_results", "prepared_metrics"}
+    shown = offline.run("runs", "show", done.run_id, "--json").json
+    assert {name: shown[name] for name in printed} == printed
