@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from prompt_evaluator.app.findings import digits
-from prompt_evaluator.cli.text import cells, clean, pad, squeeze
+from prompt_evaluator.cli.text import cells, clean, fit, pad, squeeze
 from prompt_evaluator.model.wording import decimal, money, percent
 
 if TYPE_CHECKING:
@@ -88,14 +88,15 @@ def run_table(lines: Sequence[RunLine], width: int, now: datetime) -> list[str]:
     notes = _Column("Note", [clean(line.note or "") for line in lines], _SHORTEST_NOTE)
     if any(notes.texts) and _total([*chosen, notes]) <= width:
         chosen = [*chosen, notes]
-    return _drawn(chosen, _widths(chosen, width), len(lines), synthetic=any(line.synthetic for line in lines))
+    footnotes = [click.style(fit(_FOOTNOTE, width), dim=True)] if any(line.synthetic for line in lines) else []
+    return [*_drawn(chosen, _widths(chosen, width), len(lines)), *footnotes]
 
 
-def _drawn(columns: Sequence[_Column], widths: Sequence[int], count: int, *, synthetic: bool) -> list[str]:
+def _drawn(columns: Sequence[_Column], widths: Sequence[int], count: int) -> list[str]:
     both, gap = list(zip(columns, widths, strict=True)), " " * _GAP
     header = gap.join(column.head(width) for column, width in both).rstrip()
     rows = [gap.join(column.cell(at, width) for column, width in both).rstrip() for at in range(count)]
-    return [click.style(header, dim=True), *rows, *([click.style(_FOOTNOTE, dim=True)] if synthetic else [])]
+    return [click.style(header, dim=True), *rows]
 
 
 def age(seconds: float) -> str:
