@@ -10,6 +10,8 @@ from workspace import Workspace
 if TYPE_CHECKING:
     from pathlib import Path
 
+METRICS = ("--rubric", "none", "--metrics", "length(max_words=3)")
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
@@ -120,7 +122,7 @@ def test_a_list_that_is_piped_is_plain_and_aligned(project: Workspace) -> None:
     header, *runs, footnote = done.out.splitlines()
     assert "\x1b" not in done.out
     assert [run[10:].split()[0] for run in runs] == ["completed", "aborted", "completed"]
-    assert len({run.index("mock/") for run in runs} | {header.index("Target")}) == 1
+    assert len({run.index("mock") for run in runs} | {header.index("Target")}) == 1
     assert footnote.startswith("* synthetic")
 
 

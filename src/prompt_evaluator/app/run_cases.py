@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -14,10 +14,15 @@ from prompt_evaluator.model.findings import CaseFindings
 from prompt_evaluator.model.query import CaseLine, CaseQuery, SampleLine
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.query import CaseDetail, Page
     from prompt_evaluator.store import Store
+
+
+T = TypeVar("T")
 
 
 class CaseSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,11 +129,9 @@ def _query(store: Store, record: RunRecord, selection: CaseSelection) -> tuple[C
 
 
 def _first_metric(store: Store, record: RunRecord) -> str | None:
-    plan, summary = record.plan, store.run_line(record.plan.run_id).summary
+    summary = store.run_line(record.plan.run_id).summary
     measured = summary.overall_metric_stats if summary else {}
-    criteria = plan.rubric.metrics if plan.rubric else ()
-    names = (*measured, *(each.name for each in criteria), *(use.key for use in plan.metrics))
-    return next(iter(names), None)
+    return next(iter((*measured, *_names(record.plan))), None)
 
 
 def _matching(store: Store, query: CaseQuery, page: Page[CaseLine]) -> int:
@@ -144,11 +147,31 @@ def _has_score(line: CaseLine, metric: str | None) -> bool:
 def _view(store: Store, plan: RunPlan, line: CaseLine, *, samples: bool) -> CaseView:
     if samples:
         return _viewed(plan, store.case_detail(plan.run_id, line.case_id))
+    line = _in_order(plan, line)
     return CaseView(line=line, findings=_findings(plan, line))
 
 
 def _viewed(plan: RunPlan, detail: CaseDetail) -> CaseView:
-    return CaseView(line=detail.case, findings=_findings(plan, detail.case), samples=detail.samples)
+    line = _in_order(plan, detail.case)
+    names = _names(plan)
+    samples = [msgspec.structs.replace(each, scores=_sorted(each.scores, names)) for each in detail.samples]
+    return CaseView(line=line, findings=_findings(plan, line), samples=tuple(samples))
+
+
+def _in_order(plan: RunPlan, line: CaseLine) -> CaseLine:
+    """With metrics and flags in the order of the run, as in its artifact."""
+    flags = [flag.name for flag in plan.rubric.flags] if plan.rubric else []
+    return msgspec.structs.replace(line, metrics=_sorted(line.metrics, _names(plan)), flags=_sorted(line.flags, flags))
+
+
+def _names(plan: RunPlan) -> list[str]:
+    criteria = plan.rubric.metrics if plan.rubric else ()
+    return [*(criterion.name for criterion in criteria), *(use.key for use in plan.metrics)]
+
+
+def _sorted(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    known = [name for name in names if name in found]
+    return {name: found[name] for name in dict.fromkeys((*known, *found))}
 
 
 def _findings(plan: RunPlan, line: CaseLine) -> CaseFindings:
