@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,11 +119,16 @@ class _Page:
 
     def _block(self, label: str, text: str, *, colour: str | None = None, dim: bool = False) -> list[str]:
         """A label, and a text of any length beside or below it."""
-        lines = [piece for line in text.splitlines() or [""] for piece in self._broken(clean(line.expandtabs(4)))]
-        name = click.style(f"  {clean(label)}: ", dim=True)
-        if len(lines) == 1 and cells(label) + 4 + cells(lines[0]) <= self._width:
-            return [f"{name}{click.style(lines[0], fg=colour, dim=dim or None)}"]
-        return [name.rstrip(), *(f"    {click.style(line, fg=colour, dim=dim or None)}" for line in lines)]
+        given = [clean(line.expandtabs(4)) for line in text.splitlines()] or [""]
+        name = f"{clean(label)}:"
+        if len(given) == 1:
+            # In place of the label a word of its width that is never broken, so that the text flows around it.
+            first, *more = wrap(f"{'x' * cells(name)} {given[0]}", self._width - 4)
+            first = first[cells(name) :]
+        else:
+            first, more = "", [piece for line in given for piece in self._broken(line)]
+        paint = functools.partial(click.style, fg=colour, dim=dim or None)
+        return [f"  {click.style(name, dim=True)}{paint(first)}".rstrip(), *(f"    {paint(line)}" for line in more)]
 
     def _broken(self, line: str) -> list[str]:
         """A line in pieces that fit, with its indentation before each."""

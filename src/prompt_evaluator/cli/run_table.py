@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 SHORT_ID = 8
 _GAP = 2
 _SHORTEST_NOTE = 12
-_SHORTEST_NAME = 7
-_USUAL = 20
+_SHORTEST_NAME = 5
+_USUAL = 14
 """How long a name may be that is not cut in favour of one more metric."""
 _COLOURS = {
     "completed": "green",
@@ -115,8 +115,8 @@ def _before(lines: Sequence[RunLine]) -> list[_Column]:
     columns = [
         _Column("Run", [line.run_id[:SHORT_ID] for line in lines]),
         _Column("Status", [_status(line) for line in lines], style=coloured),
-        _Column("Dataset", [clean(line.dataset_name or "given cases") for line in lines], 8),
-        _Column("Target", targets, 9),
+        _Column("Dataset", [clean(line.dataset_name or "given cases") for line in lines], 6),
+        _Column("Target", targets, 8),
     ]
     versions = [clean(line.prompt_version or "") for line in lines]
     return [*columns, *([_Column("Prompt", versions, 6)] if any(versions) else [])]
@@ -160,17 +160,20 @@ def _numbers(metric: OverallMetric, *, interval: bool) -> str:
 
 
 def _total(columns: Sequence[_Column], *, generous: bool = False) -> int:
-    """How wide they are at least; if generous, with names of the usual length left whole."""
-    least = [column.longest if generous and column.longest <= _USUAL else column.narrowest for column in columns]
+    """How wide they are at least; if generous, with room for names of the usual length."""
+    least = [
+        max(column.narrowest, min(column.longest, _USUAL + column.behind)) if generous else column.narrowest
+        for column in columns
+    ]
     return sum(least) + _GAP * (len(columns) - 1)
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """What is left goes to the columns that lack most."""
+    """What is left goes to texts that are cut, always to the shortest of them."""
     widths = [column.narrowest for column in columns]
     for _ in range(width - _total(columns)):
-        lacks = [column.longest - has for column, has in zip(columns, widths, strict=True)]
-        if not any(lacks):
+        cut = [at for at, column in enumerate(columns) if widths[at] < column.longest]
+        if not cut:
             break
-        widths[lacks.index(max(lacks))] += 1
+        widths[min(cut, key=lambda at: widths[at] - columns[at].behind)] += 1
     return widths
