@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from prompt_evaluator import __version__
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 HEAVY = {"httptools", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec"}
 ROOMS = {"prompt_evaluator.app", "prompt_evaluator.datasets", "prompt_evaluator.model", "prompt_evaluator.reports"}
+MAKING_RUNS = {
+    *("alembic", "httptools", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
+    *("prompt_evaluator.datasets", "prompt_evaluator.metrics.catalogue", "prompt_evaluator.providers.calls"),
+}
 PROGRAM = """
 import sys
 from prompt_evaluator.cli.main import main
@@ -22,9 +30,9 @@ finally:
 """
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=folder)
 
 
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
@@ -42,6 +50,19 @@ def test_validating_jsonl_does_not_load_yaml() -> None:
     assert done.returncode == 2
     assert "msgspec" in done.stderr.split("\n")
     assert "yaml" not in done.stderr.split("\n")
+
+
+@pytest.mark.parametrize(
+    "command", [("list",), ("show", "none"), ("show", "none", "--failing"), ("watch", "none")], ids=str
+)
+def test_asking_about_stored_runs_loads_nothing_that_runs_are_made_with(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = run("runs", *command, folder=tmp_path)
+
+    loaded = set(done.stderr.split("\n"))
+    assert "prompt_evaluator.store.ledger" in loaded
+    assert MAKING_RUNS.isdisjoint(loaded)
 
 
 def test_help_lists_the_commands() -> None:
