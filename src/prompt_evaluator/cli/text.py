@@ -17,22 +17,9 @@ if TYPE_CHECKING:
 SEPARATOR = " · "
 _NARROWEST = 40
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_PLAIN = str.maketrans(
-    {
-        "✓": "+",
-        "⚠": "!",
-        "✗": "x",
-        "×": "x",
-        "·": "|",
-        "…": "~",
-        "━": "#",
-        "─": "-",
-        "→": ">",
-        "±": "+",
-        "–": "-",
-        "\ufe0f": "",
-    }
-)
+_SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
+_PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\ufe0f": ""})
+"""Also a dash between two numbers, and what asks for a sign in colour."""
 
 
 def clean(text: str) -> str:
