@@ -96,6 +96,17 @@ def ratio(
     return Result(name, statistics.median(ratios), limit, at_most is not None, detail)
 
 
+def seconds_above(name: str, ours: str, reference: str, *, limit: float) -> Result:
+    """Seconds that one slice of `ours` takes more than one of `reference`."""
+    with Child(ours) as our_side, Child(reference) as their_side:
+        our_side.slice(), their_side.slice()  # warm up
+        pairs = [(our_side.slice(), their_side.slice()) for _ in range(ROUNDS)]
+    above = [ours - theirs for ours, theirs in pairs]
+    our_time, their_time = (statistics.median(side) for side in zip(*pairs, strict=True))
+    detail = f"ours {our_time:.3f} s, reference {their_time:.3f} s, rounds {min(above):.3f} to {max(above):.3f}"
+    return Result(name, statistics.median(above), limit, at_most=True, detail=detail)
+
+
 def memory_above(name: str, ours: str, *, limit: float) -> Result:
     """Megabytes that one slice of `ours` holds at its peak, above a bare interpreter."""
     with Child(ours) as our_side, Child("measure:nothing") as bare:

@@ -17,7 +17,7 @@ from prompt_evaluator.app.run_queries import (
     query_runs,
     run_line,
 )
-from prompt_evaluator.app.workspace import open_store
+from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.condition import condition
 from prompt_evaluator.model.query import CaseQuery, RunQuery

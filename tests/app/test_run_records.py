@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from workspace import REAL, Workspace, until
 
-from prompt_evaluator.app.run_records import delete_run, export_run, list_runs, rebuild_runs, show_run
+from prompt_evaluator.app.export import export_run
+from prompt_evaluator.app.run_queries import query_runs, show_run
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.upkeep import delete_run, rebuild_runs
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
+from prompt_evaluator.model.query import RunQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     from chat_service import ChatService
     from workspace import Started
+
+    from prompt_evaluator.model.query import RunLine
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
 
@@ -30,6 +35,10 @@ def files(folder: Path) -> dict[str, bytes]:
         for path in (folder / "runs").rglob("*")
         if path.is_file() and path.name != ".index.lock"
     }
+
+
+def list_runs(settings: Any, limit: int = 50) -> list[RunLine]:
+    return list(query_runs(settings, RunQuery(limit=limit)).items)
 
 
 def rows(settings: Any, run_id: str) -> list[dict[str, str]]:
@@ -57,8 +66,8 @@ def test_runs_are_listed_the_newest_first(offline: Workspace, here: Path) -> Non
         (second, "two", "completed"),
         (first, "one", "completed"),
     ]
-    assert lines[0].dataset == str(here / "data.jsonl")
-    assert (lines[0].cases, lines[0].samples, lines[0].synthetic) == (3, 1, True)
+    assert lines[0].dataset_path == str(here / "data.jsonl")
+    assert (lines[0].cases, lines[0].num_samples, lines[0].synthetic) == (3, 1, True)
     assert [line.run_id for line in list_runs(settings, limit=1)] == [second]
 
 

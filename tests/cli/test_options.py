@@ -74,6 +74,8 @@ EXAMPLES = {
     "case_ids": Example(("--case-ids", "a, b"), ("a", "b"), ("a", "b")),
     "where": Example(("--where", "a=b,c", "--where", "d>1"), ["a=b,c", "d>1"], ("a=b,c", "d>1")),
     "max_cases": Example(("--max-cases", "2"), 2, 2),
+    "only": Example(("--only", "flaky"), "flaky", "flaky"),
+    "of": Example(("--of", "2d65"), "2d65", "2d65"),
     "output_dir": Example(("-o", "out"), Path("out"), Path("out")),
     "reuse": Example(("--reuse",), python=True, value=True),
     "run_note": Example(("--run-note", "x"), "x", "x"),

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
+from prompt_evaluator.app.export import score_column
 from prompt_evaluator.app.outcomes import results
 from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
-from prompt_evaluator.app.run_records import score_column
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.app.workspace import Workspace, open_store
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 from prompt_evaluator.model.options import LIMITS, OPTIONS

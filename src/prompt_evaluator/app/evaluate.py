@@ -8,6 +8,7 @@ import msgspec
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.estimate import Workload
+from prompt_evaluator.app.planning.earlier_run import with_earlier_run
 from prompt_evaluator.app.planning.plans import prepare
 from prompt_evaluator.app.starting import asked_models, carry_out, create_run
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
     """Plan a new run and carry it out."""
     async with session.models() as models:
-        prepared = prepare(options, models, session.settings.rubrics)
+        prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         return await carry_out(create_run(prepared, models, session), models, session)
 
 
 async def plan_evaluation(options: EvaluateOptions, session: Session) -> RunRecord:
     """Keep a new run without beginning it. Raises what would keep it from starting; then nothing is kept."""
     async with session.models() as models:
-        prepared = prepare(options, models, session.settings.rubrics)
+        prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         return create_run(prepared, models, session)
 
 
@@ -43,7 +44,7 @@ async def begin_run(record: RunRecord, session: Session) -> Outcome:
 async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:
     """Plan a run and work out what it would take. No call is made and nothing is stored."""
     async with session.models() as models:
-        prepared = prepare(options, models, session.settings.rubrics)
+        prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         workload = Workload(prepared.draft)
         for case in prepared.cases:
             workload.add(case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.reports import cases, next_step, runs
+from prompt_evaluator.reports import cases, levels, next_step, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,11 @@ def case_findings(
         return scale.low, scale.high
 
     return cases.case_findings(test_case_id, metrics, flags, scale_of)
+
+
+def digits(scale: tuple[float, float]) -> int:
+    """How many digits after the point a score on this scale deserves."""
+    return levels.digits(scale)
 
 
 def resume_command(outcome: Outcome) -> tuple[str, ...]:

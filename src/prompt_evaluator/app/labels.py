@@ -9,7 +9,7 @@ import msgspec
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.labelling.checks import LabelledRun, hint
 from prompt_evaluator.app.labelling.files import label_lines, read_labels
-from prompt_evaluator.app.workspace import open_store
+from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import current_labels
 

@@ -10,6 +10,7 @@ import msgspec
 
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import rebuild
+from prompt_evaluator.app.planning.earlier_run import with_earlier_run
 from prompt_evaluator.app.planning.plans import prepare, read_prompt
 from prompt_evaluator.app.planning.prepared import with_known_cases
 from prompt_evaluator.app.starting import asked_models, carry_out, check_models
@@ -56,6 +57,8 @@ async def resume_run(
             return Outcome(record, None)
         return rebuild(store, record)
     async with session.models() as models:
+        if wanted:
+            wanted = with_earlier_run(wanted, session)
         draft = prepare(wanted, models, session.settings.rubrics).draft if wanted else None
         _refuse_changes(plan, models, with_known_cases(draft, plan) if draft else None)
         check_models(plan, models, session)

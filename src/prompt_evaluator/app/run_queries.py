@@ -1,30 +1,77 @@
-"""Questions about stored runs: lists, pages of cases, one case, runs side by side, the history of a dataset."""
+"""Questions about stored runs: lists, one run, pages of cases, runs side by side, the history of a dataset."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.workspace import open_store
+import msgspec
+
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model.outcome import Outcome
+from prompt_evaluator.model.query import RunQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine, RunQuery
+    from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.model.condition import Condition
+    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine
+    from prompt_evaluator.model.result import RunResult
     from prompt_evaluator.store import Store
+
+OTHER_NAMES = {
+    "run": "run_id",
+    "dataset": "dataset_name",
+    "target": "generator_model",
+    "judge": "judge_model",
+    "prompt": "prompt_version",
+    "prompt_version_id": "prompt_version",
+    "timestamp_start": "started_at",
+    "timestamp_end": "ended_at",
+    "dataset_selected": "cases",
+    "num_samples_per_case": "num_samples",
+    "run_notes": "note",
+}
+"""Of columns, as lists and artifacts call them."""
+_AGE = "age"
+_METRIC = "metric."
 
 
 def query_runs(settings: Settings, query: RunQuery) -> Page[RunLine]:
-    """A page of runs. A run that says it is running and that nobody works on is `interrupted`, also for conditions."""
+    """A page of runs. A run that says it is running and that nobody works on is `interrupted`, also for conditions.
+
+    Columns may also be called as lists and artifacts do; to sort by `age` is to sort by the start, the newest first.
+
+    Raises:
+        UnknownNameError: No run has this column, or none has this metric.
+    """
+    asked = _by_columns(query)
     with closing(open_store(settings)) as store:
-        return store.query_runs(query, interrupted=interrupted_runs(store))
+        page = store.query_runs(asked, interrupted=interrupted_runs(store))
+        _refuse_unknown_metrics(store, asked, page)
+    return page
 
 
 def run_line(settings: Settings, run_id: str) -> RunLine:
     """One run as it is listed, by its id or the beginning of it."""
     with closing(open_store(settings)) as store:
         return store.run_line(run_id, interrupted=interrupted_runs(store))
+
+
+def show_run(settings: Settings, run_id: str) -> Outcome:
+    """A run's summary as it was last kept; of a run that is going on or was killed, a few seconds may be missing."""
+    with closing(open_store(settings)) as store:
+        return stored_outcome(store, run_id)
+
+
+def stored_outcome(store: Store, run_id: str) -> Outcome:
+    record = store.run(run_id)
+    if record.status == "running" and store.owner(record.plan.run_id) is None:
+        record = msgspec.structs.replace(record, status="aborted")
+    return Outcome(record, store.run_line(record.plan.run_id).summary or _nothing_yet(record))
 
 
 def query_cases(settings: Settings, query: CaseQuery) -> Page[CaseLine]:
@@ -59,6 +106,45 @@ def dataset_history(settings: Settings, dataset: str, *, limit: int = 50) -> lis
 def interrupted_runs(store: Store) -> frozenset[str]:
     """The runs that say they are running and have no owner."""
     return frozenset(run_id for run_id in store.running() if store.owner(run_id) is None)
+
+
+def _by_columns(query: RunQuery) -> RunQuery:
+    """The same question in the words of the store."""
+    sort, descending = OTHER_NAMES.get(query.sort, query.sort), query.descending
+    if sort == _AGE:
+        sort, descending = "started_at", not descending
+    where = tuple(map(_by_column, query.where))
+    return msgspec.structs.replace(query, sort=sort, descending=descending, where=where)
+
+
+def _by_column(wanted: Condition) -> Condition:
+    if wanted.field == _AGE:
+        raise UnknownNameError("column to compare", _AGE, ["started_at"])
+    field = OTHER_NAMES.get(wanted.field, wanted.field)
+    value = wanted.value.removeprefix("sha256:") if field.endswith("_hash") else wanted.value
+    return msgspec.structs.replace(wanted, field=field, value=value)
+
+
+def _refuse_unknown_metrics(store: Store, asked: RunQuery, page: Page[RunLine]) -> None:
+    """A metric that no late run has is mistyped; one that some run has may well give an empty list."""
+    names = [wanted.field for wanted in asked.where] if not page.items else []
+    if asked.cursor or not (metrics := [name for name in (*names, asked.sort) if name.startswith(_METRIC)]):
+        return
+    late = (*page.items, *store.query_runs(RunQuery()).items)
+    known = {f"{_METRIC}{name}" for line in late for name in _metrics(line)}
+    for name in metrics:
+        if known and name not in known:
+            raise UnknownNameError("metric of runs", name, known)
+
+
+def _metrics(line: RunLine) -> Iterable[str]:
+    return line.summary.overall_metric_stats if line.summary else ()
+
+
+def _nothing_yet(record: RunRecord) -> RunResult:
+    from prompt_evaluator.pipeline.totals import Totals  # noqa: PLC0415 - only for a run that has not said a word yet
+
+    return Totals(record.plan).result(record.status)
 
 
 def _streamed(store: Store, run_ids: Sequence[str], metrics: Sequence[str] | None) -> Iterator[CaseMeans]:

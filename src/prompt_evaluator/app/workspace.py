@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.filling import StoredResults
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.providers.calls.shared import SharedCalls
-from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
     from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.store import Store
 
 
 @dataclass(slots=True)
@@ -45,8 +45,3 @@ class Workspace:
         if self._store is not None:
             self._store.close()
             self._store = None
-
-
-def open_store(settings: Settings) -> Store:
-    """The store that the settings name."""
-    return Store.open(settings.store, fill=StoredResults)

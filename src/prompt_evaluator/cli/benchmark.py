@@ -15,7 +15,8 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import commas, option, options
-from prompt_evaluator.cli.running import RunCommand, RunFlags, print_json, run_options
+from prompt_evaluator.cli.output import print_json
+from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -13,7 +13,8 @@ from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
 from prompt_evaluator.cli.options import options
-from prompt_evaluator.cli.running import RunCommand, RunFlags, print_json, run_options
+from prompt_evaluator.cli.output import print_json
+from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.options import OPTIONS, QUICK_SAMPLES
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.command("evaluate-dataset")
 @options("dataset", "system_prompt", "num_samples")
 @click.option("--quick", is_flag=True, help=f"A smoke test: {QUICK_SAMPLES} samples per case.")
-@options("case_ids", "where", "max_cases")
+@options("case_ids", "where", "max_cases", "only", "of")
 @options("rubric", "metrics", "metrics_file", "reducers", "fail_under")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "template", "render_prompt")
 @options("judge_model", "judge_temperature", "judge_repeats", "judge_system_prompt", "allow_mock_judge")

@@ -11,8 +11,8 @@ from prompt_evaluator.app.generate import generate
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option
+from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.question import question
-from prompt_evaluator.cli.running import print_json
 
 if TYPE_CHECKING:
     from pathlib import Path

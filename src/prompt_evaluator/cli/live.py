@@ -60,6 +60,8 @@ class Field(NamedTuple):
 def live_lines(view: View, width: int) -> list[Line]:
     """The block, on lines of less than `width` columns. Fields keep their places while their numbers change."""
     fields = [_done(view), _calls(view), _spent(view), _retries(view)]
+    if view.elsewhere:
+        fields = [_done(view), _spent(view)]
     lines = [_bar(view, width - 1)]
     if width >= _TWO_COLUMNS:
         half = (width - 1) // 2

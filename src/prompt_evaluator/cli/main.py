@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import sys
 
 import click
 
+from prompt_evaluator.cli.lazy import LazyGroup
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.version import __version__
 
@@ -28,7 +28,7 @@ COMMANDS = {
     ),
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
-    "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, export, rebuild or delete runs."),
+    "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Ask a model once."),
@@ -40,37 +40,7 @@ COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    """Loads a command's module when that command is used, not before."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 - only for a mistyped command
-
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " See `prompt-evaluator --help`."
-            ctx.fail(f"No such command {name!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="prompt-evaluator")
 def cli() -> None:
     """Tells whether a prompt or a model is good, stable and safe to release."""

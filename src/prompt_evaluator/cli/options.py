@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 import msgspec
@@ -151,6 +151,8 @@ def _flags(found: Option) -> tuple[str, ...]:
 def _type(kind: Kind) -> Any:
     if kind in (DATASET, FILE, PATH, FOLDER):
         return click.Path()  # a text as it is: `./name` is a file where `name` may be a configured name
+    if get_origin(kind.type) is Literal:
+        return click.Choice(get_args(kind.type))
     if get_origin(kind.type) is not Annotated:
         return kind.type if kind.type in (int, float) else None
     number, bounds = get_args(kind.type)

@@ -1,4 +1,4 @@
-"""Where the lines of an export go."""
+"""What goes to standard output for programs, or to a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+
+from prompt_evaluator.cli.text import coloured, plain, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,3 +25,14 @@ def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
             file.writelines(lines)
     except OSError as error:
         raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from None
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Coloured lines on standard output, plain where that is no terminal."""
+    text = "\n".join(lines)
+    click.echo(writable(text if coloured(sys.stdout) else plain(text), sys.stdout.encoding), color=True)

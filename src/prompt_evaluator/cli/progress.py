@@ -60,6 +60,10 @@ class LiveOutlet:
     def end(self, view: View, lines: Sequence[str]) -> None:
         self._terminal.clear([*lines, final_text(view)])
 
+    def leave(self, lines: Sequence[str]) -> None:
+        """Show the lines in place of how it is going."""
+        self._terminal.clear(lines)
+
 
 class LinesOutlet:
     """A line now and then, and none at all for a run that is over before the first is due."""
@@ -82,6 +86,10 @@ class LinesOutlet:
     def end(self, view: View, lines: Sequence[str]) -> None:
         self._write([*lines, *([final_text(view)] if self._shown else [])])
         self._shown, self._due = 0, _INTERVALS[0]
+
+    def leave(self, lines: Sequence[str]) -> None:
+        """Show the lines, and no more of how it is going."""
+        self._write(lines)
 
     def _write(self, lines: Sequence[str]) -> None:
         if lines:
@@ -206,19 +214,18 @@ class Progress:
                 self._outlets.remove(outlet)
 
 
+def make_outlet(stream: TextIO) -> LiveOutlet | LinesOutlet:
+    """A block where it can be drawn over itself, plain lines elsewhere."""
+    return LiveOutlet(stream) if stream.isatty() and os.environ.get("TERM") != "dumb" else LinesOutlet(stream)
+
+
 def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log_file: Path | None) -> Progress:
     """What shows a run on this stream, and in the log file if there is one.
 
     Raises:
         ConfigurationError: The log file cannot be written.
     """
-    outlets: list[Outlet] = []
-    if quiet:
-        outlets.append(SilentOutlet(stream))
-    elif stream.isatty() and os.environ.get("TERM") != "dumb":
-        outlets.append(LiveOutlet(stream))
-    else:
-        outlets.append(LinesOutlet(stream))
+    outlets: list[Outlet] = [SilentOutlet(stream) if quiet else make_outlet(stream)]
     if log_file is not None:
         outlets.append(LogOutlet(log_file))
     return Progress(meter, outlets, verbose=verbose > 0)
@@ -239,10 +246,10 @@ def plain_line(view: View) -> str:
         clock(view.seconds),
         *([] if view.rate is None else [f"{view.rate:,.1f}/s"]),
         *([] if view.eta is None else [f"ETA {clock(view.eta)}"]),
-        f"{view.in_flight:,} of {view.limit:,} in flight, {view.queued:,} queued",
+        *([] if view.elsewhere else [f"{view.in_flight:,} of {view.limit:,} in flight, {view.queued:,} queued"]),
         f"{tokens(view.input_tokens)} tokens in, {tokens(view.output_tokens)} out",
         cost(view),
-        f"throttled {percent(view.throttled)}",
+        *([] if view.elsewhere else [f"throttled {percent(view.throttled)}"]),
     ]
     if view.retries:
         parts.append(f"{many(sum(view.retries.values()), 'retry', 'retries')} ({kinds(view.retries)})")

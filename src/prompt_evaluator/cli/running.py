@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
 from prompt_evaluator.app.calls import Meter
 from prompt_evaluator.app.documents import run_document
@@ -22,6 +21,7 @@ from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.cli.options import options
+from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.model.options import LIMITS
@@ -152,8 +152,3 @@ class RunCommand:
         if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
         return _BELOW if outcome.result and outcome.result.missed_bars else 0
-
-
-def print_json(value: object) -> None:
-    """One JSON object on standard output."""
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")

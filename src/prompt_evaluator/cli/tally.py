@@ -64,6 +64,8 @@ class View:
     """Seconds since a sample was finished."""
     waiting: tuple[Waiting, ...] = ()
     """The longest first."""
+    elsewhere: bool = False
+    """Whether another process works on the run: then nothing is known about its calls and who waits for them."""
 
     @property
     def left(self) -> int:
@@ -80,7 +82,7 @@ class View:
     @property
     def in_tail(self) -> bool:
         """Whether what is still missing is worth naming."""
-        return bool(self.left) and (self.left < self.samples * _TAIL or self.idle >= _STALLED)
+        return not self.elsewhere and bool(self.left) and (self.left < self.samples * _TAIL or self.idle >= _STALLED)
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -42,6 +42,9 @@ MAPPING = Kind(dict[str, Any], "a mapping; in a variable, a JSON object")
 """Of names to any JSON. Sources add to each other key by key, where those of other kinds replace each other."""
 METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a mapping, or a list of these")
 """As somebody wrote them: what they mean is for who builds the metrics."""
+
+PROBLEM = Kind(Literal["failing", "flaky", "errors"], "`failing`, `flaky` or `errors`")
+"""What cases of a run may have."""
 
 NO_RUBRIC = "none"
 """Where None cannot be written: on the command line, in a variable, in the file."""

@@ -20,6 +20,7 @@ from prompt_evaluator.model.declaration import (
     NOTE,
     NUMBERS,
     PATH,
+    PROBLEM,
     RUBRIC,
     SWITCH,
     TEXT,
@@ -281,6 +282,27 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kept_in="filters",
         ),
     ] = None
+    only: Annotated[
+        str | None,
+        Option(
+            help="Evaluate only cases that were like this in the run that --of names.",
+            kind=PROBLEM,
+            flags=("--only",),
+            kept_in="filters",
+        ),
+    ] = None
+    of: Annotated[
+        str | None,
+        Option(
+            help="The run that --only is about: its id, or the start of it.",
+            kind=TEXT,
+            flags=("--of",),
+            metavar="RUN",
+            kept_in="filters",
+        ),
+    ] = None
+    among: frozenset[str] | None = None
+    """The ids of the cases that `only` and `of` come to."""
     output_dir: Annotated[
         Path,
         Option(help="Where results go.", kind=FOLDER, flags=("--output-dir", "-o"), setting="output_dir"),

@@ -10,7 +10,7 @@ from prompt_evaluator.model.condition import condition as parsed
 from prompt_evaluator.model.condition import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from prompt_evaluator.model import TestCase
 
@@ -22,9 +22,22 @@ class Selection:
     """The cases that pass: by id first, then by metadata, then the first `max_cases` of what is left."""
 
     def __init__(
-        self, *, case_ids: Sequence[str] | None = None, where: Sequence[str] = (), max_cases: int | None = None
+        self,
+        *,
+        case_ids: Sequence[str] | None = None,
+        where: Sequence[str] = (),
+        max_cases: int | None = None,
+        among: Container[str] | None = None,
     ) -> None:
-        """Take the filters; raises `ConfigurationError` about a condition that is none."""
+        """Take the filters; raises `ConfigurationError` about a condition that is none.
+
+        Args:
+            case_ids: Of the wanted cases; each has to be there.
+            where: Conditions on metadata.
+            max_cases: How many at most.
+            among: Ids that a case has to be one of; not each of them has to be there.
+        """
+        self._among = among
         self._case_ids, self._conditions, self._max_cases = case_ids, [condition(text) for text in where], max_cases
         self._seen: set[str] = set()
         """Of the wanted ids."""
@@ -38,6 +51,8 @@ class Selection:
                 if case.id not in wanted:
                     continue
                 self._seen.add(case.id)
+            if self._among is not None and case.id not in self._among:
+                continue
             if passed != self._max_cases and all(passes(case) for passes in self._conditions):
                 passed += 1
                 yield case

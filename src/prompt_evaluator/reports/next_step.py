@@ -134,6 +134,8 @@ def _places(plan: RunPlan, seen_from: Path) -> dict[str, str | None]:
         "--reducers": ",".join(plan.reducers) or None,
         "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
         "--max-cases": _plain(plan.filters.get("max_cases")),
+        "--only": plan.filters.get("only"),
+        "--of": plan.filters.get("of"),
         "-o": shown_path(folder, seen_from) if folder != seen_from / "runs" else None,
     }
 

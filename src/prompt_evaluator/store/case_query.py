@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Table, and_, exists, literal, or_, select, true
+from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, select, true
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import lookup
@@ -21,6 +21,7 @@ from prompt_evaluator.store.paging import Cursor, after, check_limit, read_curso
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.run_query import compared
 from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
 _FEW = 256
 """So many cases may be named in a statement."""
+_ALL = 2**31 - 1
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -49,6 +51,21 @@ def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
     if len(places) > len(shown):
         more = written(Cursor(query.sort, query.descending, shown[-1].value, shown[-1].position))
     return Page(tuple(read_case_lines(connection, query.run_id, [place.position for place in shown])), more)
+
+
+def count_cases(connection: Connection, query: CaseQuery) -> int:
+    """How many cases there are on all pages."""
+    return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).count()
+
+
+def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
+    """The ids of the cases on all pages, in the order of the dataset."""
+    walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
+    found: list[str] = []
+    for chunk in chunks([place.position for place in walk.places(_ALL)]):
+        own = (CASES.c.run_id == query.run_id, CASES.c.position.in_(chunk))
+        found += connection.scalars(select(CASES.c.case_id).where(*own).order_by(CASES.c.position))
+    return found
 
 
 class _Walk:
@@ -71,6 +88,13 @@ class _Walk:
         if len(found) < count and self._query.sort != "position":
             found += self._matching(self._without_value(), count - len(found))
         return found
+
+    def count(self) -> int:
+        """How many there are, whatever the page."""
+        if self._by_metadata is not None:
+            return len(self.places(_ALL))
+        table = CASE_RESULTS if self._on_results else CASES
+        return self._connection.scalar(self._select(table, literal(None)).with_only_columns(func.count())) or 0
 
     def _with_value(self) -> Select[Any]:
         query, cursor = self._query, self._cursor

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
 from prompt_evaluator.store.case_means import read_case_means
-from prompt_evaluator.store.case_query import query_cases
+from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_query import query_runs, read_history, read_run_line
@@ -89,6 +89,18 @@ class Results(Access):
         with self._read() as connection:
             full = self._full_id(connection, query.run_id)
             return query_cases(connection, msgspec.structs.replace(query, run_id=full))
+
+    def count_cases(self, query: CaseQuery) -> int:
+        """How many cases of a run there are on all pages."""
+        with self._read() as connection:
+            full = self._full_id(connection, query.run_id)
+            return count_cases(connection, msgspec.structs.replace(query, run_id=full))
+
+    def matching_ids(self, query: CaseQuery) -> list[str]:
+        """The ids of the cases on all pages, in the order of the dataset."""
+        with self._read() as connection:
+            full = self._full_id(connection, query.run_id)
+            return read_matching_ids(connection, msgspec.structs.replace(query, run_id=full))
 
     def case_detail(self, run_id: str, case_id: str) -> CaseDetail:
         """One case of a run with all its samples."""

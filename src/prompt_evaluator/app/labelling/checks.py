@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.app.export import metric_names
 from prompt_evaluator.app.labelling.fields import as_number, as_truth, shown
-from prompt_evaluator.app.run_records import metric_names
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import REDACTOR, Generation, Label
 from prompt_evaluator.pipeline.loading import BATCH

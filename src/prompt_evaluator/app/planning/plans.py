@@ -40,7 +40,9 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     generator = models.name(options.generator_model)
     judge = models.name(options.judge_model) if options.judge_model else generator
     source = _source(options)
-    selection = Selection(case_ids=options.case_ids, where=options.where, max_cases=options.max_cases)
+    selection = Selection(
+        case_ids=options.case_ids, where=options.where, max_cases=options.max_cases, among=options.among
+    )
     draft = _draft(options, models, generator, judge, source, rubrics)
 
     def dataset() -> DatasetRef:
@@ -152,7 +154,13 @@ def _text(path: Path) -> str:
 
 
 def _filters(options: EvaluateOptions) -> dict[str, Any]:
-    chosen = {"case_ids": options.case_ids, "where": options.where or None, "max_cases": options.max_cases}
+    chosen = {
+        "case_ids": options.case_ids,
+        "where": options.where or None,
+        "max_cases": options.max_cases,
+        "only": options.only,
+        "of": options.of,
+    }
     return {name: value for name, value in chosen.items() if value is not None}
 
 

@@ -82,7 +82,8 @@ class Prepared:
         """Each judge that is needed has to be able to judge."""
         look, models = self._look, self._models
         if not look.selected:
-            hint = "Loosen --case-ids or --where." if draft.dataset.count else "Give at least one."
+            filters = "--case-ids, --where or --only" if "only" in draft.filters else "--case-ids or --where"
+            hint = f"Loosen {filters}." if draft.dataset.count else "Give at least one."
             what = "No case passes the filters" if draft.dataset.count else "There are no cases"
             raise ConfigurationError(f"{what}. {hint}")
         look.refuse_nothing_to_score()

@@ -1,0 +1,92 @@
+"""The samples of a run as lines for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.app.outcomes import results, stored_cases
+from prompt_evaluator.app.spreadsheets import csv_line
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.model.result import CaseResult, SampleResult
+    from prompt_evaluator.store import Store
+
+_BEFORE = ("test_case_id", "sample_id", "status", "input", "output")
+_AFTER = ("attempt", "model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error")
+_TAKEN = {*_BEFORE, "sample", *_AFTER}
+
+
+def score_column(name: str) -> str:
+    """The column of a metric or a flag: its name, unless a sample's own field has it, as `cost` does."""
+    return f"{name}_score" if name in _TAKEN else name
+
+
+def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
+    """A run's samples, one a line, as `jsonl` or `csv`. An unknown run is refused at once, not with the first line."""
+    store = open_store(settings)
+    try:
+        record = store.run(run_id)
+    except UnknownNameError:
+        store.close()
+        raise
+    return _lines(store, record, kind)
+
+
+def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
+    try:
+        cases = results(store, record)
+        yield from _csv(cases, record, metric_names(store, record)) if kind == "csv" else _jsonl(cases)
+    finally:
+        store.close()
+
+
+def metric_names(store: Store, record: RunRecord) -> list[str]:
+    """Beside the rubric: the run's, then those that single cases ask for."""
+    own = [use.key for use in record.plan.metrics]
+    asked = (use.key for stored in stored_cases(store, record.plan.run_id) for use in stored.case.checks)
+    return list(dict.fromkeys((*own, *asked)))
+
+
+def _jsonl(cases: Iterator[CaseResult]) -> Iterator[bytes]:
+    for case in cases:
+        for sample in case.samples:
+            yield msgspec.json.encode({"test_case_id": case.test_case_id, **msgspec.to_builtins(sample)}) + b"\n"
+
+
+def _csv(cases: Iterator[CaseResult], record: RunRecord, extra: list[str]) -> Iterator[bytes]:
+    rubric = record.plan.rubric
+    metrics = [criterion.name for criterion in rubric.metrics] if rubric else []
+    flags = [flag.name for flag in rubric.flags] if rubric else []
+    yield csv_line([*_BEFORE, *map(score_column, (*metrics, *flags, *extra)), *_AFTER])
+    for case in cases:
+        for sample in case.samples:
+            yield csv_line(_row(case, sample, metrics, flags, extra))
+
+
+def _row(case: CaseResult, sample: SampleResult, metrics: list[str], flags: list[str], extra: list[str]) -> list[Any]:
+    return [
+        case.test_case_id,
+        sample.sample_id,
+        sample.status,
+        sample.input_text,
+        sample.generator_output,
+        *(sample.judge_metrics[name].score if name in sample.judge_metrics else None for name in metrics),
+        *(sample.judge_flags.get(name) for name in flags),
+        *(sample.scores[name].score if name in sample.scores else None for name in extra),
+        sample.attempt,
+        sample.model,
+        sample.input_tokens,
+        sample.output_tokens,
+        sample.cost,
+        sample.latency_ms,
+        sample.tries,
+        sample.error.message if sample.error else None,
+    ]

@@ -1,0 +1,25 @@
+"""The store that the settings name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import RunRecord, Unit
+    from prompt_evaluator.ports import Filler
+
+
+def open_store(settings: Settings) -> Store:
+    """Open it, or make it. One of an earlier version is brought up to date."""
+    return Store.open(settings.store, fill=_fill)
+
+
+def _fill(record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - what asks a store needs no metrics
+
+    return StoredResults(record, prepared)

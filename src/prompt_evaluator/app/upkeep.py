@@ -1,0 +1,42 @@
+"""Looking after stored runs: their files made again, and runs deleted."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.outcomes import rebuild
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import RunBusyError
+from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import RunRecord
+
+
+def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) -> RunRecord:
+    """Remove a run from the store, its files, and its entry in the index.
+
+    Refused while it is being worked on, and when people have labelled its answers, unless their labels are to go too.
+    """
+    with closing(open_store(settings)) as store:
+        record = store.run(run_id)
+        store.delete_run(record.plan.run_id, with_labels=with_labels)
+    shutil.rmtree(RunFolder(record).path, ignore_errors=True)
+    forget_in_index(record)
+    return record
+
+
+def rebuild_runs(settings: Settings, run_id: str | None) -> Iterator[RunRecord]:
+    """Write the artifacts of one run, or of all, and the index again from the store."""
+    with closing(open_store(settings)) as store:
+        for record in [store.run(run_id)] if run_id else store.runs():
+            try:
+                yield rebuild(store, record).record
+            except RunBusyError:
+                if run_id:
+                    raise

@@ -1,0 +1,112 @@
+"""Cases of a run on a terminal: a few lines each, as the dataset guide writes them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from prompt_evaluator.cli.run_table import SHORT_ID
+from prompt_evaluator.cli.text import SEPARATOR, clean, fit, squeeze
+from prompt_evaluator.model.wording import decimal, kind, listed, many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.app.run_cases import CaseList, CaseSelection, CaseView
+    from prompt_evaluator.model.findings import CaseMetricFinding
+    from prompt_evaluator.model.query import CaseLine, SampleLine
+
+STATUS_COLOURS = {"completed": "green", "partial": "yellow", "failed": "red", "pending": "cyan"}
+_LONGEST_ID = 60
+
+
+def case_list(found: CaseList, selection: CaseSelection, width: int) -> list[str]:
+    """What was found, the cases, and how to see more, in colour; texts of other people are cut at the width."""
+    if not found.cases:
+        return [_nothing(found, selection)]
+    lines = [_headline(found, selection)]
+    for view in found.cases:
+        lines += ["", *_case(view, width)]
+    return [*lines, "", *_after(found, selection)]
+
+
+def metric_line(metric: CaseMetricFinding) -> str:
+    """The numbers as the guide writes them, and its mark behind them."""
+    text = f"  {clean(metric.text)}"
+    return f"{text}  {click.style(f'⚠️ {metric.label}', fg='yellow')}" if metric.label else text
+
+
+def case_facts(line: CaseLine) -> str:
+    """`completed`, and in which ways it is worth looking at."""
+    ways = [name for name in ("failing", "flaky", "flagged") if getattr(line, name)]
+    status = click.style(line.status, fg=STATUS_COLOURS[line.status])
+    return SEPARATOR.join([status, *(click.style(way, fg="yellow") for way in ways)])
+
+
+def unmeasured_lines(line: CaseLine) -> list[str]:
+    return [
+        click.style(f"  {clean(name)}: no score in {many(metric.missing, 'sample')}", fg="yellow")
+        for name, metric in line.metrics.items()
+        if metric.missing
+    ]
+
+
+def _headline(found: CaseList, selection: CaseSelection) -> str:
+    cases = many(found.record.plan.dataset.selected, "case")
+    order = f", the worst by {clean(found.metric)} first" if found.metric else ""
+    if selection.worst and not _asked(selection):
+        return f"Worst: {len(found.cases):,} of {cases}{order}"
+    return f"{_asked(selection)}: {found.matching:,} of {cases}{order}"
+
+
+def _asked(selection: CaseSelection) -> str:
+    ways = [name for name in ("failing", "flaky", "flagged") if getattr(selection, name)]
+    return listed([*ways, *(["with errors"] if selection.errors else [])] or [""]).capitalize()
+
+
+def _nothing(found: CaseList, selection: CaseSelection) -> str:
+    cases = many(found.record.plan.dataset.selected, "case")
+    so_far = " so far" if found.record.status == "running" else ""
+    if selection.worst and not _asked(selection):
+        return f"Worst: none of {cases} has a score by {clean(found.metric or 'any metric')}{so_far}."
+    return f"{_asked(selection)}: none of {cases}{so_far}."
+
+
+def _after(found: CaseList, selection: CaseSelection) -> Iterator[str]:
+    run_id = found.record.plan.run_id[:SHORT_ID]
+    more = found.matching - len(found.cases)
+    if more > 0 and found.next and not selection.worst and not selection.cursor:
+        yield f"{more:,} more: --limit {found.matching}"
+    first = found.cases[0].line.case_id
+    yield f"All about one: prompt-evaluator runs show {run_id} --case {shlex.quote(clean(first))}"
+
+
+def _case(view: CaseView, width: int) -> Iterator[str]:
+    line = view.line
+    yield f"Case: {click.style(squeeze(clean(line.case_id), _LONGEST_ID), bold=True)}  {case_facts(line)}"
+    for metric in view.findings.metrics:
+        yield metric_line(metric)
+    yield from unmeasured_lines(line)
+    if raised := [flag for flag in view.findings.flags if flag.raised]:
+        yield click.style(f"  flags: {', '.join(f'{clean(each.name)} {each.text}' for each in raised)}", fg="yellow")
+    if line.error_kinds:
+        message = f": {line.error_message}" if line.error_message else ""
+        text = f"errors: {', '.join(map(kind, line.error_kinds))}{one_line(message)}"
+        yield click.style(f"  {fit(text, width - 2)}", fg="red")
+    for sample in view.samples or ():
+        yield f"  {fit(_sample(sample), width - 2)}"
+
+
+def _sample(sample: SampleLine) -> str:
+    """`#2  correct 3, tone 4.5 | the answer`."""
+    values = {name: score.value for name, score in sample.scores.items()}
+    scores = [f"{clean(name)} {decimal(value, 2)}" for name, value in values.items() if value is not None]
+    said = sample.answer if sample.answer is not None else f"({kind(sample.error_kind or sample.status)})"
+    return f"#{sample.sample + 1}  {', '.join(scores) or sample.status} | {one_line(said)}"
+
+
+def one_line(text: str) -> str:
+    """The words of a text, without what could move the cursor."""
+    return clean(" ".join(text.split()))

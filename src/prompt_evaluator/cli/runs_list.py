@@ -1,0 +1,69 @@
+"""`prompt-evaluator runs list`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from prompt_evaluator.app.row_documents import runs_document
+from prompt_evaluator.app.run_queries import query_runs
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.run_table import run_table
+from prompt_evaluator.cli.text import columns
+from prompt_evaluator.model.condition import condition
+from prompt_evaluator.model.query import RunQuery
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prompt_evaluator.model.query import Page, RunLine
+
+_NONE_YET = "No runs yet. Start one: prompt-evaluator evaluate-dataset -d DATASET -s PROMPT"
+_NONE_FITS = "No run fits. `prompt-evaluator runs list` shows all."
+
+
+@click.command("list")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only runs for which this holds: status=completed, dataset~support, tag.team=search, metric.correct>=4, "
+    "cost>1. May be repeated.",
+)
+@click.option("--sort", default="age", show_default=True, metavar="COLUMN", help="Sort by this; -COLUMN for downwards.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="At most N runs.")
+@click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@config_option
+def list_command(  # noqa: PLR0913 - one for each flag
+    *, where: tuple[str, ...], sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None
+) -> None:
+    """List runs, the newest first.
+
+    A condition or an order may be about any column of the list, any single value of its --json, tag.KEY, metric.NAME
+    (the mean) and error.KIND (how many).
+    """
+    query = RunQuery(
+        where=tuple(map(condition, where)),
+        sort=sort.removeprefix("-"),
+        descending=sort.startswith("-"),
+        limit=limit,
+        cursor=cursor,
+    )
+    page = query_runs(read_settings(config_path), query)
+    if as_json:
+        print_json(runs_document(page))
+    elif page.items:
+        print_lines([*run_table(page.items, columns(sys.stdout) - 1, datetime.now(UTC)), *_more(page)])
+    else:
+        click.echo(_NONE_FITS if where or cursor else _NONE_YET)
+
+
+def _more(page: Page[RunLine]) -> list[str]:
+    shown = len(page.items)
+    return [f"There are more than these {shown}: --limit {5 * shown}, or --where."] if page.next else []

@@ -1,0 +1,95 @@
+"""`prompt-evaluator runs show`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from prompt_evaluator.app.documents import run_document
+from prompt_evaluator.app.row_documents import cases_document, whole_case_document
+from prompt_evaluator.app.run_cases import CaseSelection, list_cases, show_case
+from prompt_evaluator.app.run_queries import show_run
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.case_list import case_list
+from prompt_evaluator.cli.case_view import case_page
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.summary import print_summary
+from prompt_evaluator.cli.text import columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_KINDS = ("flaky", "errors", "flagged", "failing")
+_SHOWN = 20
+
+
+@click.command("show")
+@click.argument("run")
+@click.option("--case", "case_id", metavar="ID", help="One case with its answers, scores, reasons and errors.")
+@click.option("--worst", type=click.IntRange(1), metavar="N", help="The N cases with the lowest means.")
+@click.option("--failing", is_flag=True, help="Cases that by some metric pass in fewer than half of their samples.")
+@click.option("--flaky", is_flag=True, help="Cases that by some metric pass sometimes, the flakiest first.")
+@click.option("--errors", is_flag=True, help="Cases in which something went wrong.")
+@click.option("--flagged", is_flag=True, help="Cases in which a flag was raised.")
+@click.option("--metric", metavar="NAME", help="With a selection: sort by this metric.  [default: the run's first]")
+@click.option("--samples", is_flag=True, help="With a selection: the answers too.")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help=f"With a selection: at most N cases.  [default: {_SHOWN}]"
+)
+@click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@config_option
+def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **given: Any) -> None:
+    """Show the summary of RUN (an id, or the start of one), some of its cases, or one case.
+
+    Several of --worst, --failing, --flaky, --errors and --flagged show the cases for which all of them hold.
+    """
+    _check(case_id, given)
+    if case_id is not None:
+        _show_case(config_path, run, case_id, as_json=as_json)
+    elif _is_selection(given):
+        _show_cases(config_path, run, given, as_json=as_json)
+    else:
+        outcome = show_run(read_settings(config_path), run)
+        print_json(run_document(outcome)) if as_json else print_summary(outcome)
+
+
+def _check(case_id: str | None, given: dict[str, Any]) -> None:
+    chosen = [name for name in ("worst", *_KINDS) if given[name]]
+    more = [name for name in ("metric", "samples", "limit", "cursor") if given[name]]
+    if case_id is not None:
+        if other := [name for name in (*chosen, *more) if name != "samples"]:
+            raise click.UsageError(f"--case shows one case, so --{other[0]} does not go with it.")
+    elif more and not chosen:
+        kinds = ", ".join(f"--{name}" for name in _KINDS)
+        raise click.UsageError(f"--{more[0]} is about a selection of cases. Give one of --worst N, {kinds} too.")
+    elif given["worst"] and given["limit"]:
+        raise click.UsageError("--worst N says how many cases, so --limit does not go with it.")
+
+
+def _is_selection(given: dict[str, Any]) -> bool:
+    return any(given[name] for name in ("worst", *_KINDS))
+
+
+def _show_case(config_path: Path | None, run: str, case_id: str, *, as_json: bool) -> None:
+    found = show_case(read_settings(config_path), run, case_id)
+    if as_json:
+        print_json(whole_case_document(found))
+    else:
+        print_lines(case_page(found, columns(sys.stdout) - 1 if sys.stdout.isatty() else None))
+
+
+def _show_cases(config_path: Path | None, run: str, given: dict[str, Any], *, as_json: bool) -> None:
+    selection = CaseSelection(
+        **{name: given[name] for name in (*_KINDS, "metric", "samples", "cursor")},
+        worst=given["worst"] is not None,
+        limit=given["worst"] or given["limit"] or _SHOWN,
+    )
+    found = list_cases(read_settings(config_path), run, selection)
+    if as_json:
+        print_json(cases_document(found))
+    else:
+        print_lines(case_list(found, selection, columns(sys.stdout) - 1))

@@ -1,0 +1,50 @@
+"""`prompt-evaluator runs export`, `rebuild` and `delete`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prompt_evaluator.app.export import export_run
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.upkeep import delete_run, rebuild_runs
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import write_lines
+
+
+@click.command("export")
+@click.argument("run")
+@click.option("--format", "kind", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: standard output]"
+)
+@config_option
+def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
+    """Write the samples of RUN, one a line."""
+    write_lines(export_run(read_settings(config_path), run, kind), output)
+
+
+@click.command("rebuild")
+@click.argument("run", required=False)
+@config_option
+def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
+    """Write the artifacts of RUN, or of all runs, and the index again from the store."""
+    for record in rebuild_runs(read_settings(config_path), run):
+        click.echo(f"{record.plan.run_id}: {record.status}")
+
+
+@click.command("delete")
+@click.argument("run")
+@click.option("--with-labels", is_flag=True, help="Delete the labels of its answers too.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@config_option
+def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path | None) -> None:
+    """Delete RUN and its files. What it paid for is gone then.
+
+    A run whose answers people have labelled is kept, unless you say --with-labels.
+    """
+    if not yes:
+        parts = "its samples, its labels and its files" if with_labels else "its samples and its files"
+        click.confirm(f"Delete run {run}, {parts}?", abort=True)
+    click.echo(f"Deleted {delete_run(read_settings(config_path), run, with_labels=with_labels).plan.run_id}.")
