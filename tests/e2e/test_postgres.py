@@ -66,7 +66,8 @@ def test_a_killed_run_is_resumed_pays_for_what_is_missing_and_ends_the_same(
     assert done.code == 0
     assert 0 < committed < cost == _units(database, run_id)
     assert timeless(done.artifact) == timeless(expected.artifact)
-    assert 0 <= service.paid - 2 * cost <= 1.5 * AT_ONCE
+    # In flight, and just answered: a commit on a server takes longer than the next calls take to be sent.
+    assert 0 <= service.paid - 2 * cost <= 2 * AT_ONCE
 
 
 def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(

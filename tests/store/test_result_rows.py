@@ -183,12 +183,12 @@ async def test_cases_that_wait_for_their_commit_count_with_their_samples(store: 
 def test_rebuilt_rows_are_those_that_were_written_while_the_run_went_on(
     store: Store, run_id: str, location: Path | str
 ) -> None:
-    done = [(at, case_result(f"case-{at}")) for at in range(9)]
-    pending = (9, case_result("case-9", status="pending"))
-    put(store, run_id, *done)
+    known = [(at, case_result(f"case-{at}")) for at in range(9)]
+    known.append((9, case_result("case-9", status="pending")))
+    put(store, run_id, *known)
     before = rows(location)
 
-    store.replace_results(run_id, iter([*done, pending]), run_result, judges=JUDGES)
+    store.replace_results(run_id, iter(known), run_result, judges=JUDGES)
 
     assert rows(location) == before
     assert store.run_line(run_id).summary == run_result()

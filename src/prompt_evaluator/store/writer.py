@@ -203,16 +203,20 @@ class LedgerWriter:
                 self._bell.get(timeout=left)
 
     def _commit(self, connection: Connection, batch: list[_Item | _Case]) -> None:
-        units = [item for item in batch if isinstance(item, _Item)]
-        cases = self._due([item for item in batch if isinstance(item, _Case)])
-        if not units and not cases:
+        self._commit_units(connection, [item for item in batch if isinstance(item, _Item)])
+        if cases := self._due([item for item in batch if isinstance(item, _Case)]):
+            # Right behind the units, not with them: what was paid for does not wait for what can be made again.
+            with connection.begin():
+                write_cases(connection, self._run_id, [case.finished for case in cases])
+            self._committed += sum(case.weight for case in cases)
+            self._wake()
+
+    def _commit_units(self, connection: Connection, units: list[_Item]) -> None:
+        if not units:
             return
         with connection.begin():
-            if units:
-                insert_units(connection, _rows(units))
-            if cases:
-                write_cases(connection, self._run_id, [case.finished for case in cases])
-        self._committed += len(units) + sum(case.weight for case in cases)
+            insert_units(connection, _rows(units))
+        self._committed += len(units)
         self._wake()
         if self._on_commit:
             now = perf_counter()
