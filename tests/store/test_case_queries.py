@@ -157,6 +157,16 @@ def test_a_query_finds_what_it_asks_for_whole_and_in_pages(
     assert seen == wanted
 
 
+@pytest.mark.parametrize(("query", "wanted"), ASKED, ids=str)
+def test_all_that_a_query_finds_is_counted_and_named_in_the_order_of_the_dataset(
+    filled: Store, query: dict[str, Any], wanted: list[str]
+) -> None:
+    asked = CaseQuery(run_id=RUN, **query, limit=1)
+
+    assert filled.count_cases(asked) == len(wanted)
+    assert filled.matching_ids(asked) == [case.id for case in CASES if case.id in wanted]
+
+
 def test_a_pending_case_has_its_input_and_no_results(filled: Store) -> None:
     line = filled.query_cases(CaseQuery(run_id=RUN, status="pending")).items[0]
 

@@ -255,12 +255,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = DEFAULT_SAMPLES
     case_ids: Annotated[
         tuple[str, ...] | None,
-        Option(
-            help="Evaluate only these cases, by id.",
-            kind=WORDS,
-            flags=("--case-ids",),
-            kept_in="filters",
-        ),
+        Option(help="Evaluate only these cases, by id.", kind=WORDS, flags=("--case-ids",), kept_in="filters"),
     ] = None
     where: Annotated[
         tuple[str, ...],
@@ -285,7 +280,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     only: Annotated[
         str | None,
         Option(
-            help="Evaluate only cases that were like this in the run that --of names.",
+            help="Only cases that were like this in the run --of names.",
             kind=PROBLEM,
             flags=("--only",),
             kept_in="filters",
