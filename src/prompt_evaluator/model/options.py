@@ -207,11 +207,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Annotated[
         tuple[str | dict[str, Any], ...],
         Option(
-            help="Metrics beside the rubric.",
-            kind=METRICS,
-            flags=("--metrics",),
-            setting="metrics",
-            kept_in="metrics",
+            help="Metrics beside the rubric.", kind=METRICS, flags=("--metrics",), setting="metrics", kept_in="metrics"
         ),
     ] = ()
     """As they were written; `app.plans` reads them."""
@@ -279,22 +275,11 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     only: Annotated[
         str | None,
-        Option(
-            help="Only cases that were like this in the run --of names.",
-            kind=PROBLEM,
-            flags=("--only",),
-            kept_in="filters",
-        ),
+        Option(help="Only cases that were like this in --of RUN.", kind=PROBLEM, flags=("--only",), kept_in="filters"),
     ] = None
     of: Annotated[
         str | None,
-        Option(
-            help="The run that --only is about: its id, or the start of it.",
-            kind=TEXT,
-            flags=("--of",),
-            metavar="RUN",
-            kept_in="filters",
-        ),
+        Option(help="The run that --only is about.", kind=TEXT, flags=("--of",), metavar="RUN", kept_in="filters"),
     ] = None
     among: frozenset[str] | None = None
     """The ids of the cases that `only` and `of` come to."""
