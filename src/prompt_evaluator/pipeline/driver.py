@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 _BRIEFLY = 5.0
 _EVERY = 2.0
 """Seconds between two pictures of the run in the store and in its main file."""
-_SHARE = 0.02
-"""Of the run's time, what making these pictures may take: the larger the run, the rarer they are."""
+_SHARE = 0.01
+"""Of the run's time, what the last of these pictures took: the larger the run, the rarer they are. Each takes longer
+than the last, so that all of them together stay below twice that."""
 
 
 class Driver:

@@ -26,6 +26,8 @@ class Attempt:
     generation: Generation | None = None
     judgements: dict[tuple[str, int], Judgement] = field(default_factory=dict)
     number: int = 0
+    all_ok: bool = False
+    """Whether it is known that no judgement has failed."""
 
     @property
     def answer(self) -> Answer | None:
@@ -58,6 +60,8 @@ class Attempt:
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
+        if self.all_ok:
+            return
         for metric in dict.fromkeys(metric for metric, _ in self.judgements):
             found = [judgement.failed for judgement in self.of(metric)]
             if found and all(found):
@@ -96,7 +100,8 @@ def gathered(units: Iterable[Unit]) -> SampleUnits:
         if unit.kind not in ("generation", "judgement"):
             continue
         while len(attempts) <= unit.attempt:
-            attempts.append(Attempt(number=len(attempts)))
+            attempts.append(Attempt(number=len(attempts), all_ok=True))
+        attempts[unit.attempt].all_ok &= unit.ok
         if unit.kind == "generation":
             attempts[unit.attempt].generation = _generation(unit.data)
         else:

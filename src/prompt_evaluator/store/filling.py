@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select, update
 
 from prompt_evaluator.model import RunRecord, TestCase
 from prompt_evaluator.model.run import RunPlan
-from prompt_evaluator.store.result_rows import FinishedCase, write_cases
+from prompt_evaluator.store.result_rows import FinishedCase, add_cases
 from prompt_evaluator.store.run_rows import case_columns, plan_columns, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS
 from prompt_evaluator.store.unit_rows import read_units
@@ -63,7 +63,7 @@ def _fill_run(connection: Connection, run_id: str, fill: Fill | None) -> None:
             results = filler.add(cases, units)
             placed = zip((position for position, _ in batch), results, strict=True)
             done = [FinishedCase(at, result, filler.judges) for at, result in placed if units[result.test_case_id]]
-            write_cases(connection, run_id, done)
+            add_cases(connection, run_id, done)
         values |= summary_columns(filler.result())
     connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values))
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _INDENT = b"\n    "
 _PENDING = b'{\n      "test_case_id": %s,\n      "status": "pending"\n    }'
 _COPIED_AT_ONCE = 1 << 20
+_SPOOLED = 1 << 20
+"""Bytes that wait for a system call: each of them hands the interpreter's lock over to others."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,7 +42,7 @@ class MainFile:
         """Take the run's folder, which is there, and how many cases the run has."""
         self._path = folder / MAIN_FILE
         with sentences(folder):
-            self._spool: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+            self._spool: BinaryIO = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
         self._size = 0
         self._starts = array("q", [-1]) * cases
         self._lengths = array("q", [0]) * cases

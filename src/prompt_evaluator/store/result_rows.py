@@ -44,18 +44,49 @@ class FinishedCase(NamedTuple):
     """By score, the judge's model; scores that no judge gave are not there."""
 
 
-def write_cases(connection: Connection, run_id: str, cases: Sequence[FinishedCase]) -> None:
-    """Write the rows of finished cases; those of a case that was done before are replaced, all of them."""
+class CaseRows(NamedTuple):
+    """The rows of one case, ready to be written."""
+
+    position: int
+    case: Row
+    metrics: list[Row]
+    flags: list[Row]
+    samples: list[Row]
+    scores: list[Row]
+
+
+def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
+    return CaseRows(
+        case.position,
+        _case_row(run_id, case),
+        _metric_rows(run_id, case),
+        _flag_rows(run_id, case),
+        _sample_rows(run_id, case),
+        _score_rows(run_id, case),
+    )
+
+
+def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
+    """Write the rows of cases; those of a case that was known before are replaced, all of them.
+
+    `new` says that the run has no rows of any of them yet: then there is nothing to look for.
+    """
     latest = {case.position: case for case in cases}
-    _forget(connection, run_id, list(latest))
-    _add(connection, run_id, list(latest.values()))
+    if not new:
+        _forget(connection, run_id, list(latest))
+    _add(connection, list(latest.values()))
+
+
+def has_rows(connection: Connection, run_id: str) -> bool:
+    found = select(CASE_RESULTS.c.position).where(CASE_RESULTS.c.run_id == run_id).limit(1)
+    return connection.execute(found).first() is not None
 
 
 def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]) -> None:
     """Write the rows of a stream of finished cases that have none yet."""
     stream = iter(cases)
     while batch := list(islice(stream, _CASES_AT_ONCE)):
-        _add(connection, run_id, batch)
+        _add(connection, [case_rows(run_id, case) for case in batch])
 
 
 def delete_results(connection: Connection, run_id: str) -> None:
@@ -72,12 +103,12 @@ def _forget(connection: Connection, run_id: str, positions: list[int]) -> None:
                 connection.execute(delete(table).where(table.c.run_id == run_id, table.c.position.in_(found)))
 
 
-def _add(connection: Connection, run_id: str, cases: Sequence[FinishedCase]) -> None:
-    insert_rows(connection, CASE_RESULTS, [_case_row(run_id, case) for case in cases])
-    insert_rows(connection, CASE_METRICS, [row for case in cases for row in _metric_rows(run_id, case)])
-    insert_rows(connection, CASE_FLAGS, [row for case in cases for row in _flag_rows(run_id, case)])
-    insert_rows(connection, SAMPLE_RESULTS, [row for case in cases for row in _sample_rows(run_id, case)])
-    insert_rows(connection, SCORES, [row for case in cases for row in _score_rows(run_id, case)])
+def _add(connection: Connection, cases: Sequence[CaseRows]) -> None:
+    insert_rows(connection, CASE_RESULTS, [case.case for case in cases])
+    insert_rows(connection, CASE_METRICS, [row for case in cases for row in case.metrics])
+    insert_rows(connection, CASE_FLAGS, [row for case in cases for row in case.flags])
+    insert_rows(connection, SAMPLE_RESULTS, [row for case in cases for row in case.samples])
+    insert_rows(connection, SCORES, [row for case in cases for row in case.scores])
 
 
 def _case_row(run_id: str, case: FinishedCase) -> Row:

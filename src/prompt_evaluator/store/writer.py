@@ -13,7 +13,7 @@ from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
-from prompt_evaluator.store.result_rows import FinishedCase, write_cases
+from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +31,7 @@ A case counts as many as it has samples: it holds their texts until its rows are
 _GATHER = 0.02
 """Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
 _MOST_PER_COMMIT = 1_024
+_MORE_CASES = 4_096
 _HELD_WEIGHT, _HOLD = 128, 0.2
 """Cases wait until they have so many samples together, or for so many seconds: rows of 25 cases at once take a third
 less time than those of five. Whoever waits for a commit ends that."""
@@ -46,7 +47,7 @@ class _Item(NamedTuple):
 
 
 class _Case(NamedTuple):
-    finished: FinishedCase
+    rows: CaseRows
     weight: int
 
 
@@ -79,6 +80,10 @@ class LedgerWriter:
         self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._held: list[_Case] = []
+        self._new_run: bool | None = None
+        """Whether the run had no rows before; known with the first case."""
+        self._seen = bytearray()
+        """By position, whether the rows of a case were written: a byte each, because there may be a million."""
         self._held_since = 0.0
         self._put = self._committed = 0
         self._closing = self._told = False
@@ -100,11 +105,12 @@ class LedgerWriter:
 
         Args:
             position: Its place among the cases of the run.
-            case: Its rows are made from it later, in the writer's thread.
+            case: Its rows are made at once: beside a busy event loop, a thread that computes costs more than it saves.
             judges: By score, the model of the judge that gave it. May grow while the run goes on.
         """
         self._check_open(case.test_case_id)
-        self._hand_over(_Case(FinishedCase(position, case, judges), max(1, len(case.samples))))
+        rows = case_rows(self._run_id, FinishedCase(position, case, judges))
+        self._hand_over(_Case(rows, max(1, len(case.samples))))
 
     def _hand_over(self, item: _Item | _Case) -> None:
         self._put += item.weight
@@ -207,9 +213,21 @@ class LedgerWriter:
         if cases := self._due([item for item in batch if isinstance(item, _Case)]):
             # Right behind the units, not with them: what was paid for does not wait for what can be made again.
             with connection.begin():
-                write_cases(connection, self._run_id, [case.finished for case in cases])
+                self._write_rows(connection, [case.rows for case in cases])
             self._committed += sum(case.weight for case in cases)
             self._wake()
+
+    def _write_rows(self, connection: Connection, cases: list[CaseRows]) -> None:
+        """In most runs a case comes once. Only where one may have come before are its rows looked for."""
+        if self._new_run is None:
+            self._new_run = not has_rows(connection, self._run_id)
+        again = False
+        for case in cases:
+            if case.position >= len(self._seen):
+                self._seen.extend(bytes(case.position + _MORE_CASES - len(self._seen)))
+            again |= bool(self._seen[case.position])
+            self._seen[case.position] = 1
+        write_cases(connection, self._run_id, cases, new=self._new_run and not again)
 
     def _commit_units(self, connection: Connection, units: list[_Item]) -> None:
         if not units:
