@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import (
         Answer,
+        Generation,
+        Judgement,
         Message,
         Preparation,
         Request,
@@ -142,15 +144,26 @@ class Metric(Protocol):
 class UnitSink(Protocol):
     """Where finished units go."""
 
-    def put(self, unit: Unit) -> None:
-        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
+    def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
+        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept.
+
+        Args:
+            unit: What was finished.
+            done: What its data say, where that is at hand: it spares reading them.
+        """
 
     async def wait_for_capacity(self) -> None:
         """Wait while too much is not yet durable."""
 
 
-class Ledger(UnitSink, Protocol):
+class Ledger(Protocol):
     """Where a run is kept while it goes on."""
+
+    def put(self, unit: Unit) -> None:
+        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
+
+    async def wait_for_capacity(self) -> None:
+        """Wait while too much is not yet durable."""
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
         """Take what a case comes to; it is there for questions once the units put before are durable.

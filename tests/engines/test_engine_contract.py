@@ -62,7 +62,7 @@ class Told:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
 
-    def put(self, unit: Unit) -> None:
+    def put(self, unit: Unit, done: object = None) -> None:  # noqa: ARG002 - the port's signature
         self.told.append(("put", unit.sample))
         self.units.append(unit)
 

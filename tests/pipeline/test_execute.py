@@ -51,7 +51,7 @@ class Kept:
     def __init__(self) -> None:
         self.units: dict[bytes, Unit] = {}
 
-    def put(self, unit: Unit) -> None:
+    def put(self, unit: Unit, done: object = None) -> None:  # noqa: ARG002 - the port's signature
         self.units[unit.name] = unit
 
     async def wait_for_capacity(self) -> None: ...

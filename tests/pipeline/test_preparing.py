@@ -34,7 +34,7 @@ class Units:
     def __init__(self) -> None:
         self.put_units: list[Unit] = []
 
-    def put(self, unit: Unit) -> None:
+    def put(self, unit: Unit, done: object = None) -> None:  # noqa: ARG002 - the port's signature
         self.put_units.append(unit)
 
     async def wait_for_capacity(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.engines.local import LocalEngine
-from prompt_evaluator.model import Unit
+from prompt_evaluator.model import Generation, Judgement, Unit
 from prompt_evaluator.model.work import ItemEnd, WorkItem
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _FarSink:
     def __init__(self, sink: UnitSink) -> None:
         self._sink = sink
 
-    def put(self, unit: Unit) -> None:
+    def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:  # noqa: ARG002 - only bytes go through
         self._sink.put(msgspec.msgpack.decode(_encode(unit), type=Unit))
 
     async def wait_for_capacity(self) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import ModelConfig, RunPlan, Unit
+    from prompt_evaluator.model import Generation, Judgement, ModelConfig, RunPlan, Unit
     from prompt_evaluator.model.options import EvaluateOptions
 
 _FINAL = ("completed", "partial", "failed")
@@ -72,7 +72,7 @@ async def resume_run(
 class _NoSink:
     """For asking what units are called: nothing is done, so there is nothing to keep."""
 
-    def put(self, unit: Unit) -> None: ...
+    def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None: ...
 
     async def wait_for_capacity(self) -> None: ...
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
 
-    from prompt_evaluator.model import RunPlan, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model import Generation, Judgement, RunPlan, SampleStatus, TestCase, Unit
 
 
 class CaseWork:
@@ -24,6 +24,8 @@ class CaseWork:
         self._attempts = 1 if plan.parent_run_id else plan.target.attempts
         self._units: list[dict[bytes, Unit]] = [{} for _ in range(plan.num_samples)]
         self._finished: list[SampleUnits | None] = [None] * plan.num_samples
+        self._made: dict[bytes, Generation | Judgement] = {}
+        """By the names of units, what need not be read from their data."""
         self._left = plan.num_samples
         self.found: list[tuple[int, SampleStatus]] = []
         """Samples that were finished before."""
@@ -38,13 +40,15 @@ class CaseWork:
     def is_untouched(self) -> bool:
         return not any(self._units)
 
-    def add(self, unit: Unit) -> None:
-        """Keep a unit with its sample; one that is ok is never replaced."""
+    def add(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
+        """Keep a unit with its sample, and what its data say if that is at hand; one that is ok is never replaced."""
         if unit.sample >= len(self._units):
             return  # of a run that was made with more samples
         units = self._units[unit.sample]
         if (before := units.get(unit.name)) is None or not before.ok:
             units[unit.name] = unit
+            if done is not None:
+                self._made[unit.name] = done
 
     def item(self, sample: int, linked: Sequence[Unit] = (), until: Literal["answer", "scores"] = "scores") -> WorkItem:
         """The sample as work to be done."""
@@ -63,7 +67,7 @@ class CaseWork:
         """Nothing more will be done about this sample."""
         if self._finished[sample] is None:
             self._left -= 1
-        done = self._finished[sample] = gathered(self._units[sample].values())
+        done = self._finished[sample] = gathered(self._units[sample].values(), self._made)
         return done.status(self._expected)
 
     def finish_what_needs_nothing(self, *, retry_errors: bool) -> None:

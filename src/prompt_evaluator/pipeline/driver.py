@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prompt_evaluator.errors import PromptEvaluatorError
-    from prompt_evaluator.model import Preparation, RunRecord, RunStatus, Unit
+    from prompt_evaluator.model import Generation, Judgement, Preparation, RunRecord, RunStatus, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.work import ItemEnd, StopCause, WorkItem
     from prompt_evaluator.pipeline.case_work import CaseWork
@@ -151,10 +151,10 @@ class Driver:
     def began(self, case_id: str, sample: int) -> None:
         self.events.tell(SampleStarted, case_id=case_id, sample=sample)
 
-    def put(self, unit: Unit) -> None:
+    def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
         self._ledger.put(unit)
         if work := self._under_way.get(unit.case_id):
-            work.add(unit)
+            work.add(unit, done)
 
     async def wait_for_capacity(self) -> None:
         await self._ledger.wait_for_capacity()

@@ -271,9 +271,9 @@ class _Sample:
         return _UnitKey(self._case.id, name, kind, self._item.sample, attempt, repeat)
 
     def _record(self, key: _UnitKey, done: Generation | Judgement, *, ok: bool) -> None:
-        self._put(key, _encode(done), ok=ok)
+        self._put(key, _encode(done), ok=ok, done=done)
 
-    def _put(self, key: _UnitKey, data: bytes, *, ok: bool) -> None:
+    def _put(self, key: _UnitKey, data: bytes, *, ok: bool, done: Generation | Judgement | None = None) -> None:
         self._out.put(
             Unit(
                 case_id=key.case_id,
@@ -284,7 +284,8 @@ class _Sample:
                 repeat=key.repeat,
                 ok=ok,
                 data=data,
-            )
+            ),
+            done,
         )
 
 

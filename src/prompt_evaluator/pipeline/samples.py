@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import fmean
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,12 +12,13 @@ import msgspec
 from prompt_evaluator.model import UNREADABLE, Failed, Generation, Judgement, Scored
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from prompt_evaluator.model import Answer, SampleStatus, Unit
 
 _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
+_NOTHING: Mapping[bytes, Generation | Judgement] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -93,8 +95,11 @@ class SampleUnits:
         return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"
 
 
-def gathered(units: Iterable[Unit]) -> SampleUnits:
-    """The units of one sample, by attempt. Judge's replies on the way to a score do not count."""
+def gathered(units: Iterable[Unit], made: Mapping[bytes, Generation | Judgement] = _NOTHING) -> SampleUnits:
+    """The units of one sample, by attempt. Judge's replies on the way to a score do not count.
+
+    What is in `made`, by the name of its unit, is not read again from the unit's data.
+    """
     attempts: list[Attempt] = []
     for unit in units:
         if unit.kind not in ("generation", "judgement"):
@@ -102,10 +107,11 @@ def gathered(units: Iterable[Unit]) -> SampleUnits:
         while len(attempts) <= unit.attempt:
             attempts.append(Attempt(number=len(attempts), all_ok=True))
         attempts[unit.attempt].all_ok &= unit.ok
+        done = made.get(unit.name)
         if unit.kind == "generation":
-            attempts[unit.attempt].generation = _generation(unit.data)
+            attempts[unit.attempt].generation = done if isinstance(done, Generation) else _generation(unit.data)
         else:
-            judgement = _judgement(unit.data)
+            judgement = done if isinstance(done, Judgement) else _judgement(unit.data)
             judgements, key = attempts[unit.attempt].judgements, (judgement.metric, unit.repeat)
             # A metric that could not be prepared failed under another name than the score it has now.
             if unit.ok or key not in judgements:

@@ -10,7 +10,7 @@ from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_
 from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -23,33 +23,31 @@ _COLUMNS = {
     table: tuple(table.c.keys()) for table in (CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
 }
 _MOST_UNITS, _UNIT_STEP = 256, 16
-_MOST_ROWS, _ROW_STEP = 64, 8
-"""All sizes of all tables together are fewer than the 128 statements that SQLite's driver keeps ready, and the widest
-table has 25 columns: far from the 32,766 values that one statement may have."""
+_MOST_ROWS = 64
+"""The widest table has 25 columns: far from the 32,766 values that one statement may have."""
 
 
 def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write units, of which no two may share a key. One that is ok stays; one that is not is replaced."""
     mark = _mark(connection)
-    for start, size in _pieces(len(rows), _MOST_UNITS, _UNIT_STEP):
+    start = 0
+    while left := len(rows) - start:
+        # Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept.
+        size = min(left - left % _UNIT_STEP or left, _MOST_UNITS)
         statement = _statement("units", _UNIT_COLUMNS, _KEEP_WHAT_IS_OK, mark, size)
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
+        start += size
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write whole rows, in the order of the table's columns."""
     mark = _mark(connection)
-    for start, size in _pieces(len(rows), _MOST_ROWS, _ROW_STEP):
+    start = 0
+    while left := len(rows) - start:
+        # Sizes are powers of two: statements for many wide rows take memory, and the driver keeps them.
+        size = min(1 << left.bit_length() - 1, _MOST_ROWS)
         statement = _statement(table.name, _COLUMNS[table], "", mark, size)
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
-
-
-def _pieces(count: int, most: int, step: int) -> Iterator[tuple[int, int]]:
-    """Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept."""
-    start = 0
-    while left := count - start:
-        size = min(left - left % step or left, most)
-        yield start, size
         start += size
 
 

@@ -42,7 +42,7 @@ class MainFile:
         """Take the run's folder, which is there, and how many cases the run has."""
         self._path = folder / MAIN_FILE
         with sentences(folder):
-            self._spool: BinaryIO = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
+            self._spool = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
         self._size = 0
         self._starts = array("q", [-1]) * cases
         self._lengths = array("q", [0]) * cases
