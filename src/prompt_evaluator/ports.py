@@ -257,8 +257,8 @@ class Store(Protocol):
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
         """Units of any run that are ok and have one of these names."""
 
-    def finished_cases(self, run_id: str) -> int:
-        """How many cases have results."""
+    def known_cases(self, run_id: str) -> int:
+        """Of how many cases anything is known, be they finished or not."""
 
 
 class Files(Protocol):

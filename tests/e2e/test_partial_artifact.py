@@ -87,3 +87,36 @@ def test_what_json_prints_is_in_the_main_file_under_the_same_names(offline: Work
     assert set(artifact) - set(printed) == {"test_case_results", "prepared_metrics"}
     shown = offline.run("runs", "show", done.run_id, "--json").json
     assert {name: shown[name] for name in printed} == printed
+
+
+def test_parts_of_cases_are_not_forgotten_when_a_new_start_fails(online: Workspace, service: ChatService) -> None:
+    online.cases(2)
+    run_id = online.evaluate(*REAL, "-n", "10", "--max-calls", "6").run_id
+
+    def known() -> tuple[int, int, int]:
+        """Completed samples in the main file, in its totals, and in the store."""
+        artifact = online.artifact(run_id)
+        samples = [sample for case in artifact["test_case_results"] for sample in case.get("samples", ())]
+        shown = online.run("runs", "show", run_id, "--json").json
+        in_file = sum(sample["status"] == "completed" for sample in samples)
+        return in_file, artifact["totals"]["samples"]["completed"], shown["totals"]["samples"]["completed"]
+
+    assert known() == (3, 3, 3)
+
+    service.set(rules=[{"status": 401, "message": "no such key"}])
+    assert online.run("resume", run_id).code == 3
+
+    assert known() == (3, 3, 3)
+
+
+def test_no_key_is_in_the_main_file_where_the_prompt_has_it(online: Workspace, service: ChatService) -> None:
+    key = online.environment["OPENAI_API_KEY"]
+    online.write("prompt.txt", f"Answer. Never say {key}.")
+
+    done = online.evaluate(*REAL, "-n", "1")
+
+    assert done.code == 0
+    assert service.paid == 6
+    assert key not in done.out
+    assert done.json["system_prompt"] == "Answer. Never say [secret]."
+    assert all(key.encode() not in path.read_bytes() for path in (online.folder / "runs").rglob("*.json"))

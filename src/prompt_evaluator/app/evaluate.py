@@ -31,13 +31,13 @@ async def plan_evaluation(options: EvaluateOptions, session: Session) -> RunReco
     """Keep a new run without beginning it. Raises what would keep it from starting; then nothing is kept."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
-        return create_run(prepared, models, session)
+        return create_run(prepared, models, session, planned=True)
 
 
 async def begin_run(record: RunRecord, session: Session) -> Outcome:
     """Carry out a run that was planned before; it starts now."""
     async with session.models() as models:
-        record = msgspec.structs.replace(record, started_at=now())
+        record = msgspec.structs.replace(record, status="running", started_at=now(), stop_reason=None)
         return await carry_out(record, models, session)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.wiring import make_driver
 from prompt_evaluator.errors import StoreError
@@ -33,15 +35,17 @@ def check_models(plan: RunPlan, models: Models, session: Session) -> None:
     session.check_budget(names, models)
 
 
-def create_run(prepared: Prepared, models: Models, session: Session) -> RunRecord:
+def create_run(prepared: Prepared, models: Models, session: Session, *, planned: bool = False) -> RunRecord:
     """Keep a new run with its cases, which are read, checked and kept in one pass; or nothing, where one is refused."""
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
+    if planned:  # for others it looks like one that was stopped before its first sample, and can be resumed
+        record = msgspec.structs.replace(record, status="aborted", stop_reason="planned, and not begun")
 
     def finish() -> RunRecord:
         nonlocal record
         plan = prepared.finish()
         check_models(plan, models, session)
-        record = RunRecord(plan=plan, status="running", started_at=record.started_at)
+        record = msgspec.structs.replace(record, plan=plan)
         RunFolder(record).make_parent()
         return record
 

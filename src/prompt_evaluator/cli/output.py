@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from prompt_evaluator.cli.text import coloured, plain, writable
+from prompt_evaluator.model import REDACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
 
 def print_json(value: object) -> None:
     """One JSON object on standard output."""
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    sys.stdout.buffer.write(REDACTOR.bytes(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

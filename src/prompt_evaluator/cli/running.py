@@ -125,6 +125,8 @@ class RunCommand:
 
     def _remember(self, run: Stoppable) -> None:
         self._run = run
+        if self._caught is not None:  # the one before had nothing left that could be stopped
+            run.stop(f"interrupted by {self._caught.name}")
 
     def _interrupt(self, caught: signal.Signals) -> None:
         if self._caught is not None or self._run is None:

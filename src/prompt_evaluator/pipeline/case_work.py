@@ -9,8 +9,7 @@ from prompt_evaluator.pipeline.samples import SampleUnits, gathered
 from prompt_evaluator.pipeline.uses import expected_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Literal
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prompt_evaluator.model import Generation, Judgement, RunPlan, SampleStatus, TestCase, Unit
 
@@ -24,6 +23,8 @@ class CaseWork:
         self._attempts = 1 if plan.parent_run_id else plan.target.attempts
         self._units: list[dict[bytes, Unit]] = [{} for _ in range(plan.num_samples)]
         self._finished: list[SampleUnits | None] = [None] * plan.num_samples
+        self.linked: Mapping[int, Sequence[Unit]] = {}
+        """By sample, units of other runs that it can do with."""
         self._made: dict[bytes, Generation | Judgement] = {}
         """By the names of units, what need not be read from their data."""
         self._left = plan.num_samples
@@ -50,18 +51,14 @@ class CaseWork:
             if done is not None:
                 self._made[unit.name] = done
 
-    def item(self, sample: int, linked: Sequence[Unit] = (), until: Literal["answer", "scores"] = "scores") -> WorkItem:
+    def item(self, sample: int) -> WorkItem:
         """The sample as work to be done."""
-        own = tuple(self._units[sample].values())
-        return WorkItem(case=self.case, sample=sample, own=own, linked=tuple(linked), until=until)
+        own, linked = self._units[sample].values(), self.linked.get(sample, ())
+        return WorkItem(case=self.case, sample=sample, own=tuple(own), linked=tuple(linked))
 
-    def items(self, linked: dict[int, list[Unit]]) -> list[WorkItem]:
+    def items(self) -> list[WorkItem]:
         """All samples that are not finished."""
-        return [
-            self.item(sample, linked.get(sample, ()))
-            for sample, finished in enumerate(self._finished)
-            if finished is None
-        ]
+        return [self.item(sample) for sample, finished in enumerate(self._finished) if finished is None]
 
     def finish(self, sample: int) -> SampleStatus:
         """Nothing more will be done about this sample."""

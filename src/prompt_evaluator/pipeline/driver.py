@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prompt_evaluator.errors import PromptEvaluatorError
-    from prompt_evaluator.model import Generation, Judgement, Preparation, RunRecord, RunStatus, Unit
+    from prompt_evaluator.model import Generation, Judgement, RunRecord, RunStatus, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.work import ItemEnd, StopCause, WorkItem
     from prompt_evaluator.pipeline.case_work import CaseWork
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _BRIEFLY = 5.0
 _EVERY = 2.0
-"""Seconds between two pictures of the run in the store and in its main file."""
+"""Seconds between two looks at how far the run is; the main file is written with the first of them, and then ..."""
 _SHARE = 0.01
-"""Of the run's time, what the last of these pictures took: the larger the run, the rarer they are. Each takes longer
-than the last, so that all of them together stay below twice that."""
+"""... so rarely that the last time took this share of the time since: the larger the file, the rarer. Each time takes
+longer than the last, so that all of them together stay below twice that."""
 
 
 class Driver:
@@ -79,7 +79,8 @@ class Driver:
         self._judges: dict[str, str] = {}
         """By score, the model that gives it."""
         self._known = self._saved = 0
-        """Cases that were finished before, and those that the files have by now."""
+        """Cases of which something was known before, and those that are counted and in the files by now."""
+        self._preparing: asyncio.Task[None] | None = None
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
         self._files: Files
@@ -93,6 +94,8 @@ class Driver:
         self._stop_reason = self._stop_reason or reason
         self._on_stop()
         self._engine.stop(drain_seconds)
+        if self._preparing is not None and drain_seconds is not None:
+            asyncio.get_running_loop().call_later(drain_seconds, self._preparing.cancel)
 
     async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
         """Do what is missing, then write the artifacts.
@@ -116,9 +119,10 @@ class Driver:
     def _begin(self) -> None:
         run_id, store = self._plan.run_id, self._store
         store.start_run(run_id, self._record.started_at)
-        self._known = store.finished_cases(run_id)
-        self._files.index(self._record, None)
-        self._write_main_file(self._record, None)
+        self._known = store.known_cases(run_id)
+        if self._caught_up:
+            self._files.index(self._record, None)
+            self._files.write(self._record, None)
 
     async def _work(self, *, retry_errors: bool, source: str | None) -> None:
         self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
@@ -133,8 +137,8 @@ class Driver:
                 reporting = asyncio.create_task(self._report())
                 at_the_end.push_async_callback(self._end_report, reporting)
                 try:
-                    await self._executor.prepare()
-                    await self._engine.run(self._feed, self._executor.worker, self)
+                    if await self._prepared():
+                        await self._engine.run(self._feed, self._executor.worker, self)
                 except (ProviderError, BudgetSpentError) as error:
                     self._failed(error)
                 finally:
@@ -142,6 +146,15 @@ class Driver:
                 await self._keep_what_is_left()
         except StoreError as error:
             self._failed(error)
+
+    async def _prepared(self) -> bool:
+        """Make metrics ready. A stop waits for that as long as for what is under way, and no longer."""
+        self._preparing = asyncio.create_task(self._executor.prepare())
+        try:
+            await asyncio.wait({self._preparing})
+        finally:
+            self._preparing.cancel()
+        return not self._preparing.cancelled() and self._preparing.result() is None
 
     def _failed(self, error: PromptEvaluatorError) -> None:
         self._stop_reason, self._stopped_by = str(error), error
@@ -184,6 +197,7 @@ class Driver:
             return None
         batch: list[WorkItem] = []
         for work, linked in loaded:
+            work.linked = linked
             self._under_way[work.case.id] = work
             for sample, status in work.found:
                 self._counts.sample_found(status)
@@ -191,7 +205,7 @@ class Driver:
             if work.is_finished:
                 await self._case_done(work)
             else:
-                batch += work.items(linked)
+                batch += work.items()
         return batch
 
     async def _case_done(self, work: CaseWork) -> None:
@@ -202,10 +216,16 @@ class Driver:
         self.events.tell(CaseDone, result=result)
 
     async def _keep(self, work: CaseWork, result: CaseResult) -> None:
+        await self._ledger.wait_for_capacity()
         self._totals.add(work.position, result)
         self._ledger.put_case(work.position, result, self._judges)
         await self._files.save(work.position, result)
         self._saved += 1
+
+    @property
+    def _caught_up(self) -> bool:
+        """Whether a resumed run has met all again that was known before: only then is its picture a better one."""
+        return self._saved >= self._known
 
     def _result(self, work: CaseWork) -> CaseResult:
         if work.case.checks or not self._judges:
@@ -227,29 +247,23 @@ class Driver:
 
     async def _report(self) -> None:
         """Show the run as it goes on to those who look into the store or into the main file."""
-        pause = _EVERY
-        while not await _set_within(self._over, pause):
-            began = time.monotonic()
-            result = self._totals.result("running")
+        due = time.monotonic()
+        while not await _set_within(self._over, _EVERY):
+            result = self._totals.result("running") if self._caught_up else None
             with suppress(StoreError):  # a picture only: what cannot be kept is said by those who keep it
-                await asyncio.to_thread(self._show, result)
-            pause = max(_EVERY, (time.monotonic() - began) / _SHARE)
+                await asyncio.to_thread(self._save_progress, result)
+                began = time.monotonic()
+                if result and began >= due:
+                    await asyncio.to_thread(self._files.write, self._record, result)
+                    due = time.monotonic() + (time.monotonic() - began) / _SHARE
 
     async def _end_report(self, reporting: asyncio.Task[None]) -> None:
         self._over.set()
         await reporting  # two threads must not write the same file
 
-    def _show(self, result: RunResult) -> None:
+    def _save_progress(self, result: RunResult | None) -> None:
         progress = self._counts.progress(self.events.sequence, self._now(), result)
         self._store.save_progress(self._plan.run_id, progress, result)
-        self._write_main_file(self._record, result)
-
-    def _write_main_file(
-        self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()
-    ) -> None:
-        """One that shows more than there is to show now stays: a resumed run meets its finished cases again."""
-        if self._saved >= self._known:
-            self._files.write(record, result, prepared)
 
     def _conclude(self) -> Outcome:
         """Write down what the run comes to. Its status comes last: killed before, it is resumed and written again."""
@@ -263,10 +277,12 @@ class Driver:
         self._stop_reason = (self._stop_reason or "interrupted") if status == "aborted" else None
         record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
         result = totals.result(status)
-        store.save_progress(run_id, self._counts.progress(self.events.sequence, self._now(), result), result)
-        self._write_main_file(record, result, prepared)
-        self._files.index(record, result)
-        store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=result)
+        if self._caught_up:
+            self._save_progress(result)
+            self._files.write(record, result, prepared)
+            self._files.index(record, result)
+        summary = result if self._caught_up else None
+        store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=summary)
         return Outcome(record, result, stopped_by)
 
 

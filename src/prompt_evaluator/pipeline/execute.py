@@ -252,7 +252,8 @@ class _Sample:
         """Before the sample's first call: wait until there is a budget for all its calls, so that it gets whole."""
         if not self._admitted:
             judged = sum(applied.repeats for applied in self._uses if applied.judge)
-            await self._parts.admission.start(answers + judged)
+            known = sum(unit.kind == "judgement" and unit.ok for unit in (*self._item.own, *self._item.linked))
+            await self._parts.admission.start(max(1, answers + judged - known))
             self._admitted = True
 
     def _found(self, key: _UnitKey, decode: Callable[[bytes], T], adopt: Callable[[T], T]) -> T | None:

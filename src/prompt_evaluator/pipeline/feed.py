@@ -6,6 +6,8 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from prompt_evaluator.errors import StoreError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
@@ -41,9 +43,11 @@ class Feed(Generic[T]):
         self._ready.appendleft(item)
 
     async def close(self) -> None:
-        """Wait for what is being loaded; what came of it is of no interest any more."""
+        """Wait for what is being loaded. What came of it is of no interest any more, unless nothing can be kept."""
         if self._loading is not None:
-            await asyncio.gather(self._loading, return_exceptions=True)
+            (loaded,) = await asyncio.gather(self._loading, return_exceptions=True)
+            if isinstance(loaded, StoreError):
+                raise loaded
 
     def _take(self, loaded: asyncio.Task[Sequence[T] | None]) -> None:
         self._loading = None

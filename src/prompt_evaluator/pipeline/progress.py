@@ -41,11 +41,14 @@ class Counts:
         self.cases_done += 1
         self._errors.update(sample.error.kind for sample in result.samples if sample.error)
 
-    def progress(self, sequence: int, now: str, result: RunResult) -> RunProgress:
-        """The picture for other processes; the rate is that since the last picture."""
+    def progress(self, sequence: int, now: str, result: RunResult | None) -> RunProgress:
+        """The picture for other processes; the rate is that since the last picture.
+
+        Without a result, tokens and money are not known: a resumed run has not met all that it has paid for.
+        """
         since, before = self._last
         self._last = (at, made) = (self._clock(), self.samples_done - self._found)
-        totals = result.totals
+        totals = result.totals if result else None
         return RunProgress(
             samples=self.samples,
             samples_done=self.samples_done,
@@ -53,10 +56,10 @@ class Counts:
             cases_done=self.cases_done,
             unscored=self._unscored,
             errors=dict(self._errors),
-            input_tokens=totals.input_tokens,
-            output_tokens=totals.output_tokens,
-            cost=totals.cost,
-            unpriced=totals.unpriced_calls,
+            input_tokens=totals.input_tokens if totals else 0,
+            output_tokens=totals.output_tokens if totals else 0,
+            cost=totals.cost if totals else None,
+            unpriced=totals.unpriced_calls if totals else 0,
             rate=(made - before) / (at - since) if at > since else None,
             sequence=sequence,
             updated_at=now,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import bindparam, select, update
 
+from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.model import RunRecord, TestCase
 from prompt_evaluator.model.run import RunPlan
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Fill
 
 _BATCH = 128
+_UNREADABLE = (msgspec.MsgspecError, PromptEvaluatorError, ValueError, LookupError, ImportError)
+"""A plan of another version, or a plug-in that is gone."""
 _COLUMNS = ("content_hash", "file", "line", "input", "metadata")
 _SET_CASE = (
     update(CASES)
@@ -38,7 +41,7 @@ def fill_runs(connection: Connection, fill: Fill | None) -> None:
         try:
             with connection.begin_nested():
                 _fill_run(connection, run_id, fill)
-        except msgspec.MsgspecError:
+        except _UNREADABLE:
             continue
 
 

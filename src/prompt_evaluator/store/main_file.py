@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, tail
 from prompt_evaluator.store.files import atomic, sentences
@@ -60,8 +61,8 @@ class MainFile:
         self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
     ) -> None:
         """Write everything that has come, in the order of the dataset."""
-        before = msgspec.json.format(_encode(head(record, prepared)), indent=2).removesuffix(b"\n}")
-        after = msgspec.json.format(_encode(tail(record, result)), indent=2).removeprefix(b"{\n")
+        before = REDACTOR.bytes(msgspec.json.format(_encode(head(record, prepared)), indent=2)).removesuffix(b"\n}")
+        after = REDACTOR.bytes(msgspec.json.format(_encode(tail(record, result)), indent=2)).removeprefix(b"{\n")
         with sentences(self._path.parent), atomic(self._path) as file:
             there = self._size
             self._spool.flush()

@@ -37,7 +37,7 @@ class Ownership(Protocol):
         """Hold the run, or raise `RunBusyError`. The end of the process, however it comes, lets go of it."""
 
     def owner(self, run_id: str) -> str | None:
-        """Who holds the run now. JudgeClient never keeps anybody from holding it."""
+        """Who holds the run now. Asking never keeps anybody from holding it."""
 
 
 class FileOwnership:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
 
+_CASES_AT_ONCE = 64
+
 
 class Results(Access):
     """What runs come to."""
@@ -38,7 +41,9 @@ class Results(Access):
         *,
         judges: Mapping[str, str],
     ) -> None:
-        """Make all result rows of a run anew, or leave them as they are.
+        """Make all result rows of a run anew, a few cases at a time: other runs are being written meanwhile.
+
+        Where `results` breaks off, rows are missing; they can be made again like all others.
 
         Args:
             run_id: The run.
@@ -46,17 +51,19 @@ class Results(Access):
             summary: Called after the last of them.
             judges: By score, the model of the judge that gave it. May grow while `results` is read.
         """
-        done = (FinishedCase(at, result, judges) for at, result in results)
         with self._write() as connection:
             delete_results(connection, run_id)
-            add_cases(connection, run_id, done)
+        stream = iter(results)
+        while batch := list(islice(stream, _CASES_AT_ONCE)):
+            with self._write() as connection:
+                add_cases(connection, run_id, [FinishedCase(at, result, judges) for at, result in batch])
+        with self._write() as connection:
             self._set(connection, run_id, summary_columns(summary()))
 
-    def finished_cases(self, run_id: str) -> int:
-        """How many cases have nothing left to do."""
-        done = select(func.count()).where(CASE_RESULTS.c.run_id == run_id, CASE_RESULTS.c.status != "pending")
+    def known_cases(self, run_id: str) -> int:
+        """Of how many cases anything is known, be they finished or not."""
         with self._read() as connection:
-            return connection.scalar(done) or 0
+            return connection.scalar(select(func.count()).where(CASE_RESULTS.c.run_id == run_id)) or 0
 
     def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
         """Say how far a run is, for other processes that watch it."""
