@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from workspace import Workspace
+from workspace import REAL, Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chat_service import ChatService
 
 BOT = """
 count = 0
@@ -196,3 +198,19 @@ def test_nothing_found_is_said(project: Workspace, run: str) -> None:
     assert project.run("runs", "show", run, "--failing", "--errors").out == (
         "Failing and with errors: none of 4 cases.\n"
     )
+
+
+def test_an_error_names_its_metric_once(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "judge", "text": "garbage"}])
+    run_id = online.evaluate(*REAL, "-n", "1").run_id
+
+    out = online.run("runs", "show", run_id, "--case", "case-000").out
+
+    assert "  error: rubric default: reply unreadable: The judge's reply cannot be used" in out
+
+
+def test_a_number_of_cases_that_no_database_counts_to_is_refused(project: Workspace, run: str) -> None:
+    done = project.run("runs", "show", run, "--worst", "99999999999999999999")
+
+    assert (done.code, done.out) == (2, "")
+    assert "A page of 99999999999999999999 is not possible." in done.err
