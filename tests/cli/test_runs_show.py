@@ -118,6 +118,15 @@ def test_a_list_says_how_many_more_there_are_and_how_to_see_them(project: Worksp
     assert [page["matching_cases"], len(page["test_case_results"]), len(rest["test_case_results"])] == [30, 25, 5]
 
 
+def test_the_worst_cases_end_with_the_last_that_has_a_score(project: Workspace, run: str) -> None:
+    first = project.run("runs", "show", run, "--worst", "2", "--json").json
+    rest = project.run("runs", "show", run, "--worst", "2", "--json", "--cursor", first["next"]).json
+
+    assert (first["matching_cases"], rest["matching_cases"]) == (3, 3)
+    assert [case["test_case_id"] for case in rest["test_case_results"]] == ["good"]
+    assert rest["next"] is None
+
+
 def test_one_case_is_shown_with_everything_that_is_known(project: Workspace, run: str) -> None:
     out = project.run("runs", "show", run, "--case", "good").out
 
