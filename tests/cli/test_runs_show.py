@@ -127,6 +127,18 @@ def test_the_worst_cases_end_with_the_last_that_has_a_score(project: Workspace, 
     assert rest["next"] is None
 
 
+def test_a_metric_that_is_called_like_a_column_sorts_by_its_scores(project: Workspace, run: str) -> None:
+    project.write("cost.yaml", "metrics: [{metric: regex, name: cost, pattern: 'yes'}]\n")
+    target = ("--generator-model", "python:bot:answer", "--rubric", "none", "--case-ids", "good,bad")
+    done = project.evaluate(*target, "--metrics-file", "cost.yaml", "-n", "1")
+
+    found = project.run("runs", "show", done.run_id, "--worst", "2", "--json").json
+
+    assert run != done.run_id
+    assert found["sorted_by_metric"] == "cost"
+    assert [case["test_case_id"] for case in found["test_case_results"]] == ["bad", "good"]
+
+
 def test_one_case_is_shown_with_everything_that_is_known(project: Workspace, run: str) -> None:
     out = project.run("runs", "show", run, "--case", "good").out
 

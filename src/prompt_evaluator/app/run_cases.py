@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_COLUMNS = ("position", "cost", "latency", "flakiness")
+"""What cases can be sorted by beside metrics; there are metrics that are called so, too."""
 
 
 class CaseSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +98,7 @@ def list_cases(settings: Settings, run_id: str, selection: CaseSelection) -> Cas
             record=record,
             cases=tuple(_view(store, record.plan, line, samples=selection.samples) for line in page.items),
             matching=_matching(store, query, page),
-            metric=metric if query.sort == metric else None,
+            metric=metric if query.sort in (metric, f"metric.{metric}") and query.sort not in _COLUMNS else None,
             next=page.next,
         )
 
@@ -113,7 +115,8 @@ def show_case(settings: Settings, run_id: str, case_id: str) -> WholeCase:
 def _query(store: Store, record: RunRecord, selection: CaseSelection) -> tuple[CaseQuery, str | None]:
     metric = selection.metric or _first_metric(store, record)
     by_metric = selection.worst or selection.failing or selection.metric is not None
-    sort = metric if by_metric and metric else "flakiness" if selection.flaky else "position"
+    named = f"metric.{metric}" if metric in _COLUMNS else metric
+    sort = named if by_metric and named else "flakiness" if selection.flaky else "position"
     query = CaseQuery(
         run_id=record.plan.run_id,
         metrics=(Condition(metric, ">=", "-inf"),) if selection.worst and metric else (),
