@@ -258,6 +258,16 @@ def test_a_stopped_benchmark_is_resumed_without_paying_again(online: Workspace, 
     assert (service.state()["paid"], service.state()["most"]) == (12, 1)
 
 
+def test_what_a_stopped_group_has_not_begun_is_named(online: Workspace, service: ChatService) -> None:
+    for name in ("tea", "coffee"):
+        online.cases(2, f"benchmarks/{name}.jsonl")
+
+    stopped = benchmark(online, "--dataset", "tea,coffee", "--metrics", "latency(max_ms=60000)", "--max-calls", "1")
+
+    assert (stopped.code, len(stopped.json["runs"]), service.paid) == (3, 1, 1)
+    assert "Not begun, because the run before stopped: coffee with openai/test. Start these again.\n" in stopped.err
+
+
 def test_the_settings_give_model_and_folder(online: Workspace, service: ChatService) -> None:
     online.configure(
         generator={"model": "openai/test"}, output_dir="results", benchmark={"datasets_dir": "own"}, num_samples=4

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from workspace import Workspace
+from workspace import REAL, Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chat_service import ChatService
 
 BOT = """
 count = 0
@@ -116,6 +118,27 @@ def test_a_list_says_how_many_more_there_are_and_how_to_see_them(project: Worksp
     assert [page["matching_cases"], len(page["test_case_results"]), len(rest["test_case_results"])] == [30, 25, 5]
 
 
+def test_the_worst_cases_end_with_the_last_that_has_a_score(project: Workspace, run: str) -> None:
+    first = project.run("runs", "show", run, "--worst", "2", "--json").json
+    rest = project.run("runs", "show", run, "--worst", "2", "--json", "--cursor", first["next"]).json
+
+    assert (first["matching_cases"], rest["matching_cases"]) == (3, 3)
+    assert [case["test_case_id"] for case in rest["test_case_results"]] == ["good"]
+    assert rest["next"] is None
+
+
+def test_a_metric_that_is_called_like_a_column_sorts_by_its_scores(project: Workspace, run: str) -> None:
+    project.write("cost.yaml", "metrics: [{metric: regex, name: cost, pattern: 'yes'}]\n")
+    target = ("--generator-model", "python:bot:answer", "--rubric", "none", "--case-ids", "good,bad")
+    done = project.evaluate(*target, "--metrics-file", "cost.yaml", "-n", "1")
+
+    found = project.run("runs", "show", done.run_id, "--worst", "2", "--json").json
+
+    assert run != done.run_id
+    assert found["sorted_by_metric"] == "cost"
+    assert [case["test_case_id"] for case in found["test_case_results"]] == ["bad", "good"]
+
+
 def test_one_case_is_shown_with_everything_that_is_known(project: Workspace, run: str) -> None:
     out = project.run("runs", "show", run, "--case", "good").out
 
@@ -196,3 +219,19 @@ def test_nothing_found_is_said(project: Workspace, run: str) -> None:
     assert project.run("runs", "show", run, "--failing", "--errors").out == (
         "Failing and with errors: none of 4 cases.\n"
     )
+
+
+def test_an_error_names_its_metric_once(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "judge", "text": "garbage"}])
+    run_id = online.evaluate(*REAL, "-n", "1").run_id
+
+    out = online.run("runs", "show", run_id, "--case", "case-000").out
+
+    assert "  error: rubric default: reply unreadable: The judge's reply cannot be used" in out
+
+
+def test_a_number_of_cases_that_no_database_counts_to_is_refused(project: Workspace, run: str) -> None:
+    done = project.run("runs", "show", run, "--worst", "99999999999999999999")
+
+    assert (done.code, done.out) == (2, "")
+    assert "A page of 99999999999999999999 is not possible." in done.err

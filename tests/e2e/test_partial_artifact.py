@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from workspace import REAL, Workspace, until
@@ -120,3 +122,21 @@ def test_no_key_is_in_the_main_file_where_the_prompt_has_it(online: Workspace, s
     assert key not in done.out
     assert done.json["system_prompt"] == "Answer. Never say [secret]."
     assert all(key.encode() not in path.read_bytes() for path in (online.folder / "runs").rglob("*.json"))
+
+
+def test_a_run_killed_before_it_kept_a_summary_is_shown_with_what_it_has(
+    online: Workspace, service: ChatService
+) -> None:
+    service.set(rules=[{"match": "Question 001", "kind": "generate", "status": 400}])
+    run_id = online.evaluate(*REAL, "-n", "2").run_id
+    with closing(sqlite3.connect(online.folder / ".prompt_evaluator/store.db")) as store:
+        store.execute("UPDATE runs SET status = 'running', summary = NULL, progress = NULL")
+        store.execute("DELETE FROM units WHERE case_id = 'case-002'")
+        store.commit()
+
+    shown = online.run("runs", "show", run_id)
+
+    assert "Stopped after 4 of 6 samples" in shown.words
+    assert "semantic_fidelity" in shown.out
+    totals = online.run("runs", "show", run_id, "--json").json["totals"]
+    assert totals["cases"] == {"completed": 1, "failed": 1, "pending": 1}

@@ -585,7 +585,7 @@ async def test_faults_come_at_the_chosen_rate_and_can_be_repeated() -> None:
 
 
 async def test_another_try_draws_anew() -> None:
-    provider = mock(Limits(max_tries=20), faults={"rate_limited": 0.5}, retry_after_s=0)
+    provider = mock(Limits(max_tries=20), faults={"rate_limited": 0.5}, retry_after_s=0.001)
 
     answers = await asyncio.gather(*(ask(provider, asking(f"{n}")) for n in range(10)))
 

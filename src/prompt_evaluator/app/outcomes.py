@@ -54,6 +54,16 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     return Outcome(ended, result)
 
 
+def begun_totals(store: Store, record: RunRecord) -> Totals:
+    """What the units of a run come to; nothing is written."""
+    totals = Totals(record.plan)
+    for made in preparations(store, record.plan.run_id):
+        totals.add_replies(made.replies)
+    for position, _, result in _assembled(store, record, begun=True):
+        totals.add(position, result)
+    return totals
+
+
 def _ended(record: RunRecord, totals: Totals) -> RunRecord:
     """A run that had ended before keeps its end; one that ends now is given this moment."""
     if totals.pending:

@@ -10,6 +10,7 @@ import msgspec
 from prompt_evaluator.app.findings import case_findings
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model import RunRecord, TestCase
+from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.findings import CaseFindings
 from prompt_evaluator.model.query import CaseLine, CaseQuery, SampleLine
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_COLUMNS = ("position", "cost", "latency", "flakiness")
+"""What cases can be sorted by beside metrics; there are metrics that are called so, too."""
 
 
 class CaseSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,12 +94,11 @@ def list_cases(settings: Settings, run_id: str, selection: CaseSelection) -> Cas
         record = store.run(run_id)
         query, metric = _query(store, record, selection)
         page = store.query_cases(query)
-        lines = [line for line in page.items if not selection.worst or _has_score(line, metric)]
         return CaseList(
             record=record,
-            cases=tuple(_view(store, record.plan, line, samples=selection.samples) for line in lines),
+            cases=tuple(_view(store, record.plan, line, samples=selection.samples) for line in page.items),
             matching=_matching(store, query, page),
-            metric=metric if query.sort == metric else None,
+            metric=metric if query.sort in (metric, f"metric.{metric}") and query.sort not in _COLUMNS else None,
             next=page.next,
         )
 
@@ -113,9 +115,11 @@ def show_case(settings: Settings, run_id: str, case_id: str) -> WholeCase:
 def _query(store: Store, record: RunRecord, selection: CaseSelection) -> tuple[CaseQuery, str | None]:
     metric = selection.metric or _first_metric(store, record)
     by_metric = selection.worst or selection.failing or selection.metric is not None
-    sort = metric if by_metric and metric else "flakiness" if selection.flaky else "position"
+    named = f"metric.{metric}" if metric in _COLUMNS else metric
+    sort = named if by_metric and named else "flakiness" if selection.flaky else "position"
     query = CaseQuery(
         run_id=record.plan.run_id,
+        metrics=(Condition(metric, ">=", "-inf"),) if selection.worst and metric else (),
         flaky=selection.flaky or None,
         errors=selection.errors or None,
         flagged=selection.flagged or None,
@@ -137,11 +141,6 @@ def _first_metric(store: Store, record: RunRecord) -> str | None:
 def _matching(store: Store, query: CaseQuery, page: Page[CaseLine]) -> int:
     whole = page.next is None and query.cursor is None
     return len(page.items) if whole else store.count_cases(query)
-
-
-def _has_score(line: CaseLine, metric: str | None) -> bool:
-    found = line.metrics.get(metric or "")
-    return found is not None and found.mean is not None
 
 
 def _view(store: Store, plan: RunPlan, line: CaseLine, *, samples: bool) -> CaseView:

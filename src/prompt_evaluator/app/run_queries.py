@@ -71,7 +71,7 @@ def stored_outcome(store: Store, run_id: str) -> Outcome:
     record = store.run(run_id)
     if record.status == "running" and store.owner(record.plan.run_id) is None:
         record = msgspec.structs.replace(record, status="aborted")
-    return Outcome(record, store.run_line(record.plan.run_id).summary or _nothing_yet(record))
+    return Outcome(record, store.run_line(record.plan.run_id).summary or _from_units(store, record))
 
 
 def query_cases(settings: Settings, query: CaseQuery) -> Page[CaseLine]:
@@ -141,10 +141,11 @@ def _metrics(line: RunLine) -> Iterable[str]:
     return line.summary.overall_metric_stats if line.summary else ()
 
 
-def _nothing_yet(record: RunRecord) -> RunResult:
-    from prompt_evaluator.pipeline.totals import Totals  # noqa: PLC0415 - only for a run that has not said a word yet
+def _from_units(store: Store, record: RunRecord) -> RunResult:
+    """Of a run in its first seconds, or killed in them: it has kept no summary yet, and there is little to count."""
+    from prompt_evaluator.app.outcomes import begun_totals  # noqa: PLC0415 - loads what runs are made with
 
-    return Totals(record.plan).result(record.status)
+    return begun_totals(store, record).result(record.status)
 
 
 def _streamed(store: Store, run_ids: Sequence[str], metrics: Sequence[str] | None) -> Iterator[CaseMeans]:

@@ -116,7 +116,10 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     outcomes = command.wait_for(_all(run_benchmarks(wanted, command.session, datasets=paths, models=asked)))
     if flags.as_json:
         print_json({"runs": [run_document(outcome) for outcome in outcomes]})
-    sys.exit(max(command.conclude(outcome) for outcome in outcomes))
+    code = max(command.conclude(outcome) for outcome in outcomes)
+    if left := [f"{name} with {model}" for name in datasets for model in asked][len(outcomes) :]:
+        click.echo(f"Not begun, because the run before stopped: {', '.join(left)}. Start these again.", err=True)
+    sys.exit(code)
 
 
 def _own_metrics(given: dict[str, Any]) -> tuple[str, ...]:

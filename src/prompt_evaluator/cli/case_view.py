@@ -84,7 +84,7 @@ class _Page:
         lines += [line for call in sample.tool_calls for line in self._block("tool call", _call(call))]
         if sample.error_message:
             about = f"{sample.error_metric}: " if sample.error_metric else ""
-            text = f"{about}{kind(sample.error_kind or '')}: {sample.error_message}"
+            text = f"{about}{kind(sample.error_kind or '')}: {sample.error_message.removeprefix(about)}"
             lines += self._block("error", text, colour="red")
         lines += [line for name, score in sample.scores.items() for line in self._score(name, score)]
         if raised := [name for name, is_raised in sample.flags.items() if is_raised]:

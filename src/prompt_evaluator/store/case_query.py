@@ -17,7 +17,7 @@ from prompt_evaluator.model.condition import lookup
 from prompt_evaluator.model.query import CaseLine, CaseQuery, Page
 from prompt_evaluator.store.case_lines import read_case_lines
 from prompt_evaluator.store.dialects import contains
-from prompt_evaluator.store.paging import Cursor, after, check_limit, read_cursor, written
+from prompt_evaluator.store.paging import LONGEST, Cursor, after, check_limit, read_cursor, written
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.run_query import compared
 from prompt_evaluator.store.schema import CASES
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
 _FEW = 256
 """So many cases may be named in a statement."""
-_ALL = 2**31 - 1
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -62,7 +61,7 @@ def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
     """The ids of the cases on all pages, in the order of the dataset."""
     walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
     found: list[str] = []
-    for chunk in chunks([place.position for place in walk.places(_ALL)]):
+    for chunk in chunks([place.position for place in walk.places(LONGEST)]):
         own = (CASES.c.run_id == query.run_id, CASES.c.position.in_(chunk))
         found += connection.scalars(select(CASES.c.case_id).where(*own).order_by(CASES.c.position))
     return found
@@ -92,7 +91,7 @@ class _Walk:
     def count(self) -> int:
         """How many there are, whatever the page."""
         if self._by_metadata is not None:
-            return len(self.places(_ALL))
+            return len(self.places(LONGEST))
         table = CASE_RESULTS if self._on_results else CASES
         return self._connection.scalar(self._select(table, literal(None)).with_only_columns(func.count())) or 0
 

@@ -23,7 +23,7 @@ from prompt_evaluator.store.files import atomic, sentences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-    from typing import BinaryIO
+    from typing import IO
 
     from prompt_evaluator.model import Preparation, RunRecord
     from prompt_evaluator.model.result import RunResult
@@ -74,7 +74,7 @@ class MainFile:
         with suppress(OSError):  # closing writes what is left, and a full disk has been reported already
             self._spool.close()
 
-    def _write_cases(self, file: BinaryIO, case_ids: Iterable[str], there: int) -> int:
+    def _write_cases(self, file: IO[bytes], case_ids: Iterable[str], there: int) -> int:
         """Write what has come by now; what comes meanwhile is for the next time."""
         count = 0
         for position, case_id in enumerate(case_ids):
@@ -87,7 +87,7 @@ class MainFile:
             count += 1
         return count
 
-    def _copy(self, file: BinaryIO, start: int, end: int) -> None:
+    def _copy(self, file: IO[bytes], start: int, end: int) -> None:
         while start < end:
             part = os.pread(self._spool.fileno(), min(end - start, _COPIED_AT_ONCE), start)
             if not part:

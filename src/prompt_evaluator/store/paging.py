@@ -14,6 +14,8 @@ from prompt_evaluator.errors import ConfigurationError
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
+LONGEST = 2**31 - 1
+"""The longest page: every database can count so far."""
 _TYPES: dict[str, type | tuple[type, ...]] = {"text": str, "number": (int, float), "yes or no": int}
 
 
@@ -46,8 +48,8 @@ def read_cursor(text: str | None, *, sort: str, descending: bool, kind: str, key
 
 
 def check_limit(limit: int) -> None:
-    if limit < 1:
-        raise ConfigurationError(f"A page of {limit} is not possible. Ask for at least 1.")
+    if not 1 <= limit <= LONGEST:
+        raise ConfigurationError(f"A page of {limit} is not possible. Ask for at least 1 and at most {LONGEST}.")
 
 
 def after(

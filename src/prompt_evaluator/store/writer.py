@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CAPACITY = 512
 """How many units may wait for their commit before those who bring more have to wait.
 
-A case counts as many as it has samples: it holds their texts until its rows are made."""
+A case counts as many as it has samples: its rows hold their texts until they are committed."""
 
 _GATHER = 0.02
 """Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""

@@ -35,8 +35,11 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def wait_before_retry(tries: int, asked: float | None, first_backoff: float, rng: Random) -> float:
-    """Never less than what was asked for; spread upwards, so that many callers do not come back as one."""
-    if asked is not None:
+    """Never less than what was asked for; spread upwards, so that many callers do not come back as one.
+
+    Who asks for no wait at all, as a date in the past does, is not asked again without one.
+    """
+    if asked:
         return asked + rng.uniform(0, min(1.0, 0.05 + asked * 0.05))
     backoff: float = min(_LONGEST_BACKOFF, first_backoff * 2 ** (tries - 1))
     return backoff * rng.uniform(1, 1.5)
