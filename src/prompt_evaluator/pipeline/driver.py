@@ -210,17 +210,18 @@ class Driver:
 
     async def _case_done(self, work: CaseWork) -> None:
         result = self._result(work)
-        self._under_way.pop(work.case.id, None)
+        await self._ledger.wait_for_capacity()
         self._counts.case_done(result)
         await self._keep(work, result)
         self.events.tell(CaseDone, result=result)
 
     async def _keep(self, work: CaseWork, result: CaseResult) -> None:
-        await self._ledger.wait_for_capacity()
+        """Whoever is cancelled leaves a case either counted or among those under way, which are counted at the end."""
+        self._under_way.pop(work.case.id, None)
         self._totals.add(work.position, result)
         self._ledger.put_case(work.position, result, self._judges)
-        await self._files.save(work.position, result)
         self._saved += 1
+        await self._files.save(work.position, result)
 
     @property
     def _caught_up(self) -> bool:
@@ -241,6 +242,7 @@ class Driver:
                 if work.is_finished:
                     await self._case_done(work)
                 elif not work.is_untouched:
+                    await self._ledger.wait_for_capacity()
                     await self._keep(work, self._result(work))
             left = [each.work for each in await asyncio.to_thread(self._loader.next)] if more else []
             more = bool(left)
