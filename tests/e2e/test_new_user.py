@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -87,11 +88,13 @@ def test_from_an_empty_folder_to_a_result(installed: Path, tmp_path: Path) -> No
     assert "support.yaml" in call([installed, "validate", "datasets/support.yaml"], tmp_path)
     summary = call([installed, "evaluate-dataset", "-d", "support", "-s", "system"], tmp_path)
     assert "helpful" in summary
-    run_id = call([installed, "runs", "list"], tmp_path).split()[0]
+    title, line = call([installed, "runs", "list"], tmp_path).splitlines()[:2]
+    assert title.split()[:2] == ["Run", "Status"]
+    run_id = line.split()[0]
     assert "helpful" in call([installed, "runs", "show", run_id], tmp_path)
     scores = call([installed, "benchmark", "run", "--dataset", "basic-coding", "--metrics", "similarity"], tmp_path)
     assert "similarity" in scores
-    assert len(call([installed, "runs", "list"], tmp_path).splitlines()) == 2
+    assert len(json.loads(call([installed, "runs", "list", "--json"], tmp_path))["runs"]) == 2
 
 
 def test_the_python_api_works_and_is_typed(installed: Path, tmp_path: Path) -> None:

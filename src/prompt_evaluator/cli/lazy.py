@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """What is imported stays: a collector that goes over it again and again takes a good part of a short command."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class LazyGroup(click.Group):
@@ -26,7 +39,8 @@ class LazyGroup(click.Group):
         if cmd_name not in self._table:
             return None
         module, _, attribute = self._table[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        with _collector_paused():
+            command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def resolve_command(
