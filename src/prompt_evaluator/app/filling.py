@@ -70,9 +70,7 @@ class StoredResults:
         self._record, plan = record, record.plan
         self._requests = RequestBuilder(plan.target, plan.target.model)
         self._judges = ScoreJudges(plan)
-        self._totals, self._position = Totals(plan), 0
-        for unit in prepared:
-            self._totals.add_replies(_preparation(unit.data).replies)
+        self._totals, self._position = Totals(plan, (_preparation(unit.data) for unit in prepared)), 0
 
     def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> list[CaseResult]:
         return [self._result(case, units.get(case.id, ())) for case in cases]

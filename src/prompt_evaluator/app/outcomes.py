@@ -30,10 +30,8 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     """Make everything anew that is derived from the units of a run: its rows, its statistics and its files."""
     run_id = record.plan.run_id
     with store.own(run_id):
-        totals, judges = Totals(record.plan), ScoreJudges(record.plan)
         prepared = preparations(store, run_id)
-        for made in prepared:
-            totals.add_replies(made.replies)
+        totals, judges = Totals(record.plan, prepared), ScoreJudges(record.plan)
 
         def begun() -> Iterator[tuple[int, CaseResult]]:
             for position, case, result in _assembled(store, record, begun=True):
@@ -56,9 +54,7 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
 
 def begun_totals(store: Store, record: RunRecord) -> Totals:
     """What the units of a run come to; nothing is written."""
-    totals = Totals(record.plan)
-    for made in preparations(store, record.plan.run_id):
-        totals.add_replies(made.replies)
+    totals = Totals(record.plan, preparations(store, record.plan.run_id))
     for position, _, result in _assembled(store, record, begun=True):
         totals.add(position, result)
     return totals

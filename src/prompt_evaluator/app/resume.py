@@ -62,8 +62,7 @@ async def resume_run(
         draft = prepare(wanted, models, session.settings.rubrics).draft if wanted else None
         _refuse_changes(plan, models, with_known_cases(draft, plan) if draft else None)
         check_models(plan, models, session)
-        generate = plan.parent_run_id is None
-        executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors, generate=generate)
+        executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors)
         refuse_other_questions(store, executor)
         record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
         return await carry_out(record, models, session, retry_errors=retry_errors)

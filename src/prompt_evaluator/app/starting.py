@@ -61,9 +61,8 @@ def create_run(prepared: Prepared, models: Models, session: Session, *, planned:
 
 
 async def carry_out(record: RunRecord, models: Models, session: Session, *, retry_errors: bool = False) -> Outcome:
-    """Do what is missing of a run that is in the store. One that judges another's answers goes on doing that."""
-    source = record.plan.parent_run_id
-    driver = make_driver(record, models, session, retry_errors=retry_errors, generate=source is None)
+    """Do what is missing of a run that is in the store, and again what failed if so wanted."""
+    driver = make_driver(record, models, session, retry_errors=retry_errors)
     if session.on_run:
         session.on_run(driver)
-    return await driver.carry_out(retry_errors=retry_errors, source=source)
+    return await driver.carry_out()

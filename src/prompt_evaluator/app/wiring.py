@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 
-def make_driver(record: RunRecord, models: Models, session: Session, *, retry_errors: bool, generate: bool) -> Driver:
+def make_driver(record: RunRecord, models: Models, session: Session, *, retry_errors: bool) -> Driver:
     """A run with everything it needs, ready to be carried out in this process."""
     plan, store = record.plan, session.store
     run_id = plan.run_id
@@ -39,9 +39,7 @@ def make_driver(record: RunRecord, models: Models, session: Session, *, retry_er
         engine=LocalEngine(_workers(plan, models)),
         events=events,
         make_files=lambda: RunFiles(record, lambda: store.case_ids(run_id)),
-        make_executor=lambda sink: make_executor(
-            plan, models, store, sink, retry_errors=retry_errors, generate=generate
-        ),
+        make_executor=lambda sink: make_executor(plan, models, store, sink, retry_errors=retry_errors),
         make_ledger=lambda: store.writer(
             run_id, flush_at=max(1, models.max_concurrency // 2), on_commit=session.on_commit
         ),
@@ -50,13 +48,14 @@ def make_driver(record: RunRecord, models: Models, session: Session, *, retry_er
     )
 
 
-def make_executor(  # noqa: PLR0913 - what a run is made from
-    plan: RunPlan, models: Models, store: Store, sink: UnitSink, *, retry_errors: bool, generate: bool
-) -> Executor:
-    """What the samples of a run are made with; preparations are kept in the sink."""
+def make_executor(plan: RunPlan, models: Models, store: Store, sink: UnitSink, *, retry_errors: bool) -> Executor:
+    """What the samples of a run are made with; preparations are kept in the sink.
+
+    A run that judges another's answers generates none.
+    """
     name = models.name(plan.target.model)
     generators = None
-    if generate:
+    if plan.parent_run_id is None:
         generators = Generators(models.client(name.provider), models.client(name.provider, urgent=True))
     return Executor(
         plan,

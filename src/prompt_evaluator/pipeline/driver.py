@@ -97,19 +97,14 @@ class Driver:
         if self._preparing is not None and drain_seconds is not None:
             asyncio.get_running_loop().call_later(drain_seconds, self._preparing.cancel)
 
-    async def carry_out(self, *, retry_errors: bool = False, source: str | None = None) -> Outcome:
-        """Do what is missing, then write the artifacts.
-
-        Args:
-            retry_errors: Whether to do again what failed before.
-            source: The run whose answers are judged; then none is generated.
-        """
+    async def carry_out(self) -> Outcome:
+        """Do what is missing, then write the artifacts."""
         run_id = self._plan.run_id
         status: RunStatus = "aborted"
         with self._store.own(run_id), closing(await asyncio.to_thread(self._make_files)) as self._files:
             try:
                 await asyncio.to_thread(self._begin)
-                await self._work(retry_errors=retry_errors, source=source)
+                await self._work()
                 outcome = await asyncio.to_thread(self._conclude)
                 status = outcome.record.status
                 return outcome
@@ -124,7 +119,7 @@ class Driver:
             self._files.index(self._record, None)
             self._files.write(self._record, None)
 
-    async def _work(self, *, retry_errors: bool, source: str | None) -> None:
+    async def _work(self) -> None:
         self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
         try:
             async with AsyncExitStack() as at_the_end:
@@ -132,7 +127,7 @@ class Driver:
                 self._ledger = self._make_ledger()
                 at_the_end.push_async_callback(asyncio.to_thread, self._ledger.close)
                 self._executor = self._make_executor(self)
-                self._loader = Loader(self._store, self._executor, source=source, retry_errors=retry_errors)
+                self._loader = Loader(self._store, self._executor)
                 self._feed = Feed(self._next_batch)
                 reporting = asyncio.create_task(self._report())
                 at_the_end.push_async_callback(self._end_report, reporting)
@@ -271,8 +266,7 @@ class Driver:
         """Write down what the run comes to. Its status comes last: killed before, it is resumed and written again."""
         store, totals, run_id = self._store, self._totals, self._plan.run_id
         prepared = preparations(store, run_id)
-        for made in prepared:
-            totals.add_replies(made.replies)
+        totals.add_prepared(prepared)
         stopped_by = self._stopped_by
         status: RunStatus = "aborted" if totals.pending or stopped_by else totals.status()
         ended = None if status == "aborted" else self._record.ended_at or self._now()

@@ -29,12 +29,10 @@ class LoadedCase(NamedTuple):
 class Loader:
     """Reads cases in file order."""
 
-    def __init__(
-        self, store: Store, executor: Executor, *, source: str | None = None, retry_errors: bool = False
-    ) -> None:
-        """Take the run whose answers are judged, if there is one, and whether to do again what failed."""
+    def __init__(self, store: Store, executor: Executor) -> None:
         self._store, self._executor, self._plan = store, executor, executor.plan
-        self._source, self._retry_errors = source, retry_errors
+        self._source = executor.plan.parent_run_id
+        """The run whose answers are judged, if there is one."""
         self._position = 0
 
     def next(self) -> list[LoadedCase]:
@@ -52,7 +50,7 @@ class Loader:
             work = CaseWork(position, case, own[case.id], plan)
             # Whether the run whose answers are judged has a further attempt is seen by the worker only.
             if not (self._source and plan.target.attempts > 1):
-                work.finish_what_needs_nothing(retry_errors=self._retry_errors)
+                work.finish_what_needs_nothing(retry_errors=self._executor.retry_errors)
             loaded.append(LoadedCase(work, linked.get(case.id, {})))
         return loaded
 

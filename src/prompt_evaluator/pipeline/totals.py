@@ -17,7 +17,7 @@ from prompt_evaluator.stats.reducers import Samples, reducer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from prompt_evaluator.model import Answer, RunPlan, RunStatus
+    from prompt_evaluator.model import Preparation, RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
 _SHOWN = 5
@@ -28,7 +28,8 @@ _PARTS = 2**70
 class Totals:
     """Takes one case at a time, in any order, and keeps a few numbers of each: the order changes nothing."""
 
-    def __init__(self, plan: RunPlan) -> None:
+    def __init__(self, plan: RunPlan, prepared: Iterable[Preparation] = ()) -> None:
+        """Take the run, and what was paid for without being about a case."""
         self._plan = plan
         self._criteria = [criterion.name for criterion in plan.rubric.metrics] if plan.rubric else []
         self._metrics = {
@@ -53,6 +54,7 @@ class Totals:
         self._cost = 0
         """In the smallest parts of a dollar: a sum of these is the same in any order."""
         self._priced = 0
+        self.add_prepared(prepared)
 
     def add(self, position: int, case: CaseResult) -> None:
         """Count a case, whose place in the file is given, once."""
@@ -71,9 +73,9 @@ class Totals:
         for name, flags in self._flags.items():
             flags.add(case, name)
 
-    def add_replies(self, replies: Iterable[Answer]) -> None:
+    def add_prepared(self, prepared: Iterable[Preparation]) -> None:
         """Count what was paid for without being about a case."""
-        for reply in replies:
+        for reply in (reply for made in prepared for reply in made.replies):
             self._input += reply.usage.input_tokens or 0
             self._output += reply.usage.output_tokens or 0
             self._pay(reply.cost)
