@@ -37,7 +37,10 @@ class Attempt:
 
     def of(self, metric: str) -> list[Judgement]:
         """The judgements by one metric, in the order of the repeats."""
-        return [self.judgements[key] for key in sorted(self.judgements) if key[0] == metric]
+        judgements = self.judgements
+        if (first := judgements.get((metric, 0))) is not None and first.repeats == 1:
+            return [first]
+        return [judgements[key] for key in sorted(judgements) if key[0] == metric]
 
     def missed(self) -> list[str]:
         """The names of scores that do not reach their pass mark; of several judgements the mean counts."""
@@ -56,9 +59,11 @@ class Attempt:
             return False
         if self.generation.answer is None:
             return True
-        found = {metric for metric, _ in self.judgements}
-        wanted = {key[0]: judgement.repeats for key, judgement in self.judgements.items()}
-        return found.issuperset(expected) and len(self.judgements) >= sum(wanted.values())
+        judgements = self.judgements
+        for metric in expected:
+            if (metric, 0) not in judgements:
+                return False
+        return len(judgements) >= sum([done.repeats for (_, repeat), done in judgements.items() if repeat == 0])
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
@@ -89,7 +94,7 @@ class SampleUnits:
             return "generation_error"
         if len(self.attempts) < attempts and last.missed():
             return "pending"
-        kinds = {failed.kind for _, failed in last.failures()}
+        kinds = set() if last.all_ok else {failed.kind for _, failed in last.failures()}
         if not kinds:
             return "completed"
         return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"

@@ -150,7 +150,7 @@ class Uses:
 
 def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:
     """Which uses of metrics a finished sample has been judged by, in order; known without making any of them."""
-    uses = [use.key for use in merged_uses(plan.metrics, case.checks)]
+    uses = [use.key for use in (merged_uses(plan.metrics, case.checks) if case.checks else plan.metrics)]
     return [rubric_key(plan), *uses] if plan.rubric else uses
 
 
