@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -152,7 +152,7 @@ class UnitSink(Protocol):
             done: What its data say, where that is at hand: it spares reading them.
         """
 
-    async def wait_for_capacity(self) -> None:
+    def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
 
@@ -162,7 +162,7 @@ class Ledger(Protocol):
     def put(self, unit: Unit) -> None:
         """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
 
-    async def wait_for_capacity(self) -> None:
+    def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:

@@ -40,9 +40,7 @@ class Assembler:
         expected = expected_keys(self._plan, case)
         metrics = [key for key in expected if key != self._rubric]
         names = self._criteria + metrics
-        results = tuple(
-            [self._sample(case, number, units, expected, metrics) for number, units in enumerate(samples)]
-        )
+        results = tuple([self._sample(case, number, units, expected, metrics) for number, units in enumerate(samples)])
         attempts = [attempt for units in samples for attempt in units.attempts if attempt.generation]
         return CaseResult(
             test_case_id=case.id,

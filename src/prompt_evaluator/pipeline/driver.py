@@ -20,7 +20,7 @@ from prompt_evaluator.pipeline.progress import Counts
 from prompt_evaluator.pipeline.totals import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model import Generation, Judgement, RunRecord, RunStatus, Unit
@@ -164,8 +164,8 @@ class Driver:
         if work := self._under_way.get(unit.case_id):
             work.add(unit, done)
 
-    async def wait_for_capacity(self) -> None:
-        await self._ledger.wait_for_capacity()
+    def wait_for_capacity(self) -> Awaitable[None]:
+        return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:
         work = self._under_way[end.case_id]

@@ -37,10 +37,8 @@ class Attempt:
 
     def of(self, metric: str) -> list[Judgement]:
         """The judgements by one metric, in the order of the repeats."""
-        judgements = self.judgements
-        if (first := judgements.get((metric, 0))) is not None and first.repeats == 1:
-            return [first]
-        return [judgements[key] for key in sorted(judgements) if key[0] == metric]
+        found = [key for key in self.judgements if key[0] == metric]
+        return [self.judgements[key] for key in (sorted(found) if len(found) > 1 else found)]
 
     def missed(self) -> list[str]:
         """The names of scores that do not reach their pass mark; of several judgements the mean counts."""
@@ -59,11 +57,11 @@ class Attempt:
             return False
         if self.generation.answer is None:
             return True
-        judgements = self.judgements
+        wanted = {metric: done.repeats for (metric, _), done in self.judgements.items()}
         for metric in expected:
-            if (metric, 0) not in judgements:
+            if metric not in wanted:
                 return False
-        return len(judgements) >= sum([done.repeats for (_, repeat), done in judgements.items() if repeat == 0])
+        return len(self.judgements) >= sum(wanted.values())
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
