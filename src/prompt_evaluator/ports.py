@@ -265,13 +265,13 @@ class Files(Protocol):
     """A run's files, exports of what the store has. Raises `StoreError` when they cannot be written."""
 
     async def save(self, position: int, result: CaseResult) -> None:
-        """Take what is known of a case; once it is finished it has a file of its own."""
+        """Take what is known of a case; a finished one has a file of its own, or a line where there are very many."""
 
     def flush(self) -> None:
-        """Return when every case that was saved has its file. None is saved afterwards."""
+        """Return when every case that has a file of its own is there. None is saved afterwards."""
 
     def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
-        """Write the main file: what was saved, and of all other cases that they are pending."""
+        """Write the main file: what was saved, and of all other cases that they are pending. Show what is packed."""
 
     def index(self, record: RunRecord, result: RunResult | None) -> None:
         """Say in the index of all runs how this one stands."""
