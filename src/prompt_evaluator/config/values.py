@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,11 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
         value = os.fspath(value)
     if text and kind in (MAPPING, METRICS):
         value = _json_or_text(value)
+    if kind.bound and kind is not NUMBERS:
+        return kind.bound.read_text(value) if text and isinstance(value, str) else kind.bound.read(value)
     result = msgspec.convert(value, kind.type, strict=not text)
-    for number in (result,) if isinstance(result, float) else result.values() if kind is NUMBERS else ():
-        if not math.isfinite(number):  # no mean is below NaN: such a limit would always be kept
-            raise ValueError
+    if kind.bound:
+        return {name: kind.bound.read(number) for name, number in result.items()}
     if kind is MAPPING:
         return _plain(result)
     if kind is METRICS:

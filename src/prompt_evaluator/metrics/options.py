@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.bounds import SHARE, out_of_bounds
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import TestCase
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Share = Annotated[float, SHARE.meta]
 
 
 class ExpectedTool(msgspec.Struct, frozen=True):
@@ -37,6 +39,10 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
             near = get_close_matches(option, known, n=1)
             hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(known)}."
             raise ConfigurationError(f"The metric {name!r} has no option {option!r}. {hint}")
+    if wrong := out_of_bounds(kind, options):
+        option, bound, value = wrong
+        what = f"The option {option!r} of the metric {name!r} has to be {bound.words}, not {described(value)}"
+        raise ConfigurationError(f"{what}. Correct it or leave it out.")
     try:
         return msgspec.convert(options, kind)
     except msgspec.ValidationError as error:
