@@ -15,7 +15,7 @@ from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import JUDGEMENTS_PER_CASE, PROBABILITY, Bound
+from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
 from prompt_evaluator.model.options import LIMITS, OPTIONS
 from prompt_evaluator.providers.mock.provider import MockOptions
 
@@ -60,7 +60,7 @@ def all_places() -> Iterator[Place]:
         for name, bound in numbers(kind)
     )
     yield Place("`probability` of labels", PROBABILITY)
-    yield Place("`--num-samples` × `--judge-repeats`", JUDGEMENTS_PER_CASE)
+    yield Place("`--num-samples` × `--attempts` × `--judge-repeats`", RESULTS_PER_CASE)
 
 
 def settings() -> Iterator[Place]:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from workspace import Workspace
-
     Give = Callable[[Path], None]
 
 STRANGER = 54_321
@@ -123,7 +121,7 @@ def test_what_everybody_may_write_is_refused(project: Path, name: str, mode: int
     problem = refused(project)
 
     assert problem.path == project / name
-    assert f"{who} may write it (mode {mode:o})" in str(problem)
+    assert f"{who} may write it (mode {mode:o}, which `chmod go-w` changes)" in str(problem)
 
 
 def test_what_everybody_may_write_is_refused_whoever_owns_it(project: Path) -> None:
@@ -135,7 +133,9 @@ def test_what_everybody_may_write_is_refused_whoever_owns_it(project: Path) -> N
 def test_a_folder_in_which_others_may_replace_the_file_is_refused(project: Path) -> None:
     project.chmod(0o777)
 
-    assert f"everybody may write the folder {project} (mode 777)" in str(refused(project / "below"))
+    assert f"everybody may write the folder {project} (mode 777, which `chmod go-w` changes)" in str(
+        refused(project / "below")
+    )
 
 
 def test_in_a_folder_like_tmp_ones_own_files_are_used(project: Path) -> None:
@@ -178,7 +178,7 @@ class TestGroups:
         os.chown(project / "prompt_evaluator.yaml", -1, STRANGER)
         (project / "prompt_evaluator.yaml").chmod(0o664)
 
-        assert f"the group {STRANGER} may write it (mode 664)" in str(refused(project))
+        assert f"the group {STRANGER} may write it (mode 664, which `chmod go-w` changes)" in str(refused(project))
 
     def test_a_group_with_a_name_is_named(self, project: Path) -> None:
         other = next(group for group in grp.getgrall() if group.gr_gid)
@@ -300,7 +300,10 @@ class TestBenchmarks:
 def test_a_folder_in_which_anybody_may_put_modules_is_not_ours(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
 
-    assert why_not_our_folder(tmp_path, {}) == f"everybody may write the folder {tmp_path} (mode 1777)"
+    assert (
+        why_not_our_folder(tmp_path, {})
+        == f"everybody may write the folder {tmp_path} (mode 1777, which `chmod go-w` changes)"
+    )
     assert why_not_our_folder(tmp_path, {TRUST_VARIABLE: str(tmp_path)}) is None
     tmp_path.chmod(0o755)
     assert why_not_our_folder(tmp_path, {}) is None
@@ -319,63 +322,3 @@ def test_settings_of_this_process_are_checked_too(project: Path, monkeypatch: py
         read_settings()
     monkeypatch.setenv(TRUST_VARIABLE, str(project))
     assert read_settings().value("num_samples") == 3
-
-
-class TestCommands:
-    """The installed command, in a folder below one where somebody else has left something."""
-
-    @pytest.fixture
-    def below(self, offline: Workspace) -> Workspace:
-        """Whoever uses the configuration above runs a program that leaves a file."""
-        offline.configure(
-            providers={"mine": {"kind": "command"}}, generator={"model": f"mine/touch {self.mark(offline)}"}
-        )
-        above = offline.folder / "prompt_evaluator.yaml"
-        if IS_ROOT:
-            os.chown(above, STRANGER, STRANGER)
-        above.chmod(0o644 if IS_ROOT else 0o666)
-        offline.folder /= "mine"
-        offline.folder.mkdir()
-        offline.cases(1)
-        offline.write("prompt.txt", "x")
-        return offline
-
-    @staticmethod
-    def mark(workspace: Workspace) -> Path:
-        return workspace.folder / "it-ran"
-
-    def test_no_program_of_theirs_is_run(self, below: Workspace) -> None:
-        done = below.evaluate("-n", "1", "--rubric", "none", "--metrics", "length(min_words=0)")
-
-        assert (done.code, done.out) == (2, "")
-        assert done.err.startswith("Error: The configuration was found, not named, and ")
-        assert done.err.count("\n") == 1
-        assert not (below.folder.parent / "it-ran").exists()
-
-    def test_naming_it_runs_the_program(self, below: Workspace) -> None:
-        metrics = ("--rubric", "none", "--metrics", "length(min_words=0)")
-
-        below.evaluate("-n", "1", *metrics, "--config", "../prompt_evaluator.yaml")
-
-        assert (below.folder.parent / "it-ran").exists()
-
-    def test_doctor_says_so_and_goes_on(self, below: Workspace) -> None:
-        done = below.run("doctor")
-
-        assert done.code == 2
-        assert "The configuration was found, not named, and" in done.words
-
-    def test_modules_in_a_folder_for_everybody_are_not_imported(self, offline: Workspace) -> None:
-        offline.write("answers.py", "def answer(prompt):\n    return 'x'\n")
-        offline.folder.chmod(0o1777)
-        offline.environment["PYTHONSAFEPATH"] = "1"  # as for the installed command: `python -m` adds the folder itself
-        ask = ("generate", "hi", "--model", "python/answers:answer")
-
-        refused = offline.run(*ask)
-        offline.environment[TRUST_VARIABLE] = str(offline.folder)
-        trusted = offline.run(*ask)
-
-        assert refused.code == 2
-        assert "Modules are not looked for in the working folder, because everybody may write" in refused.err
-        assert f"PYTHONPATH={offline.folder}" in refused.err
-        assert (trusted.code, trusted.out) == (0, "x\n")

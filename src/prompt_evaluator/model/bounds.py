@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -91,36 +91,21 @@ def as_given(number: float) -> str:
     return str(number)
 
 
-@cache
-def bounds_of(kind: type[msgspec.Struct]) -> dict[str, Bound]:
-    """The bounds of a struct's fields, by the names that users write; of a mapping's values where a field is one."""
-    from msgspec import inspect  # noqa: PLC0415 - 3 ms, for those who read fields
-
-    def found(shape: inspect.Type) -> Bound | None:
-        match shape:
-            case inspect.Metadata():
-                bound: Bound | None = (shape.extra or {}).get("bound")
-                return bound
-            case inspect.UnionType():
-                return next(filter(None, map(found, shape.types)), None)
-            case inspect.DictType():
-                return found(shape.value_type)
-            case _:
-                return None
-
-    info = inspect.type_info(kind)
-    fields = info.fields if isinstance(info, inspect.StructType) else ()
-    return {field.encode_name: bound for field in fields if (bound := found(field.type)) is not None}
+class _Field(NamedTuple):
+    bound: Bound
+    is_mapping: bool
+    """Whether the bound is that of each value in a mapping."""
 
 
 def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[str, Bound, Any] | None:
     """The first of the given fields whose number cannot be, with its bound and its value.
 
-    None and what is no field at all are left to whoever makes the struct.
+    None, what is no field, and what is no mapping where there should be one are left to whoever makes the struct.
     """
-    for name, bound in bounds_of(kind).items():
+    for name, (bound, is_mapping) in _bounded_fields(kind).items():
         value = given.get(name)
-        for each, path in ((value, name),) if not isinstance(value, dict) else _items(value, name):
+        items = value.items() if isinstance(value, dict) else ()
+        for path, each in ((f"{name}.{key}", item) for key, item in items) if is_mapping else ((name, value),):
             if each is None:
                 continue
             try:
@@ -130,8 +115,20 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
     return None
 
 
-def _items(values: dict[str, Any], name: str) -> list[tuple[Any, str]]:
-    return [(value, f"{name}.{key}") for key, value in values.items()]
+@cache
+def _bounded_fields(kind: type[msgspec.Struct]) -> dict[str, _Field]:
+    """By the names that users write."""
+    from msgspec import inspect  # noqa: PLC0415 - for those who are about to complain
+
+    info = inspect.type_info(kind)
+    found = {}
+    for field in info.fields if isinstance(info, inspect.StructType) else ():
+        is_mapping = isinstance(field.type, inspect.DictType)
+        shape = field.type.value_type if isinstance(field.type, inspect.DictType) else field.type
+        for each in shape.types if isinstance(shape, inspect.UnionType) else (shape,):
+            if isinstance(each, inspect.Metadata) and "bound" in (each.extra or {}):
+                found[field.encode_name] = _Field((each.extra or {})["bound"], is_mapping)
+    return found
 
 
 def _whole(name: str, least: int, most: int, why: str) -> Bound:
@@ -150,8 +147,8 @@ ATTEMPTS = _whole("attempts per sample", 1, 100, "An answer that was bad 100 tim
 JUDGE_REPEATS = _whole(
     "judgements per answer", 1, 1_000, "Their spread is known to 2 % by then; all of one answer are held in memory."
 )
-JUDGEMENTS_PER_CASE = _whole(
-    "samples per case × judgements per answer", 1, 100_000, "All judgements of a case are held in memory together."
+RESULTS_PER_CASE = _whole(
+    "samples × attempts × judgements of a case", 1, 100_000, "All results of a case are held in memory together."
 )
 TEMPERATURE = _number("temperature", 0, 100, "Services allow 1 or 2; servers of your own may allow more.")
 TOKENS = _whole("tokens of an answer", 1, 100_000_000, "Ten times the longest context there is.")

@@ -42,7 +42,7 @@ NUMBERS = Kind(
     f"a mapping of names to numbers from {SCORE.least:,} to {SCORE.most:,}",
     SCORE,
 )
-MAPPING = Kind(dict[str, Any], "a mapping; in a variable, a JSON object")
+MAPPING = Kind(dict[str, Any], "a mapping of names to JSON values; in a variable, a JSON object")
 """Of names to any JSON. Sources add to each other key by key, where those of other kinds replace each other."""
 METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a mapping, or a list of these")
 """As somebody wrote them: what they mean is for who builds the metrics."""

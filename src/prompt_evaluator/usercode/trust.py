@@ -97,7 +97,7 @@ def _owner(found: os.stat_result, name: str, users: set[int]) -> str | None:
 
 
 def _writers(found: os.stat_result, name: str) -> str | None:
-    mode = f"mode {stat.S_IMODE(found.st_mode):o}"
+    mode = f"mode {stat.S_IMODE(found.st_mode):o}, which `chmod go-w` changes"
     if found.st_mode & stat.S_IWOTH:
         return f"everybody may write {name} ({mode})"
     if found.st_mode & stat.S_IWGRP and not _is_own_group(found.st_gid, found.st_uid):
