@@ -6,6 +6,7 @@ import uuid
 from collections import deque
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -48,7 +49,7 @@ def datasets_folder(settings: Settings) -> Path:
     """
     folder = Path(settings.value("benchmark.datasets_dir"))
     if settings.origin("benchmark.datasets_dir") == BUILT_IN:
-        instead = f"Name the folder on purpose with PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={folder}"
+        instead = f"Name the folder on purpose with PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={quote(str(folder))}"
         for path in _files(folder):
             check_found(path, "benchmark", instead=instead)
     return folder

@@ -60,7 +60,8 @@ def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
             (inner,) = (kind for kind in shape.types if not isinstance(kind, inspect.NoneType))
             return _checked(value, inner, place)
         case inspect.Metadata():
-            return _number(value, (shape.extra or {})["bound"], place)
+            bound = (shape.extra or {}).get("bound")
+            return _number(value, bound, place) if bound else _checked(value, shape.type, place)
         case inspect.AnyType():
             return value
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.config.entries import providers
@@ -58,7 +59,7 @@ def find_config(environment: Mapping[str, str], start: Path, real: Mapping[str, 
     for folder in (start, *start.parents):
         path = folder / FILE_NAME
         if os.path.isfile(path):  # noqa: PTH113 - False also in a folder that may not be looked into
-            instead = f"Name it on purpose with --config {path} or {CONFIG_VARIABLE}={path}"
+            instead = f"Name it on purpose with --config {quote(str(path))} or {CONFIG_VARIABLE}={quote(str(path))}"
             check_found(path, "configuration", instead=instead, environment=real)
             return path
     return None

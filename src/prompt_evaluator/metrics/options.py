@@ -56,8 +56,8 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
 def _check_bounds(kind: type[msgspec.Struct], name: str, options: dict[str, Any]) -> None:
     if wrong := out_of_bounds(kind, options):
         option, bound, value = wrong
-        what = f"The option {option!r} of the metric {name!r} has to be {bound.words}, not {described(value)}"
-        raise ConfigurationError(f"{what}. Correct it or leave it out.") from None
+        place = f"The option {option!r} of the metric {name!r}"
+        raise ConfigurationError(f"{place} has to be {bound.words}, not {described(value)}.") from None
 
 
 def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:

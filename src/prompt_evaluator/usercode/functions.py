@@ -16,6 +16,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from queue import SimpleQueue
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from prompt_evaluator.errors import ConfigurationError
@@ -31,6 +32,8 @@ _SHOWN_MESSAGE = 2_000
 
 def find_function(name: str) -> Callable[..., Any]:
     """The function behind `module:function`. The working folder is searched first, as by `python -m`.
+
+    Unless others may write to it: they could have put a module of any name there.
 
     Raises:
         ConfigurationError: Says what is missing, and the nearest name that is there.
@@ -67,7 +70,7 @@ def _search_working_folder() -> str | None:
     if folder in sys.path or "" in sys.path:
         return None
     if why := why_not_our_folder(Path(folder)):
-        named = f"Name it on purpose with PYTHONPATH={folder}, or trust it: {TRUST_VARIABLE}={folder}."
+        named = f"Name it on purpose with PYTHONPATH={quote(folder)}, or trust it: {TRUST_VARIABLE}={quote(folder)}."
         return f"Modules are not looked for in the working folder, because {why}. {named}"
     sys.path.insert(0, folder)
     return None

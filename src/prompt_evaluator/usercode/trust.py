@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import InputError
@@ -36,7 +37,7 @@ def check_found(path: Path, what: str, *, instead: str, environment: Mapping[str
     """
     if why := why_not_ours(path, environment):
         folder = path.parent
-        advice = f"{instead}, or trust all that is in {folder}: {TRUST_VARIABLE}={folder}."
+        advice = f"{instead}, or trust all that is in {folder}: {TRUST_VARIABLE}={quote(str(folder))}."
         raise InputError(f"The {what} was found, not named, and {why}, so it is not used", path=path, advice=advice)
 
 
