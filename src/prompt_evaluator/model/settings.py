@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from prompt_evaluator.model import bounds
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars per million tokens."""
 
-    input: float
-    output: float
+    input: Annotated[float, bounds.PRICE.meta]
+    output: Annotated[float, bounds.PRICE.meta]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What may be asked of one key at one endpoint."""
 
-    max_concurrency: int | None = None
+    max_concurrency: Annotated[int, bounds.CONCURRENCY.meta] | None = None
     """Calls in flight at most (64 when nobody says). How many there really are adapts to what the service bears."""
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
+    requests_per_minute: Annotated[int, bounds.REQUESTS_PER_MINUTE.meta] | None = None
+    tokens_per_minute: Annotated[int, bounds.TOKENS_PER_MINUTE.meta] | None = None
     """None: learned from the service's rate-limit headers where it sends them."""
-    try_timeout: float = 120.0
+    try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 120.0
     """Seconds for one request, its whole body included."""
-    deadline: float = 600.0
+    deadline: Annotated[float, bounds.TIMEOUT.meta] = 600.0
     """Seconds for a call with all its tries and waits."""
-    max_tries: int = 6
-    first_backoff: float = 0.5
+    max_tries: Annotated[int, bounds.TRIES.meta] = 6
+    first_backoff: Annotated[float, bounds.BACKOFF.meta] = 0.5
     """Seconds before the second try when the service does not say; doubles with each further one."""
-    max_retry_after: float = 120.0
+    max_retry_after: Annotated[float, bounds.WAIT.meta] = 120.0
     """A longer Retry-After ends the call instead of stalling it."""
-    max_reply_bytes: int = 32 * 1024 * 1024
+    max_reply_bytes: Annotated[int, bounds.REPLY_BYTES.meta] = 32 * 1024 * 1024
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
