@@ -17,20 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
-from prompt_evaluator.providers.transport.connections import (
-    BrokenOffError,
-    Connections,
-    Endpoint,
-    NotHttpError,
-    TlsFailedError,
-    TooLargeError,
-)
+from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
+from prompt_evaluator.providers.transport.connections import Connections, Endpoint, TlsFailedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from prompt_evaluator.providers.transport.connections import Response
+    from prompt_evaluator.providers.transport.connection import Response
 
     Script = Callable[["Peer"], Awaitable[None]]
 
