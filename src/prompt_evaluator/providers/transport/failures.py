@@ -28,11 +28,10 @@ from prompt_evaluator.providers.calls.waiting import retry_after
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
 from prompt_evaluator.providers.transport.connections import NotConnectedError, TlsFailedError
 from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError
+from prompt_evaluator.providers.transport.proxy import NO_PROXY
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, ProxyRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from prompt_evaluator.providers.transport.connection import Response
     from prompt_evaluator.providers.transport.http import Call
     from prompt_evaluator.providers.transport.proxy import Proxy
@@ -67,7 +66,7 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
         case ProxyRefusedError():
             return _proxy_refusal(call, error.status, error.reason, error.logins)
         case ProxyFailedError():
-            return ConnectionFailedError(f"{_proxy_sentence(call, brief(error))}", provider=name)
+            return ConnectionFailedError(_proxy_sentence(call, brief(error)), provider=name)
         case BrokenOffError():
             return ConnectionFailedError(f"the connection{through} ended before the reply did.", provider=name)
         case OSError():
@@ -124,39 +123,31 @@ def _proxy_refusal(call: Call, status: int, reason: str, logins: list[str]) -> P
     """Nothing has reached the service."""
     said = f"({status}{f' {REDACTOR.text(reason)[:_SHOWN]}' if reason else ''})"
     if status == 407:  # noqa: PLR2004
-        assert call.place.proxy is not None  # noqa: S101 - it has answered
-        what, kind = f"{_login_problem(call.place.proxy, logins)} {said}", AuthenticationError
-        return kind(_proxy_sentence(call, what, advice=_login_advice(logins)), provider=call.provider, status=status)
+        return _login_refusal(call, said, logins)
     sentence = _proxy_sentence(call, f"does not connect us to {call.place.host}:{call.place.port} {said}")
     if status >= 500 or status in _TRANSIENT_OF_PROXY:  # noqa: PLR2004
         return UnavailableError(sentence, provider=call.provider, status=status)
     return HopelessError(sentence, provider=call.provider, status=status)
 
 
-def _login_problem(proxy: Proxy, logins: list[str]) -> str:
-    if not _takes_basic(logins):
-        return f"wants a login of the kind {' or '.join(logins)}, which is not supported"
-    return "does not accept the login" if proxy.login else "wants a login"
-
-
-def _login_advice(logins: list[str]) -> str:
-    if not _takes_basic(logins):
-        return "Ask for Basic, or run a local proxy that logs in to it and name that one"
-    return "Write the login into its address, as http://USER:PASSWORD@HOST:PORT"
-
-
-def _takes_basic(logins: Iterable[str]) -> bool:
-    kinds = {kind.lower() for kind in logins}
-    return not kinds or "basic" in kinds
-
-
-def _proxy_sentence(call: Call, what: str, advice: str = "") -> str:
+def _login_refusal(call: Call, said: str, logins: list[str]) -> ProviderError:
     proxy = call.place.proxy
-    assert proxy is not None  # noqa: S101 - it is the culprit
-    if not advice:
-        direct = "write `proxy: none`" if proxy.source.startswith("`") else f"name {call.place.host} in NO_PROXY"
-        advice = f"Check it, or {direct} where no proxy is needed"
-    return f"the proxy {proxy} {what}. {advice}. It is named in {proxy.source}."
+    assert proxy is not None  # noqa: S101 - it has answered
+    if logins and "basic" not in map(str.lower, logins):
+        what = f"wants a login of the kind {' or '.join(logins)}, which is not supported"
+        advice = f"Ask for Basic, or name in {proxy.source} a proxy of your own that logs in to it"
+    else:
+        what = "does not accept the login" if proxy.login else "wants a login"
+        advice = f"Write the login into {proxy.source}, as http://USER:PASSWORD@HOST:PORT"
+    return AuthenticationError(f"the proxy {proxy} {what} {said}. {advice}.", provider=call.provider, status=407)
+
+
+def _proxy_sentence(call: Call, what: str) -> str:
+    proxy, host = call.place.proxy, call.place.host
+    assert proxy is not None  # noqa: S101 - it is what has failed
+    without = f"write `{NO_PROXY}` there" if proxy.source.startswith("`") else f"name {host} in NO_PROXY"
+    advice = f"Check {proxy.source}, or {without} if no proxy is needed."
+    return f"the proxy {proxy} {what}. {advice}"
 
 
 def _through(proxy: Proxy | None) -> str:
