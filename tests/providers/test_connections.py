@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import shutil
 import socket
-import ssl
 import struct
-import subprocess
 import tracemalloc
 from contextlib import contextmanager, suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
+from certificates import Authority
 
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint, TlsFailedError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
@@ -940,33 +939,8 @@ class Certificates(NamedTuple):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    if not (openssl := shutil.which("openssl")):
-        pytest.skip("there is no openssl command to make certificates with")
-    folder = tmp_path_factory.mktemp("certificates")
-    new_key = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -config req.cnf"
-    (folder / "req.cnf").write_text(
-        "[req]\ndistinguished_name=name\n[name]\n[ca]\nbasicConstraints=critical,CA:TRUE\n"
-        "keyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n"
-    )
-
-    def run(command: str) -> None:
-        subprocess.run([openssl, *command.split()], cwd=folder, check=True, capture_output=True)
-
-    def context(name: str, host: str) -> ssl.SSLContext:
-        (folder / f"{name}.ext").write_text(f"subjectAltName={host}\nauthorityKeyIdentifier=keyid\n")
-        run(f"{new_key} -subj /CN={name} -keyout {name}.key -out {name}.csr")
-        run(
-            f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-            f"-extfile {name}.ext -out {name}.pem"
-        )
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        made.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
-        return made
-
-    run(f"{new_key} -x509 -extensions ca -subj /CN=test-authority -days 2 -keyout ca.key -out ca.pem")
-    return Certificates(
-        folder / "ca.pem", context("right", "IP:127.0.0.1,DNS:both.test"), context("wrong", "DNS:elsewhere.test")
-    )
+    authority = Authority(tmp_path_factory.mktemp("certificates"))
+    return Certificates(authority.file, authority.server("127.0.0.1", "both.test"), authority.server("elsewhere.test"))
 
 
 @pytest.fixture
