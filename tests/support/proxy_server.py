@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from base64 import b64encode
-from contextlib import suppress
-from typing import Literal, NamedTuple, Self
+from contextlib import contextmanager, suppress
+from queue import Queue
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Behaviour = Literal["works", "refuses", "hangs", "closes", "resets", "garbage", "speaks first"]
 
@@ -142,6 +147,27 @@ def _rewritten(asked: Asked, head: bytes) -> bytes:
     address = urlsplit(asked.target)
     path = asked.target.removeprefix(f"{address.scheme}://{address.netloc}") or "/"
     return re.sub(rb"Proxy-[\w-]+:.*?\r\n", b"", head.replace(asked.target.encode(), path.encode(), 1))
+
+
+@contextmanager
+def running_proxy(**options: Any) -> Iterator[ProxyServer]:
+    """A proxy beside a test that waits for commands."""
+    started, stop = Queue[ProxyServer](), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        async with ProxyServer(**options) as proxy:
+            started.put(proxy)
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        yield started.get(timeout=10)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
 
 
 async def _copy(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:

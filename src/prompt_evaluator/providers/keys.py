@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
+from prompt_evaluator.providers.catalogue import OVER_HTTP
 from prompt_evaluator.providers.transport.address import Address
+from prompt_evaluator.providers.transport.proxy import find_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -109,6 +111,17 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
     _know(address.values)
     _know(settings.query.items())
     return address.with_query(settings.query)
+
+
+def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:
+    """The proxy that calls go through, and who names it, without its login; None where there is none."""
+    if settings.kind not in OVER_HTTP:
+        return None
+    try:
+        proxy = find_proxy(provider, settings.proxy, endpoint(provider, settings))
+    except ConfigurationError as error:
+        return f"unusable ({str(error).removeprefix(f'{provider}: ')})"
+    return f"{proxy} ({proxy.source})" if proxy else None
 
 
 def _know(values: Iterable[tuple[str, str]]) -> None:

@@ -42,6 +42,9 @@ class Proxy(NamedTuple):
             raise ValueError("has a line break or another character that no address can have")
         if "://" not in text:
             text = f"http://{text}"
+        scheme = text.partition("://")[0].lower()
+        if scheme != "http":
+            raise ValueError(_other_kind(scheme))
         try:
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
@@ -52,8 +55,6 @@ class Proxy(NamedTuple):
                 "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with characters such as "
                 "/ # ? @ of the login as %2F %23 %3F %40"
             )
-        if parts.scheme != "http":
-            raise ValueError(_other_kind(parts.scheme))
         return cls(host, _DEFAULT_PORT if port is None else port, _login(parts.username, parts.password), source)
 
     def __str__(self) -> str:
