@@ -16,7 +16,7 @@ import pytest
 from certificates import Authority
 
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
-from prompt_evaluator.providers.transport.connections import Connections, Endpoint, TlsFailedError
+from prompt_evaluator.providers.transport.connections import Connections, Endpoint, NotConnectedError, TlsFailedError
 
 if TYPE_CHECKING:
     import ssl
@@ -754,13 +754,13 @@ def silent(host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 async def test_a_connection_that_is_not_taken_runs_out_of_time(http: Connections, *, tls: bool) -> None:
-    with silent() as port, pytest.raises(TimeoutError):
+    with silent() as port, pytest.raises(NotConnectedError):
         await ask(http, Endpoint("127.0.0.1", port, tls), seconds=0.05)
 
 
 async def test_a_handshake_without_an_answer_runs_out_of_time(http: Connections) -> None:
     async with Server(says_nothing) as server:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(NotConnectedError):
             await ask(http, server.place._replace(tls=True), seconds=0.1)
         await server.settled()
 
@@ -797,7 +797,7 @@ async def test_a_server_that_keeps_us_waiting_does_not_win_time(http: Connection
 @pytest.mark.parametrize("seconds", [0, -1])
 async def test_no_time_is_no_reply(http: Connections, seconds: float) -> None:
     async with Server(says_nothing) as server:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(NotConnectedError):
             await ask(http, server.place, seconds=seconds)
 
 
@@ -1198,7 +1198,7 @@ async def test_an_address_that_falls_silent_costs_one_call_and_is_given_up(
 ) -> None:
     async with Server(echoes, host="::1", port=reached.port):
         with silent("127.0.0.1", reached.port):
-            with pytest.raises(TimeoutError):
+            with pytest.raises(NotConnectedError):
                 await ask(http, reached, seconds=0.1)
 
             assert (await ask(http, reached)).body == b"{}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
@@ -23,12 +24,16 @@ from prompt_evaluator.errors import (
     ConnectionFailedError,
     HopelessError,
     ProviderError,
+    RedirectedError,
     TimedOutError,
     UnavailableError,
 )
 from prompt_evaluator.model import REDACTOR, ProviderSettings
+from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.transport.address import Address
+from prompt_evaluator.providers.transport.connections import Connections, Endpoint
 from prompt_evaluator.providers.transport.proxy import Proxy, find_proxy
+from prompt_evaluator.providers.transport.tls import TlsFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +98,7 @@ ENVIRONMENTS: dict[str, tuple[dict[str, str], str, str | None]] = {
     ),
     "an exception of an IPv6 address": ({"ALL_PROXY": "http://p:1", "NO_PROXY": "::1"}, "http://[::1]:80", None),
     "localhost is not an exception by itself": ({"ALL_PROXY": "http://p:1"}, "http://localhost", "http://p:1"),
+    "blanks are none": ({"HTTPS_PROXY": "  "}, SECURE, None),
     "only an exception": ({"NO_PROXY": "*"}, SECURE, None),
 }
 
@@ -173,8 +179,10 @@ UNUSABLE = {
     "http://user:?HIDDEN@proxy:1": "%3F",
     "http://pro xy:1": "not an address",
     "http://user:HIDDEN@pro\nxy:1": "line break",
-    "   ": "is empty",
-    "": "is empty",
+    "   ": "Write `none` for no proxy",
+    "": "Write `none` for no proxy",
+    "no": "Write `none` for no proxy",
+    "OFF": "Write `none` for no proxy",
 }
 
 
@@ -203,6 +211,15 @@ def test_a_proxy_that_no_call_goes_through_need_not_be_usable(monkeypatch: pytes
 
     assert found(SECURE) is None
     assert found("https://elsewhere.test", "none") is None
+
+
+@pytest.mark.parametrize("kind", ["mock", "python", "command", "litellm"])
+@pytest.mark.parametrize("field", ["proxy", "ca_file", "cert_file", "key_file"])
+def test_a_proxy_or_a_certificate_that_nobody_would_use_is_refused(kind: str, field: str) -> None:
+    settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
+
+    with pytest.raises(ConfigurationError, match=f"svc: a provider of the kind '{kind}' has no {field}"):
+        SharedCalls().provider("svc", settings)
 
 
 # What goes through it.
@@ -399,7 +416,7 @@ async def test_a_refusal_that_was_forwarded_says_that_the_proxy_may_have_written
 
 
 FAILURES: dict[Behaviour, tuple[type[ProviderError], str, str]] = {
-    "hangs": (TimedOutError, "through the proxy", "through the proxy"),
+    "hangs": (ProviderError, "no connection through the proxy .* within 0.2 s", "no complete reply through the proxy"),
     "closes": (ConnectionFailedError, "closed the connection without an answer", "through the proxy .* ended"),
     "resets": (ConnectionFailedError, "the connection", "through the proxy"),
     "garbage": (ProviderError, "does not speak HTTP; its answer starts 'SSH-2.0", "through the proxy .* is not HTTP"),
@@ -445,10 +462,43 @@ async def test_a_service_that_hangs_behind_a_proxy_runs_out_of_time() -> None:
             await ask(NAMED, proxy.url, limits=limits)
 
 
+async def test_a_login_page_that_a_proxy_leads_to_is_said_to_be_its_own() -> None:
+    async with ProxyServer("refuses", status="302 Found", headers="Location: http://login.test/\r\n") as proxy:
+        with pytest.raises(RedirectedError, match=r"redirects to http://login\.test/.* which may have written it"):
+            await ask(NAMED, proxy.url)
+
+
 async def test_407_from_a_service_without_a_proxy_is_not_a_wrong_key() -> None:
     async with service("openai", says(b"{}", status=407)) as svc:
         with pytest.raises(AuthenticationError, match=r"a proxy on the way wants a login \(407\)"):
             await svc.ask()
+
+
+@pytest.mark.parametrize("base_url", [NAMED, SECURE], ids=["forwarded", "tunnelled"])
+async def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing_open(base_url: str, authority: Authority) -> None:
+    tls = authority.server("somewhere.test") if base_url == SECURE else None
+    files = TlsFiles(ca=str(authority.file))
+    request = b"POST http://somewhere.test:8123/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+    async with FaultServer(tls) as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
+        place = Endpoint("somewhere.test", 443, tls is not None, Proxy.parse(proxy.url, "TEST"), files)
+        connections = Connections()
+        for turns in range(500):
+            call = asyncio.create_task(connections.send(place, request, most=9_999, seconds=30))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if call.done():
+                break
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await connections.close()
+            async with asyncio.timeout(10):
+                while proxy.open_connections or server.open_connections:  # noqa: ASYNC110 - no event for a bound
+                    await asyncio.sleep(0.001)
+
+        assert call.result().status == 200
+        assert turns > 3
+        await connections.close()
 
 
 # Its login is a secret.

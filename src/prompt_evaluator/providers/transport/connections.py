@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_IDLE = 15.0
 """Seconds. Services close what is idle, and a request that crosses with that is lost."""
+_MOST_CONNECTING = 30.0
+"""Seconds for a new connection. A reply may take minutes; whoever takes longer than this to say hello is not there."""
 _TRUSTED_IDLE = 0.05
 """Seconds for which a connection that has been used before is taken to be as it was left."""
 
@@ -40,8 +42,8 @@ class TlsFailedError(Exception):
     """The service's certificate or its TLS is not acceptable, and will not be the next time."""
 
 
-class NotConnectedError(TimeoutError):
-    """There was no connection in time: nothing has been sent."""
+class NotConnectedError(ConnectionError):
+    """There was no connection in time, which is given in seconds: nothing has been sent."""
 
 
 class Connections:
@@ -68,12 +70,12 @@ class Connections:
         """
         connection = self._kept(place)
         if connection is None:
-            start = time.monotonic()
+            start, limit = time.monotonic(), min(seconds, _MOST_CONNECTING)
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(limit):
                     connection = await self._open(place)
             except TimeoutError:
-                raise NotConnectedError from None
+                raise NotConnectedError(limit) from None
             seconds -= time.monotonic() - start
         response = await connection.exchange(request, most, seconds)
         if connection.usable:

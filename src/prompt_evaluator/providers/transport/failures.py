@@ -58,7 +58,7 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
     name, through = call.provider, _through(call.place.proxy)
     match error:
         case NotConnectedError():
-            return TimedOutError(f"no connection{through} within {seconds:,.3g} s.", provider=name)
+            return ConnectionFailedError(f"no connection{through} within {error.args[0]:,.3g} s.", provider=name)
         case TimeoutError():
             return TimedOutError(f"no complete reply{through} within {seconds:,.3g} s.", provider=name)
         case TlsFailedError() | ssl.SSLError() if _is_final(error):
@@ -86,14 +86,14 @@ def refusal(call: Call, response: Response, data: bytes) -> ProviderError:
     if status == 407 and proxy is not None:  # noqa: PLR2004
         offered = response.headers.get("proxy-authenticate", "").split(" ")[0]
         return _proxy_refusal(call, status, said, [REDACTOR.text(offered)] if offered else [])
+    # Only a tunnel tells the replies of the service from those of the proxy.
+    source = f" The reply came{_through(proxy)}, which may have written it." if proxy and not call.place.tls else ""
     if 300 <= status < 400:  # noqa: PLR2004
         target = REDACTOR.text(response.headers.get("location", "nowhere"))
-        what = f"it redirects to {target[:_SHOWN]}; if that is right, make it the base_url."
+        what = f"it redirects to {target[:_SHOWN]}; if that is right, make it the base_url.{source}"
         return RedirectedError(what, provider=call.provider, status=status)
     kind, sentence = _meaning(status, said)
     wait = retry_after(response.headers, time.time()) if kind.retried else None
-    # Only a tunnel tells the replies of the service from those of the proxy.
-    source = f" The reply came{_through(proxy)}, which may have written it." if proxy and not call.place.tls else ""
     what = f"{sentence} ({status}): {said.rstrip('.')}.{source}"
     return kind(what, provider=call.provider, status=status, retry_after=wait)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NO_PROXY = "none"
 """What `proxy:` says where requests go straight to the service, whatever the environment says."""
+_MEANT_NO_PROXY = ("", "no", "off", "false", "direct")
 _DEFAULT_PORT = 80
 _SYSTEM_HAS_PROXIES = sys.platform in ("darwin", "win32")
 
@@ -84,9 +85,9 @@ def find_proxy(provider: str, configured: str | None, address: Address) -> Proxy
         return None
     else:
         text, source = configured, f"`proxy` of the provider {provider!r}"
-        if not text.strip():
-            raise ConfigurationError(f"{provider}: {source} is empty. Write `{NO_PROXY}` to go without a proxy.")
-    if not text:
+        if text.strip().lower() in _MEANT_NO_PROXY:
+            raise ConfigurationError(f"{provider}: {source} is not an address. Write `{NO_PROXY}` for no proxy.")
+    if not text.strip():
         return None
     try:
         return Proxy.parse(text, source)

@@ -72,6 +72,8 @@ async def _ask(sock: socket.socket, request: bytes) -> bytes:
         if not data:
             raise ProxyFailedError("closed the connection without an answer" if not head else "broke its answer off")
         head += data
-        if not head.startswith(b"HTTP/"[: len(head)]) or len(head) > _LONGEST_HEAD:
+        if not head.startswith(b"HTTP/"[: len(head)]):
             break  # it need not be waited for
+        if len(head) > _LONGEST_HEAD:
+            raise ProxyFailedError(f"goes on for more than {_LONGEST_HEAD:,} bytes without an end of its answer")
     return head
