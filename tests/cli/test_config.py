@@ -105,6 +105,7 @@ def test_proxies_are_shown_with_who_names_them_and_without_their_login(full_of_s
     assert proxies["wrong"].startswith("unusable (the proxy 'socks5://…@proxy.test'")
     assert proxies["file"] is None
     assert proxies["mock"] is None
+    assert proxies["router"] is None, "it has no address"
     assert "through the proxy http://proxy.test:8080" in full_of_secrets.run("doctor").out
     assert "proxy http://proxy.test:3128 (HTTPS_PROXY)" in full_of_secrets.run("providers").out
 

@@ -118,7 +118,11 @@ def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:
     if settings.kind not in OVER_HTTP:
         return None
     try:
-        proxy = find_proxy(provider, settings.proxy, endpoint(provider, settings))
+        address = endpoint(provider, settings)
+    except ConfigurationError:
+        return None
+    try:
+        proxy = find_proxy(provider, settings.proxy, address)
     except ConfigurationError as error:
         return f"unusable ({str(error).removeprefix(f'{provider}: ')})"
     return f"{proxy} ({proxy.source})" if proxy else None
