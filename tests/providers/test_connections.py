@@ -1214,3 +1214,19 @@ async def test_an_address_that_now_belongs_to_another_host_is_given_up(
     wrong = Server(echoes, port=place.port, tls=trusted.wrong)
     async with wrong, Server(echoes, host="::1", port=place.port, tls=trusted.right):
         assert (await ask(http, place)).body == b"{}"
+
+
+async def test_a_name_whose_address_now_belongs_to_another_host_is_looked_up_again(
+    http: Connections, names: Names, trusted: Certificates
+) -> None:
+    place, names.hosts = names.place._replace(tls=True), ["127.0.0.1"]
+    async with Server(echoes, port=place.port, tls=trusted.right):
+        await ask(http, place)
+        await http.close()
+    names.hosts = ["::1"]
+    wrong = Server(echoes, port=place.port, tls=trusted.wrong)
+    async with wrong, Server(echoes, host="::1", port=place.port, tls=trusted.right):
+        responses = await asyncio.gather(*(ask(http, place, b"%d" % number) for number in range(10)))
+
+        assert [response.body for response in responses] == [b"%d" % number for number in range(10)]
+        assert names.asked == 2

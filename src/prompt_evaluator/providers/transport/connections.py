@@ -131,10 +131,10 @@ class Connections:
         try:
             return await _connect(place, dialled.sock, context)
         except (OSError, TlsFailedError):
-            self._dialler.pass_over(dialled.address)
+            self._dialler.doubt(dialled)
             if not dialled.known:
                 raise
-        dialled = await self._dialler.dial(place.host, place.port)  # what answers there now may be somebody else
+        dialled = await self._dialler.dial(place.host, place.port)
         return await _connect(place, dialled.sock, context)
 
     async def _open_through(self, proxy: Proxy, place: Endpoint) -> Connection:

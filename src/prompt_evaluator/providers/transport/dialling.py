@@ -29,22 +29,24 @@ _OPTIONS = [
 ]
 
 
+class Found(NamedTuple):
+    """What a look-up has found."""
+
+    name: tuple[str, int]
+    addresses: list[SocketAddress]
+    until: float
+    turns: Iterator[int]
+    """Each new connection begins with another address."""
+
+
 class Dialled(NamedTuple):
     """A connected socket, and how it came about."""
 
     sock: socket.socket
     address: SocketAddress
+    found: Found
     known: bool
     """Whether an earlier look-up was used, so that another one may lead elsewhere."""
-
-
-class _Found(NamedTuple):
-    """What a look-up has found."""
-
-    addresses: list[SocketAddress]
-    until: float
-    turns: Iterator[int]
-    """Each new connection begins with another address."""
 
 
 class Dialler:
@@ -52,8 +54,8 @@ class Dialler:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._found: dict[tuple[str, int], _Found] = {}
-        self._look_ups: dict[tuple[str, int], asyncio.Task[_Found]] = {}
+        self._found: dict[tuple[str, int], Found] = {}
+        self._look_ups: dict[tuple[str, int], asyncio.Task[Found]] = {}
         self._failed: dict[SocketAddress, float] = {}
 
     async def dial(self, host: str, port: int) -> Dialled:
@@ -65,17 +67,22 @@ class Dialler:
         known = self._found.get((host, port))
         if known is not None and self._clock() < known.until:
             try:
-                return Dialled(*await self._race(self._in_order(known)), known=True)
+                return Dialled(*await self._race(self._in_order(known)), known, known=True)
             except OSError:
-                self._forget((host, port), known)  # the name may lead elsewhere by now
+                self._forget(known)  # the name may lead elsewhere by now
         found = await self._look_up(host, port)
         try:
-            return Dialled(*await self._race(self._in_order(found)), known=False)
+            return Dialled(*await self._race(self._in_order(found)), found, known=False)
         except OSError:
-            self._forget((host, port), found)
+            self._forget(found)
             raise
 
-    def pass_over(self, address: SocketAddress) -> None:
+    def doubt(self, dialled: Dialled) -> None:
+        """Note that whoever answered was not the one who was called: the name may lead elsewhere by now."""
+        self._forget(dialled.found)
+        self._pass_over(dialled.address)
+
+    def _pass_over(self, address: SocketAddress) -> None:
         """Try an address after all others for a while."""
         now = self._clock()
         self._failed = {each: until for each, until in self._failed.items() if until > now}
@@ -85,11 +92,11 @@ class Dialler:
         for look_up in self._look_ups.values():
             look_up.cancel()
 
-    def _forget(self, name: tuple[str, int], found: _Found) -> None:
-        if self._found.get(name) is found:  # and not what somebody has looked up since
-            del self._found[name]
+    def _forget(self, found: Found) -> None:
+        if self._found.get(found.name) is found:  # and not what somebody has looked up since
+            del self._found[found.name]
 
-    async def _look_up(self, host: str, port: int) -> _Found:
+    async def _look_up(self, host: str, port: int) -> Found:
         """The addresses of a name. Many may ask at once and one of them may give up: there is one look-up for all."""
         name = (host, port)
         if (found := self._found.get(name)) is not None and self._clock() < found.until:
@@ -100,15 +107,15 @@ class Dialler:
             task.add_done_callback(lambda task: self._settle(name, task))
         return await asyncio.shield(task)
 
-    async def _ask(self, host: str, port: int) -> _Found:
-        return _Found(await _addresses(host, port), self._clock() + _KNOWN, count())
+    async def _ask(self, host: str, port: int) -> Found:
+        return Found((host, port), await _addresses(host, port), self._clock() + _KNOWN, count())
 
-    def _settle(self, name: tuple[str, int], task: asyncio.Task[_Found]) -> None:
+    def _settle(self, name: tuple[str, int], task: asyncio.Task[Found]) -> None:
         del self._look_ups[name]
         if not task.cancelled() and task.exception() is None:
             self._found[name] = task.result()
 
-    def _in_order(self, found: _Found) -> list[SocketAddress]:
+    def _in_order(self, found: Found) -> list[SocketAddress]:
         """The families in turn, as RFC 8305 has it, each beginning with another address than the last time."""
         if len(found.addresses) == 1:
             return found.addresses
@@ -143,7 +150,7 @@ class Dialler:
                         sock = attempt.result()
                     except OSError as error:
                         failure = error
-                        self.pass_over(address)
+                        self._pass_over(address)
                     else:
                         self._failed.pop(address, None)
                         return sock, address
@@ -151,7 +158,7 @@ class Dialler:
         finally:
             for attempt, address in attempts.items():
                 if not attempt.done():
-                    self.pass_over(address)
+                    self._pass_over(address)
                     attempt.cancel()
                 attempt.add_done_callback(_close_unused)
 

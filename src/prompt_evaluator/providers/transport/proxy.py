@@ -97,7 +97,8 @@ def find_proxy(provider: str, configured: str | None, address: Address) -> Proxy
 
 def _of_environment(address: Address) -> tuple[str, str]:
     """What the standard library finds there, and where. Empty where it finds nothing, or an exception to it."""
-    if not _SYSTEM_HAS_PROXIES and not any(name.lower().endswith("_proxy") for name in os.environ):
+    wanted = (f"{address.scheme}_proxy", "all_proxy")
+    if not _SYSTEM_HAS_PROXIES and not any(name.lower() in wanted for name in os.environ):
         return "", ""
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - takes 50 ms, and most have no proxy
 
@@ -106,8 +107,8 @@ def _of_environment(address: Address) -> tuple[str, str]:
     host = f"[{address.host}]" if ":" in address.host else address.host
     if not proxies.get(scheme) or proxy_bypass(f"{host}:{address.port}") or proxy_bypass(address.host):
         return "", ""
-    wanted = f"{scheme}_proxy"
-    named = [name for name, value in os.environ.items() if name.lower() == wanted and value == proxies[scheme]]
+    variable = f"{scheme}_proxy"
+    named = [name for name in (variable, variable.upper()) if os.environ.get(name) == proxies[scheme]]
     return proxies[scheme], named[0] if named else "the settings of the system"
 
 
