@@ -82,15 +82,15 @@ class Dialler:
         self._forget(dialled.found)
         self._pass_over(dialled.address)
 
+    def close(self) -> None:
+        for look_up in self._look_ups.values():
+            look_up.cancel()
+
     def _pass_over(self, address: SocketAddress) -> None:
         """Try an address after all others for a while."""
         now = self._clock()
         self._failed = {each: until for each, until in self._failed.items() if until > now}
         self._failed[address] = now + _KNOWN
-
-    def close(self) -> None:
-        for look_up in self._look_ups.values():
-            look_up.cancel()
 
     def _forget(self, found: Found) -> None:
         if self._found.get(found.name) is found:  # and not what somebody has looked up since
