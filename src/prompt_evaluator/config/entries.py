@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +23,8 @@ _LEAVES: dict[type, tuple[type, str]] = {
     inspect.StrType: (str, "a text"),
     inspect.BoolType: (bool, "true or false"),
 }
+_PATHS = {"ca_file", "cert_file", "key_file"}
+"""They start from the configuration file's folder."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
 
@@ -44,6 +47,8 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
     checked = _checked(given, _SHAPE, place)
     for field in ("api_key_env", "base_url_env"):
         _check_variable(checked.get(field), place / field)
+    for field in _PATHS & checked.keys():
+        checked[field] = str(place.path.parent / Path(checked[field]).expanduser())
     fields = {**(msgspec.to_builtins(base) if base is not None else {}), **checked}
     return msgspec.convert(fields, ProviderSettings)
 

@@ -49,6 +49,14 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     api_key_header: str | None = None
     """Where the key goes when it is no bearer token, such as Azure's `api-key`."""
     key_required: bool = True
+    proxy: str | None = None
+    """The proxy that calls go through, as `http://HOST:PORT`, over what the environment says; `none` for no proxy."""
+    ca_file: str | None = None
+    """The authorities whose certificates are accepted, in place of those that the system trusts."""
+    cert_file: str | None = None
+    """The certificate that the service is shown."""
+    key_file: str | None = None
+    """The key of that certificate, where it is not in the same file."""
     headers: dict[str, str] = {}
     query: dict[str, str] = {}
     limits: Limits = Limits()
