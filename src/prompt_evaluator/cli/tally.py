@@ -55,6 +55,9 @@ class View:
     unpriced: int = 0
     answers: int = 0
     throttled: float = 0.0
+    """Of the time that calls took, the share for which a rate limit or a 429 held them back."""
+    time_outs: int = 0
+    """Tries that timed out, which may have been paid for."""
     retries: Mapping[str, int]
     errors: Mapping[str, int]
     """By the error's class."""
@@ -149,6 +152,7 @@ class Tally:
             unpriced=meter.unpriced,
             answers=meter.answers,
             throttled=meter.throttled_share,
+            time_outs=meter.time_outs,
             retries=dict(meter.retries),
             errors=errors,
             unscored=self._unscored,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,11 +22,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     """None: learned from the service's rate-limit headers where it sends them."""
-    try_timeout: float = 120.0
-    """Seconds for one request, its whole body included."""
-    deadline: float = 600.0
+    try_timeout: float = 600.0
+    """Seconds for one request with its whole reply. Models that reason take minutes."""
+    deadline: float = 1_800.0
     """Seconds for a call with all its tries and waits."""
     max_tries: int = 6
+    """Tries of a call. After one that timed out, which may have been paid for, there are two more at most."""
+    give_up_after: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 120.0
+    """Seconds in which a model has answered no call and its tries have failed: then the run ends, to be resumed."""
     first_backoff: float = 0.5
     """Seconds before the second try when the service does not say; doubles with each further one."""
     max_retry_after: float = 120.0

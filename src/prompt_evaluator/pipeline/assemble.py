@@ -103,6 +103,7 @@ def _sample(case: TestCase, number: int, units: SampleUnits, plan: RunPlan, expe
         cost=_known(answers),
         latency_ms=answer.latency_ms if answer else None,
         tries=_tries(generation),
+        time_outs=_time_outs(units),
         judge_input_tokens=_sum([reply.usage.input_tokens for reply in replies]),
         judge_output_tokens=_sum([reply.usage.output_tokens for reply in replies]),
         judge_cost=_known(replies),
@@ -197,6 +198,17 @@ def _tries(generation: Generation | None) -> int | None:
     if generation.answer is not None:
         return generation.answer.tries
     return generation.failure.tries if generation.failure else None
+
+
+def _time_outs(units: SampleUnits) -> int:
+    """Of this run: what was reused was paid for by another one."""
+    found = 0
+    for attempt in units.attempts:
+        found += sum(done.time_outs for done in attempt.judgements.values() if not done.reused)
+        if (generation := attempt.generation) and not generation.reused:
+            found += generation.failure.time_outs if generation.failure else 0
+            found += (generation.answer.time_outs or 0) if generation.answer else 0
+    return found
 
 
 def _reused(units: SampleUnits) -> list[Answer]:

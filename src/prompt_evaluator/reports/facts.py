@@ -138,12 +138,14 @@ def _judge(result: RunResult) -> Note | None:
 
 def _usage(totals: RunTotals) -> UsageFinding:
     reused = f"; {many(totals.reused_units, 'answer')} reused" if totals.reused_units else ""
+    late = f" {many(totals.time_outs, 'try', 'tries')} timed out and may have been paid for."
     return UsageFinding(
-        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.",
+        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.{late if totals.time_outs else ''}",
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cost=totals.cost,
         unpriced_calls=totals.unpriced_calls,
+        time_outs=totals.time_outs,
         reused=totals.reused_units,
     )
 

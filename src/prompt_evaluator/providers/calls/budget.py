@@ -65,7 +65,7 @@ class Budget:
         self._sent = self._under_way = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
-        self._samples_cost = self._ended_cost = 0.0
+        self._samples_cost = self._ended_cost = self._unconfirmed = 0.0
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -116,6 +116,14 @@ class Budget:
             if (sample := self._sample()) is not None:
                 sample.cost += cost
                 self._samples_cost += cost
+
+    def may_have_paid(self, kind: Hashable) -> None:
+        """A request timed out. It is reckoned with at its kind's average: the service may have gone on with it."""
+        each = self._kinds[kind].each
+        self._unconfirmed += each
+        if (sample := self._sample()) is not None:
+            sample.cost += each
+            self._samples_cost += each
 
     def settle(self, kind: Hashable = None) -> None:
         """A request is over."""
@@ -225,7 +233,8 @@ class Budget:
         return calls * max((kind.each for kind in self._kinds.values()), default=0.0)
 
     def _spent(self) -> float:
-        return sum(kind.cost for kind in self._kinds.values())
+        """What answers have cost, and what requests that timed out may have cost."""
+        return sum(kind.cost for kind in self._kinds.values()) + self._unconfirmed
 
     def _next_change(self) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

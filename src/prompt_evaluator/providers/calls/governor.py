@@ -93,6 +93,7 @@ class Governor:
         self._last_cut = self._last_event = -math.inf
         self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
+        self._limited_for, self._limited_since = 0.0, math.inf
         self.join(limits)
 
     @property
@@ -165,6 +166,13 @@ class Governor:
         lane.in_flight -= 1
         if self._waiting:
             self._pump()
+
+    def limited_seconds(self) -> float:
+        """For how long, since the beginning, calls have waited because of a rate limit or a 429.
+
+        Waiting for others to end, under a cap of our own or because calls start modestly, is no part of it.
+        """
+        return self._limited_for + max(0.0, self._clock() - self._limited_since)
 
     def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
         """Learn from an answer. Call before `leave`."""
@@ -245,16 +253,29 @@ class Governor:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._waiting and self.in_flight < int(self.limit) and (lane := self._next_lane()):
+        limited = False
+        while self._waiting and (lane := self._next_lane()):
+            if self.in_flight >= int(self.limit):
+                limited = self._pushed_back and self.limit < self.cap
+                break
             queue = lane.urgent or lane.others
             if not queue[0].future.done():  # else it was given up while it waited
                 if (wait := self._wait_for_budget()) > 0:
                     self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
-                    return
+                    limited = True
+                    break
                 self._admit(lane, queue[0].tokens)
                 queue[0].future.set_result(None)
             queue.popleft()
             self._waiting -= 1
+        self._note(limited=limited)
+
+    def _note(self, *, limited: bool) -> None:
+        """From now on calls wait because of a limit, or they do not."""
+        if limited and self._limited_since == math.inf:
+            self._limited_since = self._clock()
+        elif not limited and self._limited_since != math.inf:
+            self._limited_for, self._limited_since = self.limited_seconds(), math.inf
 
     def _next_lane(self) -> Lane | None:
         """The run whose first waiting call is next: an urgent one if there is any, else who has waited longest."""
