@@ -91,7 +91,7 @@ class Breaker:
         if failing.seconds >= give_up_after and not failing.says_nothing_about_others:
             self._open(
                 f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
-                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last said: "
+                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last: "
                 f"{sentence(error)} Try again when it answers, or set a longer give_up_after.",
                 error.status,
             )

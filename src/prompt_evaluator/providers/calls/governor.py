@@ -211,14 +211,20 @@ class Governor:
             self._requests.set_rate(pace * 60)
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        """Take over what rate-limit headers say, unless the user said something."""
+        """Take over what rate-limit headers say, unless the user said something. None: nothing; infinite: no limit."""
         if requests_per_minute and not self._fixed_requests:
-            self._requests = self._requests or Bucket(requests_per_minute, 1.0)
-            self._requests.set_rate(requests_per_minute)
-            self._pace.told = True
+            if requests_per_minute != math.inf:
+                self._requests = self._requests or Bucket(requests_per_minute, 1.0)
+                self._requests.set_rate(requests_per_minute)
+                self._pace.told = True
+            elif self._pace.told:  # what was taken for a limit per minute turned out to be one for a day
+                self._requests, self._pace.told = None, False
         if tokens_per_minute and not self._fixed_tokens:
-            self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
-            self._tokens.set_rate(tokens_per_minute)
+            if tokens_per_minute != math.inf:
+                self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
+                self._tokens.set_rate(tokens_per_minute)
+            else:
+                self._tokens = None
 
     def _cut(self, began: float, share: float, *, at_least: float) -> None:
         if began >= self._last_cut:  # else it was sent before the last cut could have any effect
