@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -28,7 +28,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Seconds for a call with all its tries and waits."""
     max_tries: int = 6
     """Tries of a call. After one that timed out, which may have been paid for, there are two more at most."""
-    give_up_after: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 120.0
+    give_up_after: float = 120.0
     """Seconds in which a model has answered no call and its tries have failed: then the run ends, to be resumed."""
     first_backoff: float = 0.5
     """Seconds before the second try when the service does not say; doubles with each further one."""

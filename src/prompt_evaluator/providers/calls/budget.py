@@ -205,7 +205,7 @@ class Budget:
         if self._under_way:
             return False
         raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further call: ${spent:,.4f} are spent, and the next costs about "
+            f"The budget of ${most:,.4f} allows no further call: {self._spent_text()}, and the next costs about "
             f"${next_one.each:,.4f}."
         )
 
@@ -222,7 +222,7 @@ class Budget:
         if self._samples:
             return False
         raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further sample: ${spent:,.4f} are spent, and the next costs about "
+            f"The budget of ${most:,.4f} allows no further sample: {self._spent_text()}, and the next costs about "
             f"${each:,.4f}."
         )
 
@@ -235,6 +235,10 @@ class Budget:
     def _spent(self) -> float:
         """What answers have cost, and what requests that timed out may have cost."""
         return sum(kind.cost for kind in self._kinds.values()) + self._unconfirmed
+
+    def _spent_text(self) -> str:
+        late = f" (${self._unconfirmed:,.4f} of it perhaps, on tries that timed out)" if self._unconfirmed else ""
+        return f"${self._spent():,.4f} are spent{late}"
 
     def _next_change(self) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
