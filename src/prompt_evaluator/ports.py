@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -152,7 +152,7 @@ class UnitSink(Protocol):
             done: What its data say, where that is at hand: it spares reading them.
         """
 
-    async def wait_for_capacity(self) -> None:
+    def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
 
@@ -162,7 +162,7 @@ class Ledger(Protocol):
     def put(self, unit: Unit) -> None:
         """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
 
-    async def wait_for_capacity(self) -> None:
+    def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
@@ -265,13 +265,13 @@ class Files(Protocol):
     """A run's files, exports of what the store has. Raises `StoreError` when they cannot be written."""
 
     async def save(self, position: int, result: CaseResult) -> None:
-        """Take what is known of a case; once it is finished it has a file of its own."""
+        """Take what is known of a case; a finished one has a file of its own, or a line where there are very many."""
 
     def flush(self) -> None:
-        """Return when every case that was saved has its file. None is saved afterwards."""
+        """Return when every case that has a file of its own is there. None is saved afterwards."""
 
     def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
-        """Write the main file: what was saved, and of all other cases that they are pending."""
+        """Write the main file: what was saved, and of all other cases that they are pending. Show what is packed."""
 
     def index(self, record: RunRecord, result: RunResult | None) -> None:
         """Say in the index of all runs how this one stands."""

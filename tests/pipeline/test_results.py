@@ -25,7 +25,7 @@ from prompt_evaluator.model import (
     TestCase,
     Unit,
 )
-from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.samples import Attempt, SampleUnits, group
 from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.stats import clopper_pearson
@@ -70,7 +70,7 @@ def _scores(clarity: float, *, invented: bool = False) -> Scores:
 
 
 def _case(*samples: SampleUnits, plan: RunPlan | None = None, case: TestCase = CASE) -> CaseResult:
-    return case_result(case, samples, plan or _plan())
+    return Assembler(plan or _plan()).case(case, samples)
 
 
 def _run(*cases: CaseResult, plan: RunPlan | None = None) -> RunResult:
@@ -411,7 +411,7 @@ def test_a_case_says_what_was_sent_and_where_it_came_from() -> None:
     case = TestCase(id="a", input="?", references=("x",), file="/d.yaml", line=3)
     sent = (Message("user", "?"),)
 
-    found = case_result(case, [_sample(4.0)], _plan(), sent)
+    found = Assembler(_plan()).case(case, [_sample(4.0)], sent)
 
     assert (found.messages, found.test_case_references) == (sent, ("x",))
     assert (found.test_case_file, found.test_case_line) == ("/d.yaml", 3)
@@ -430,7 +430,7 @@ def test_the_order_in_which_cases_finish_changes_nothing() -> None:
             Failed(f"broken by {number}", kind="Broken") if number % 2 else Scored(number / 6)
         )
         case = msgspec.structs.replace(CASE, id=f"case-{number}")
-        cases.append((number, case_result(case, [units], of)))
+        cases.append((number, Assembler(of).case(case, [units])))
 
     found = []
     for order in (cases, cases[::-1], [*cases[3:], *cases[:3]]):

@@ -9,7 +9,7 @@ import msgspec
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.model import Preparation, merged_uses
-from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.samples import group
 from prompt_evaluator.pipeline.totals import Totals
@@ -68,7 +68,7 @@ class StoredResults:
 
     def __init__(self, record: RunRecord, prepared: Sequence[Unit]) -> None:
         self._record, plan = record, record.plan
-        self._requests = RequestBuilder(plan.target, plan.target.model)
+        self._requests, self._assembler = RequestBuilder(plan.target, plan.target.model), Assembler(plan)
         self._judges = ScoreJudges(plan)
         self._totals, self._position = Totals(plan, (_preparation(unit.data) for unit in prepared)), 0
 
@@ -83,10 +83,9 @@ class StoredResults:
         return self._totals.result(self._record.status)
 
     def _result(self, case: TestCase, units: Sequence[Unit]) -> CaseResult:
-        plan = self._record.plan
         self._judges.add(case)
-        samples = group(units, plan.num_samples)
-        result = case_result(case, samples, plan, self._requests.shown(case))
+        samples = group(units, self._record.plan.num_samples)
+        result = self._assembler.case(case, samples, self._requests.shown(case))
         self._totals.add(self._position, result)
         self._position += 1
         return result

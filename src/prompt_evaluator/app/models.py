@@ -58,10 +58,13 @@ class Models:
         self._shared, self._alone = shared or SharedCalls(), shared is None
         self._calls = RunCalls(self._shared, meter=meter, max_concurrency=max_concurrency, budget=budget)
         self._clients: dict[tuple[str, bool], ModelClient] = {}
+        self._names: dict[str, ModelName] = {}
 
     def name(self, text: str) -> ModelName:
         """Take a model's name apart; an unknown provider is refused with the nearest known."""
-        return parse_model_name(text, self.settings)
+        if (known := self._names.get(text)) is None:
+            known = self._names[text] = parse_model_name(text, self.settings)
+        return known
 
     def client(self, name: str, *, urgent: bool = False) -> ModelClient:
         """Who answers for a provider's models, within the limits of its key and of this run.
@@ -71,9 +74,10 @@ class Models:
             urgent: For what finishes a sample that was begun, such as its judgement: these calls go before others, and
                 are made although the run is being stopped.
         """
-        if (name, urgent) not in self._clients:
-            self._clients[name, urgent] = self._calls.client(self._provider(name), self.settings[name], urgent=urgent)
-        return self._clients[name, urgent]
+        if (known := self._clients.get((name, urgent))) is None:
+            known = self._calls.client(self._provider(name), self.settings[name], urgent=urgent)
+            self._clients[name, urgent] = known
+        return known
 
     @property
     def admission(self) -> Admission:

@@ -10,7 +10,7 @@ import msgspec
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.filling import ScoreJudges
 from prompt_evaluator.model.outcome import Outcome
-from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.loading import BATCH
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.preparing import preparations
@@ -77,13 +77,13 @@ def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
 def _assembled(store: Store, record: RunRecord, *, begun: bool) -> Iterator[tuple[int, TestCase, CaseResult]]:
     """Each case with its position; only those of which there is any unit, if so wanted."""
     plan = record.plan
-    requests = RequestBuilder(plan.target, plan.target.model)
+    requests, assembler = RequestBuilder(plan.target, plan.target.model), Assembler(plan)
     for batch in _batches(store, plan.run_id):
         units = store.units(plan.run_id, [stored.case.id for stored in batch])
         for position, case in batch:
             if units[case.id] or not begun:
                 samples = group(units[case.id], plan.num_samples)
-                yield position, case, case_result(case, samples, plan, requests.shown(case))
+                yield position, case, assembler.case(case, samples, requests.shown(case))
 
 
 def stored_cases(store: Store, run_id: str) -> Iterator[StoredCase]:

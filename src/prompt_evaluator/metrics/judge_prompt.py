@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from prompt_evaluator.model import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from prompt_evaluator.model import Answer, Criterion, Flag, Rubric, TestCase, ToolCall
 
@@ -47,9 +47,9 @@ def user_message(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -
     return Message("user", "\n\n".join((head, *fenced, tail)))
 
 
-def fences(parts: Mapping[str, str], nonce: str) -> Iterator[str]:
+def fences(parts: Mapping[str, str], nonce: str) -> list[str]:
     """Each part between two lines that only we can have written."""
-    return (f"<{name} nonce={nonce}>\n{text}\n</{name} nonce={nonce}>" for name, text in parts.items())
+    return [f"<{name} nonce={nonce}>\n{text}\n</{name} nonce={nonce}>" for name, text in parts.items()]
 
 
 def shown_again(reply: str) -> Message:
@@ -91,9 +91,15 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 def material(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -> dict[str, str]:
     """What there is to look at, by name; parts that a case does not have are left out."""
-    known = {"task": case.task, "expected_constraints": case.expected_constraints}
-    parts = {"input": asked_text(case)} | {name: text for name, text in known.items() if text}
-    parts |= {f"context_{rank}": text for rank, text in enumerate(passages, start=1)} | reference_parts(case)
+    parts = {"input": asked_text(case)}
+    if case.task:
+        parts["task"] = case.task
+    if case.expected_constraints:
+        parts["expected_constraints"] = case.expected_constraints
+    if passages:
+        parts |= {f"context_{rank}": text for rank, text in enumerate(passages, start=1)}
+    if case.reference or case.references:
+        parts |= reference_parts(case)
     parts["output"] = answer.text
     if answer.tool_calls:
         parts["tool_calls"] = _calls_text(answer.tool_calls)

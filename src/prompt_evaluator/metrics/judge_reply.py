@@ -77,14 +77,16 @@ def _plain_scores(text: str, rubric: Rubric) -> Scores | None:
         found = _reply(text)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
+    scores = {}
     try:
-        marks = {criterion.name: found.metrics[criterion.name] for criterion in rubric.metrics}
+        for criterion in rubric.metrics:
+            mark = found.metrics[criterion.name]
+            if not criterion.min_score <= mark.score <= criterion.max_score:
+                return None
+            scores[criterion.name] = Scored(mark.score, mark.rationale)
         flags = {flag.name: found.flags[flag.name] for flag in rubric.flags}
     except KeyError:
         return None
-    if not all(c.min_score <= marks[c.name].score <= c.max_score for c in rubric.metrics):
-        return None
-    scores = {name: Scored(mark.score, mark.rationale) for name, mark in marks.items()}
     return Scores(scores=scores, flags=flags, comment=found.overall_comment)
 
 

@@ -65,6 +65,8 @@ class TestCase(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def passages(self) -> tuple[str, ...]:
         """What a retrieval step found, best first: the field `context`, a text or a list of texts; none otherwise."""
         found = self.metadata.get("context")
+        if found is None:
+            return ()
         texts = (found,) if isinstance(found, str) else tuple(found) if isinstance(found, list) else ()
         if not all(isinstance(text, str) for text in texts) or not any(text.strip() for text in texts):
             return ()

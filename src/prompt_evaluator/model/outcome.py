@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 
 MAIN_FILE = "dataset_evaluation.json"
+PACK_FILE = "test_cases.jsonl"
+MOST_CASE_FILES = 2_000
+"""A run of more cases has them in one file, a line each, in place of one file a case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def failed(self) -> Failed | None:
         """Why there is no score, where there is none."""
-        return next((score for score in self.scores.values() if isinstance(score, Failed)), None)
+        for score in self.scores.values():
+            if isinstance(score, Failed):
+                return score
+        return None
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -74,14 +74,18 @@ class Redactor:
         for secret in self._texts:
             if secret in text:
                 text = text.replace(secret, _MASK)
-        return self._escaped(text) if any(sign in text for sign in self._signs) else text
+        for sign in self._signs:
+            if sign in text:
+                return self._escaped(text)
+        return text
 
     def bytes(self, data: bytes) -> bytes:
         for secret in self._bytes:
             if secret in data:
                 data = data.replace(secret, _MASK.encode())
-        if any(sign in data for sign in self._byte_signs):
-            return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        for sign in self._byte_signs:
+            if sign in data:
+                return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         return data
 
     def _escaped(self, text: str) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.outcome import Outcome
-from prompt_evaluator.pipeline.assemble import case_result
+from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.feed import Feed
 from prompt_evaluator.pipeline.loading import Loader
 from prompt_evaluator.pipeline.preparing import preparations
@@ -20,7 +20,7 @@ from prompt_evaluator.pipeline.progress import Counts
 from prompt_evaluator.pipeline.totals import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model import Generation, Judgement, RunRecord, RunStatus, Unit
@@ -72,7 +72,7 @@ class Driver:
         self._store, self._engine, self.events = store, engine, events
         self._make_files, self._make_executor, self._make_ledger = make_files, make_executor, make_ledger
         self._now, self._on_stop = now, on_stop
-        self._totals = Totals(self._plan)
+        self._totals, self._assembler = Totals(self._plan), Assembler(self._plan)
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
         self._under_way: dict[str, CaseWork] = {}
@@ -164,8 +164,8 @@ class Driver:
         if work := self._under_way.get(unit.case_id):
             work.add(unit, done)
 
-    async def wait_for_capacity(self) -> None:
-        await self._ledger.wait_for_capacity()
+    def wait_for_capacity(self) -> Awaitable[None]:
+        return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:
         work = self._under_way[end.case_id]
@@ -227,7 +227,7 @@ class Driver:
     def _result(self, work: CaseWork) -> CaseResult:
         if work.case.checks or not self._judges:
             self._judges |= self._executor.uses.judges(work.case)
-        return case_result(work.case, work.samples(), self._plan, self._executor.requests.shown(work.case))
+        return self._assembler.case(work.case, work.samples(), self._executor.requests.shown(work.case))
 
     async def _keep_what_is_left(self) -> None:
         """Count what there is of cases that are not finished, and of those that a resumed run has not reached again."""

@@ -140,8 +140,8 @@ class _Sample:
     def __init__(self, item: WorkItem, parts: Executor, out: UnitSink) -> None:
         self._item, self._case, self._parts, self._out = item, item.case, parts, out
         self._plan, self._uses = parts.plan, parts.uses.of(item.case)
-        self._own = {unit.name: unit for unit in item.own}
-        self._linked = {unit.name: unit for unit in item.linked}
+        self._own = {unit.name: unit for unit in item.own} if item.own else {}
+        self._linked = {unit.name: unit for unit in item.linked} if item.linked else {}
         self._admitted = False
 
     async def finish(self) -> Literal["finished", "answered"]:
@@ -223,11 +223,10 @@ class _Sample:
         before = self._own.get(key.name)
         failed = _judgement(before.data).failed if before else None
         failed_before = failed is not None and failed.kind == UNREADABLE  # then the same replies would only fail again
-        reply = key._replace(kind="reply")
         return Replies(
             key.name.hex(),
             {} if failed_before else self._own,
-            lambda name, data: self._put(reply._replace(name=name), data, ok=True),
+            lambda name, data: self._put(key._replace(name=name, kind="reply"), data, ok=True),
         )
 
     async def _generate(self, request: Request, number: int) -> Generation:
@@ -252,8 +251,9 @@ class _Sample:
     async def _enter(self, answers: int) -> None:
         """Before the sample's first call: wait until there is a budget for all its calls, so that it gets whole."""
         if not self._admitted:
-            judged = sum(applied.repeats for applied in self._uses if applied.judge)
-            known = sum(unit.kind == "judgement" and unit.ok for unit in (*self._item.own, *self._item.linked))
+            judged = sum([applied.repeats for applied in self._uses if applied.judge])
+            there = (*self._item.own, *self._item.linked)
+            known = sum([unit.kind == "judgement" and unit.ok for unit in there]) if there else 0
             await self._parts.admission.start(max(1, answers + judged - known))
             self._admitted = True
 

@@ -37,7 +37,8 @@ class Attempt:
 
     def of(self, metric: str) -> list[Judgement]:
         """The judgements by one metric, in the order of the repeats."""
-        return [self.judgements[key] for key in sorted(self.judgements) if key[0] == metric]
+        found = [key for key in self.judgements if key[0] == metric]
+        return [self.judgements[key] for key in (sorted(found) if len(found) > 1 else found)]
 
     def missed(self) -> list[str]:
         """The names of scores that do not reach their pass mark; of several judgements the mean counts."""
@@ -56,9 +57,11 @@ class Attempt:
             return False
         if self.generation.answer is None:
             return True
-        found = {metric for metric, _ in self.judgements}
-        wanted = {key[0]: judgement.repeats for key, judgement in self.judgements.items()}
-        return found.issuperset(expected) and len(self.judgements) >= sum(wanted.values())
+        wanted = {metric: done.repeats for (metric, _), done in self.judgements.items()}
+        for metric in expected:
+            if metric not in wanted:
+                return False
+        return len(self.judgements) >= sum(wanted.values())
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
@@ -89,7 +92,7 @@ class SampleUnits:
             return "generation_error"
         if len(self.attempts) < attempts and last.missed():
             return "pending"
-        kinds = {failed.kind for _, failed in last.failures()}
+        kinds = set() if last.all_ok else {failed.kind for _, failed in last.failures()}
         if not kinds:
             return "completed"
         return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"

@@ -154,14 +154,12 @@ class Scorer:
             self.check(config)
             judge = self._judge(config, case, repeat, kept)
         outcome = await self._outcome(applied, case, answer, judge)
-        if config is not None and judge is not None and judge.replies:
+        if config is None or judge is None:
+            return applied.judgement(outcome)
+        if judge.replies:
             self._count(config, outcome)
-        judgement = applied.judgement(outcome)
-        if judge is None:
-            return judgement
-        return msgspec.structs.replace(
-            judgement, raw=judge.raw, replies=tuple(judge.replies), time_outs=judge.time_outs
-        )
+        judgement = applied.judgement(outcome, judge.raw, tuple(judge.replies))
+        return msgspec.structs.replace(judgement, time_outs=judge.time_outs) if judge.time_outs else judgement
 
     async def _outcome(
         self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None

@@ -62,8 +62,8 @@ class AppliedMetric(NamedTuple):
     def with_metric(self, metric: Metric) -> AppliedMetric:
         return self.of(self.use, metric, self.judge)
 
-    def judgement(self, outcome: Score | Scores) -> Judgement:
-        """What the metric has said, in the form that is kept."""
+    def judgement(self, outcome: Score | Scores, raw: str | None = None, replies: tuple[Answer, ...] = ()) -> Judgement:
+        """What the metric has said, and what its judge replied, in the form that is kept."""
         if isinstance(outcome, Scores):
             scores: dict[str, Score] = {**outcome.scores}
             flags, comment = outcome.flags, outcome.comment
@@ -71,7 +71,14 @@ class AppliedMetric(NamedTuple):
             scored = _negated(outcome) if self.use.negated else outcome
             scores, flags, comment = dict.fromkeys(self.pass_at, scored), {}, None
         return Judgement(
-            metric=self.key, scores=scores, pass_at=self.pass_at, flags=flags, comment=comment, repeats=self.repeats
+            metric=self.key,
+            scores=scores,
+            pass_at=self.pass_at,
+            flags=flags,
+            comment=comment,
+            raw=raw,
+            repeats=self.repeats,
+            replies=replies,
         )
 
     def marked(self, judgement: Judgement) -> Judgement:
@@ -150,7 +157,7 @@ class Uses:
 
 def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:
     """Which uses of metrics a finished sample has been judged by, in order; known without making any of them."""
-    uses = [use.key for use in merged_uses(plan.metrics, case.checks)]
+    uses = [use.key for use in (merged_uses(plan.metrics, case.checks) if case.checks else plan.metrics)]
     return [rubric_key(plan), *uses] if plan.rubric else uses
 
 

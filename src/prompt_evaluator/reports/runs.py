@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.findings import Files, Findings
+from prompt_evaluator.model.outcome import MOST_CASE_FILES, PACK_FILE
 from prompt_evaluator.reports.advice import advice
 from prompt_evaluator.reports.facts import facts
 from prompt_evaluator.reports.flags import flag_findings
@@ -49,6 +50,11 @@ def run_findings(
         flags=flag_findings(result),
         facts=facts(record.plan, result),
         advice=advice(record.plan, result),
-        files=Files(main=str(main_file), shown=shown, cases="test_case_<id>.json beside it"),
+        files=Files(main=str(main_file), shown=shown, cases=_case_files(record)),
         next_step=next_step(record, result, seen_from),
     )
+
+
+def _case_files(record: RunRecord) -> str:
+    packed = record.plan.dataset.selected > MOST_CASE_FILES
+    return f"{PACK_FILE} beside it, a case a line" if packed else "test_case_<id>.json beside it"

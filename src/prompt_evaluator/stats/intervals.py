@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.stats.distributions import beta_quantile, student_t
@@ -73,10 +74,11 @@ def clustered_share_interval(raised: Sequence[float], asked: Sequence[float]) ->
     return clopper_pearson(math.fsum(raised) / total * effective, effective)
 
 
+@lru_cache(maxsize=1_024)
 def wilson(passed: float, total: float, *, z: float = _NORMAL) -> Interval:
     """Wilson's score interval of a share, 95 % unless told otherwise: right also for few samples, and for 0 or all.
 
-    Counts may be fractions, as an effective number of samples is.
+    Counts may be fractions, as an effective number of samples is. Kept, because many cases have the same counts.
     """
     _check(passed, total)
     share, square = passed / total, z * z

@@ -44,9 +44,14 @@ class CaseFiles:
         return f"test_case_{readable}~{hashlib.sha256(case_id.encode()).hexdigest()[:12]}.json"
 
 
-def case_text(result: CaseResult) -> bytes:
+def case_line(result: CaseResult) -> bytes:
+    """A case as JSON on one line."""
+    return _encode(result)
+
+
+def case_text(line: bytes) -> bytes:
     """A case as it stands in its file."""
-    return msgspec.json.format(_encode(result), indent=2)
+    return msgspec.json.format(line, indent=2)
 
 
 class RunFolder:

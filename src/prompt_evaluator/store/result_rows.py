@@ -22,7 +22,7 @@ from prompt_evaluator.store.result_tables import (
 from prompt_evaluator.store.texts import as_it_is, as_json, clean, clean_or_none, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -56,14 +56,28 @@ class CaseRows(NamedTuple):
 
 
 def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
+    place, samples = (run_id, case.position), case.result.samples
+    cleaned = as_it_is if is_clean(_texts(samples)) else clean_or_none
     return CaseRows(
         case.position,
         _case_row(run_id, case),
         _metric_rows(run_id, case),
         _flag_rows(run_id, case),
-        _sample_rows(run_id, case),
-        _score_rows(run_id, case),
+        [_sample_row((*place, number), sample, cleaned) for number, sample in enumerate(samples)],
+        _score_rows(place, samples, case.judges, cleaned),
     )
+
+
+def _texts(samples: Sequence[SampleResult]) -> list[str]:
+    """Of samples, all that others wrote and that has columns of its own."""
+    found = [
+        text
+        for sample in samples
+        for text in (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment)
+        if text
+    ]
+    found += [score.rationale for sample in samples for score in sample.judge_metrics.values()]
+    return found + [given.reason for sample in samples for given in sample.scores.values()]
 
 
 def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
@@ -178,22 +192,6 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_rows(run_id: str, case: FinishedCase) -> list[Row]:
-    cleaned = as_it_is if is_clean(_sample_texts(case.result)) else clean_or_none
-    return [
-        _sample_row((run_id, case.position, number), sample, cleaned)
-        for number, sample in enumerate(case.result.samples)
-    ]
-
-
-def _sample_texts(case: CaseResult) -> Iterator[str]:
-    for sample in case.samples:
-        yield sample.generator_output or ""
-        yield sample.model or ""
-        yield sample.finish_reason or ""
-        yield sample.judge_overall_comment or ""
-
-
 def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Cleaned) -> Row:
     error = sample.error
     return (
@@ -231,26 +229,24 @@ def _answer_hash(text: str | None, cleaned: Cleaned) -> str | None:
     return sha256(masked.encode("utf-8", "replace")).hexdigest()
 
 
-def _score_rows(run_id: str, case: FinishedCase) -> list[Row]:
-    cleaned = as_it_is if is_clean(_reasons(case.result)) else clean_or_none
-    judges = case.judges
+def _score_rows(
+    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], cleaned: Cleaned
+) -> list[Row]:
     rows: list[Row] = []
-    for number, sample in enumerate(case.result.samples):
+    names: dict[str, tuple[str, str | None]] = {}
+    """Of scores, as the database takes them, with their judges: the same for every sample."""
+    for number, sample in enumerate(samples):
         for name, score in sample.judge_metrics.items():
+            named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
             said = (score.score, score.passed, "scored", cleaned(score.rationale), None, repeats)
-            rows.append((run_id, case.position, number, storable(name), judges.get(name), *said))
+            rows.append((*place, number, *named, *said))
         for name, given in sample.scores.items():
+            named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             details, several = json_or_none(given.details), json_or_none(given.repeats)
             told = (given.score, given.passed, given.status, cleaned(given.reason), details, several)
-            rows.append((run_id, case.position, number, storable(name), judges.get(name), *told))
+            rows.append((*place, number, *named, *told))
     return rows
-
-
-def _reasons(case: CaseResult) -> Iterator[str]:
-    for sample in case.samples:
-        yield from (score.rationale for score in sample.judge_metrics.values())
-        yield from (given.reason for given in sample.scores.values())
 
 
 def _criterion_repeats(name: str, sample: SampleResult) -> str:

@@ -1,10 +1,12 @@
-"""The files of one run while it goes on: one a case, and the main file with all of them."""
+"""The files of one run while it goes on: its cases, and the main file with all of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, case_text, update_index
+from prompt_evaluator.model.outcome import MOST_CASE_FILES
+from prompt_evaluator.store.artifacts import CaseFiles, RunFolder, case_line, case_text, update_index
+from prompt_evaluator.store.case_pack import CasePack
 from prompt_evaluator.store.case_saver import CaseSaver
 from prompt_evaluator.store.main_file import MainFile
 
@@ -20,33 +22,49 @@ class RunFiles:
 
     def __init__(self, record: RunRecord, case_ids: Callable[[], Iterable[str]]) -> None:
         """Take a run, for which a folder is made, and what goes through the ids of its cases in order."""
-        folder = RunFolder(record)
+        folder, cases = RunFolder(record), record.plan.dataset.selected
         folder.make()
         self._case_ids = case_ids
-        self._saver = CaseSaver(folder, CaseFiles(case_ids()))
-        self._main = MainFile(folder.path, record.plan.dataset.selected)
+        self._pack: CasePack | None = None
+        self._saver: CaseSaver | None = None
+        if cases > MOST_CASE_FILES:
+            self._pack = CasePack(folder.path)
+        else:
+            self._saver = CaseSaver(folder, CaseFiles(case_ids()))
+        self._main = MainFile(folder.path, cases)
 
     async def save(self, position: int, result: CaseResult) -> None:
-        text = case_text(result)
-        self._main.add(position, text)
-        if result.status != "pending":
+        text = self._add(position, result)
+        if self._saver and result.status != "pending":
             await self._saver.save(result.test_case_id, text)
 
     def save_now(self, position: int, result: CaseResult) -> None:
         """The same where no event loop has to be spared."""
-        text = case_text(result)
-        self._main.add(position, text)
-        if result.status != "pending":
+        text = self._add(position, result)
+        if self._saver and result.status != "pending":
             self._saver.write(result.test_case_id, text)
 
+    def _add(self, position: int, result: CaseResult) -> bytes:
+        line = case_line(result)
+        text = case_text(line)
+        self._main.add(position, text)
+        if self._pack and result.status != "pending":
+            self._pack.add(line)
+        return text
+
     def flush(self) -> None:
-        self._saver.close()
+        if self._saver:
+            self._saver.close()
 
     def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
+        if self._pack:
+            self._pack.show()
         self._main.write(record, result, prepared, self._case_ids())
 
     def index(self, record: RunRecord, result: RunResult | None) -> None:
         update_index(record, result)
 
     def close(self) -> None:
+        if self._pack:
+            self._pack.close()
         self._main.close()

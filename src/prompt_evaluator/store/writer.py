@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import REDACTOR
@@ -95,7 +95,8 @@ class LedgerWriter:
 
     def put(self, unit: Unit) -> None:
         """Hand over a unit without waiting. Raise `StoreError` when the writer has failed."""
-        self._check_open(unit.case_id)
+        if self._closing or self._failure:
+            self._refuse(unit.case_id)
         data = REDACTOR.bytes(unit.data)
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data, unit.attempt)
         self._hand_over(_Item(perf_counter(), row))
@@ -108,7 +109,8 @@ class LedgerWriter:
             case: Its rows are made at once: beside a busy event loop, a thread that computes costs more than it saves.
             judges: By score, the model of the judge that gave it. May grow while the run goes on.
         """
-        self._check_open(case.test_case_id)
+        if self._closing or self._failure:
+            self._refuse(case.test_case_id)
         rows = case_rows(self._run_id, FinishedCase(position, case, judges))
         self._hand_over(_Case(rows, max(1, len(case.samples))))
 
@@ -145,10 +147,9 @@ class LedgerWriter:
         if not self._told:
             self._check()
 
-    def _check_open(self, case_id: str) -> None:
+    def _refuse(self, case_id: str) -> NoReturn:
         self._check()
-        if self._closing:
-            raise StoreError(f"The ledger of run {self._run_id} is closed; unit of case {case_id!r} came too late.")
+        raise StoreError(f"The ledger of run {self._run_id} is closed; unit of case {case_id!r} came too late.")
 
     def _check(self) -> None:
         if self._failure:
