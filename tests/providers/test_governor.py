@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prompt_evaluator.model import Limits
+from prompt_evaluator.model import Limits, Usage
 from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.pace import Bucket
 
@@ -208,7 +208,8 @@ def test_three_requests_a_minute_are_one_every_twenty_seconds(clock: Clock) -> N
 def test_tokens_per_minute_are_paced_by_what_calls_really_used(clock: Clock) -> None:
     governor = OneRun(Limits(tokens_per_minute=6_000), clock=clock)
     assert governor.go(100)
-    governor.succeeded(0.1, clock.now, tokens=2_500, estimate=100)  # far more than expected: 500 were there
+    used = Usage(input_tokens=2_000, output_tokens=500)
+    governor.succeeded(0.1, clock.now, estimate=100, usage=used)  # far more than expected: 500 were there
     governor.end()
 
     assert not governor.go(100)

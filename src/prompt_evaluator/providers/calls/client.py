@@ -15,6 +15,7 @@ from prompt_evaluator.providers.calls.stop import plain_wait, sleep
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from random import Random
 
     from prompt_evaluator.model import Answer, ProviderSettings, Request
@@ -54,6 +55,8 @@ class Client:
         self.name, self.structured_output = provider.name, provider.structured_output
         self._answer = provider.answer if traits.trusted else Guarded(provider).answer
         self._limits, self._prices = settings.limits, Prices(provider.name, settings.prices)
+        self._timeout = min(settings.limits.try_timeout, settings.limits.deadline)
+        """Of a call's first try."""
         self._max_tries = min(settings.limits.max_tries, traits.max_tries or settings.limits.max_tries)
         self._governor, self._breakers, self._lane = governor, breakers, lane
         self._known: dict[str, Breaker] = {}
@@ -79,8 +82,6 @@ class Client:
             raise
         finally:
             self._meter.ended()
-            if TRY.get() > 1:
-                TRY.set(1)  # the next call of this task begins anew
         breaker.succeeded()
         return answer
 
@@ -89,7 +90,7 @@ class Client:
         spent = 0.0  # in tries and in waits between them; a place in the queue is not the service's fault
         tries = 0
         retries: Retries | None = None
-        kind = self._kind(request)
+        kind = self._kind(request) if budget.limited else None
         try:
             while True:
                 # Before the queue: whoever waits for money that others may give back must not be in their way.
@@ -100,22 +101,24 @@ class Client:
                     await self._queue(kind, estimate, None if on_trial else breaker)
                 tries += 1
                 self._meter.tries += 1
+                timeout = min(limits.try_timeout, limits.deadline - spent) if spent else self._timeout
                 began = time.monotonic()
                 try:
-                    answer = await self._answer(request, min(limits.try_timeout, limits.deadline - spent))
+                    answer = await self._answer(request, timeout)
                 except BaseException as caught:  # noqa: BLE001 - a plug-in may raise anything, and it is this call's failure
                     error = as_provider_error(caught, self.name)
                     self._learn(error, began, kind)
                 else:
                     seconds = time.monotonic() - began
-                    governor.succeeded(seconds, began, _total_tokens(answer), estimate)
+                    self._meter.busy_seconds += seconds
+                    governor.succeeded(seconds, began, estimate, answer.usage if governor.counts_tokens else None)
                     return self._account(request, answer, tries, seconds, retries)
                 finally:
                     governor.leave(self._lane)
                     if budget.limited:
                         budget.settle(kind)
-                    self._meter.busy_seconds += time.monotonic() - began
                 took = time.monotonic() - began
+                self._meter.busy_seconds += took
                 retries = retries or Retries(self.name, limits, self._max_tries, self._rng)
                 retries.add(error, tries)
                 if error.retried and not on_trial:
@@ -128,12 +131,15 @@ class Client:
         except PromptEvaluatorError as failed:
             failed.time_outs = retries.time_outs if retries else 0
             raise
+        finally:
+            if retries is not None:
+                TRY.set(1)  # the next call of this task begins anew
 
     def _breaker(self, model: str) -> Breaker:
         self._known[model] = self._breakers.of(model, urgent=self._urgent)
         return self._known[model]
 
-    async def _queue(self, kind: tuple[str, str, bool], estimate: float, breaker: Breaker | None) -> None:
+    async def _queue(self, kind: Hashable, estimate: float, breaker: Breaker | None) -> None:
         """Wait for a place. Whatever keeps the call from being sent gives back what was taken from the budget."""
         governor = self._governor
         limited = governor.limited_seconds()
@@ -172,7 +178,7 @@ class Client:
             return self._wait
         return lambda future: breaker.wait(future, self._wait)
 
-    def _learn(self, error: ProviderError, began: float, kind: tuple[str, str, bool]) -> None:
+    def _learn(self, error: ProviderError, began: float, kind: Hashable) -> None:
         """Take a failed try into account."""
         if isinstance(error, RateLimitedError):
             asked = error.retry_after or 0.0  # more than is waited for at all says nothing about others
@@ -215,10 +221,3 @@ def _estimated_parts(request: Request) -> tuple[float, float]:
     """Tokens of the question and of the answer."""
     characters = sum(len(message.content) for message in request.messages)
     return characters / _CHARACTERS_PER_TOKEN, request.max_tokens or _UNKNOWN_ANSWER_TOKENS
-
-
-def _total_tokens(answer: Answer) -> float | None:
-    used = answer.usage
-    if used.input_tokens is None or used.output_tokens is None:
-        return None
-    return used.input_tokens + used.output_tokens

@@ -20,7 +20,7 @@ from prompt_evaluator.providers.calls.stop import plain_wait
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model import Limits
+    from prompt_evaluator.model import Limits, Usage
     from prompt_evaluator.providers.calls.stop import Wait
 
 DEFAULT_CONCURRENCY = 64
@@ -132,7 +132,7 @@ class Governor:
         """Whether a call may go at once; if so, it counts as in flight. It overtakes nobody."""
         if (
             self._waiting
-            or self.in_flight >= int(self.limit)
+            or self.in_flight + 1 > self.limit
             or lane.in_flight >= lane.cap
             or self._wait_for_budget() > 0
         ):
@@ -174,21 +174,37 @@ class Governor:
         """
         return self._limited_for + max(0.0, self._clock() - self._limited_since)
 
-    def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
-        """Learn from an answer. Call before `leave`."""
-        self._pace.answered(self._clock())
-        self._share_told -= self._share_told / self._recent
-        self._recent = min(_MANY_CALLS, self._recent + 0.05)
-        if self._tokens is not None and tokens is not None:
-            self._tokens.take(tokens - estimate)
-        trend = self._latency.add(max(0.0, seconds - 3 * self._lag()))
+    def succeeded(self, seconds: float, began: float, estimate: float = 0.0, usage: Usage | None = None) -> None:
+        """Learn from an answer that has come this moment. Call before `leave`.
+
+        Args:
+            seconds: How long it took.
+            began: When it was asked for.
+            estimate: The tokens that were expected.
+            usage: Those that it really took.
+        """
+        now = began + seconds
+        self._pace.answered(now)
+        if self._share_told:
+            self._share_told -= self._share_told / self._recent
+        if self._recent < _MANY_CALLS:
+            self._recent += 0.05
+        if self._tokens is not None and usage is not None:
+            self._correct(self._tokens, estimate, usage)
+        lag = 3 * self._lag()
+        trend = self._latency.add(seconds - lag if seconds > lag else 0.0)
         if trend > _MUCH_SLOWER and self.limit > _START:
             self._cut(began, 0.9, at_least=_START)
-        elif trend < _SLOWER and self._crowded_at >= began and self.limit < self.cap:
+        elif self.limit < self.cap and trend < _SLOWER and self._crowded_at >= began:
             step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else 1.0
             self.limit = min(float(self.cap), self.limit + step)
         if self._requests is not None and not self._fixed_requests:
-            self._requests.set_rate(self._pace.grow(self._requests.per_second, self._clock()) * 60)
+            self._requests.set_rate(self._pace.grow(self._requests.per_second, now) * 60)
+
+    @staticmethod
+    def _correct(bucket: Bucket, estimate: float, usage: Usage) -> None:
+        if usage.input_tokens is not None and usage.output_tokens is not None:
+            bucket.take(usage.input_tokens + usage.output_tokens - estimate)
 
     def pushed_back(self, began: float, hold: float | None) -> None:
         """The service said 429. Many of them at once are one event: only the first of a burst counts.
@@ -247,7 +263,7 @@ class Governor:
         lane.in_flight += 1
         now = self._clock()
         self._pace.started(now)
-        if self.in_flight >= int(self.limit) * 0.8:
+        if self.in_flight >= self.limit // 1 * 0.8:
             self._crowded_at = now
         if self._requests is not None:
             self._requests.take(1)

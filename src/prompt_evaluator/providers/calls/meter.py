@@ -40,7 +40,7 @@ class Meter:
     """Running totals. Reading them at any moment is free; a listener is told of each event as it happens."""
 
     def __init__(self, listener: Listener | None = None) -> None:
-        self._listener = listener
+        self._listener = self._on_retry = listener
         self.in_flight = self.calls = self.tries = self.answers = 0
         self.retries: Counter[str] = Counter()
         """By the class of the error that caused them."""
@@ -56,9 +56,9 @@ class Meter:
         self.gauges: list[Gauge] = []
         """One for each key at each endpoint that is in use."""
 
-    def listen(self, listener: Listener) -> None:
-        """Tell this one of each event from now on."""
-        self._listener = listener
+    def on_retry(self, listener: Listener) -> None:
+        """Tell this one of each retry from now on. To be told of every event costs every call a little."""
+        self._on_retry = listener
 
     @property
     def throttled_share(self) -> float:
@@ -86,8 +86,8 @@ class Meter:
     def retrying(self, error: ProviderError, seconds: float) -> None:
         cause = type(error).__name__
         self.retries[cause] += 1
-        if self._listener:
-            self._listener(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
+        if self._on_retry:
+            self._on_retry(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
 
     def answered(self, provider: str, answer: Answer, seconds: float) -> None:
         self.answers += 1
