@@ -95,16 +95,19 @@ def test_tries_in_flight_that_have_not_failed_open_nothing() -> None:
 
 def test_time_outs_of_several_calls_one_after_the_other_open_the_circuit() -> None:
     service = Service()
-    assert not any(service.fails(TimedOutError, took=600) for _ in range(8))
+    assert not any(service.fails(TimedOutError, after=0.01, took=600) for _ in range(8))
 
     assert service.fails(TimedOutError, after=601, took=600)
 
 
 @pytest.mark.parametrize("kind", [TimedOutError, UnavailableError, BadReplyError, ConnectionFailedError])
-def test_one_question_that_nobody_can_answer_does_not_end_the_run(kind: type[ProviderError]) -> None:
+def test_a_question_or_two_that_nobody_can_answer_do_not_end_the_run(kind: type[ProviderError]) -> None:
     service = Service()
 
-    assert not any(service.fails(kind, after=60, took=60, question="the same") for _ in range(30))
+    for question in ("one", "another"):
+        assert not any(service.fails(kind, after=60, took=60, question=question) for _ in range(30))
+
+    assert service.fails(kind, after=60, took=60, question="a third")
 
 
 def test_one_question_is_enough_where_the_service_only_says_429() -> None:
@@ -220,6 +223,25 @@ async def test_a_judge_that_only_says_429_is_given_up_though_the_generator_answe
     await generating
 
     assert (await generator.complete(asking("generator"))).text == "hi"
+
+
+async def test_calls_that_are_told_429_beside_others_go_on_until_the_model_is_given_up() -> None:
+    server = Server({"m": limited()})
+    client = Calls().around(server, entry(give_up_after=0.5, max_tries=2, max_concurrency=8))
+
+    results = await asyncio.gather(*(client.complete(asking("m", at)) for at in range(5)), return_exceptions=True)
+
+    assert sum(isinstance(result, CircuitOpenError) for result in results) >= 3
+    assert server.asked > 10
+
+
+async def test_a_call_that_is_alone_with_its_429_has_no_more_tries_than_configured() -> None:
+    server = Server({"m": limited()})
+
+    with pytest.raises(RateLimitedError, match="Given up after 2 tries"):
+        await Calls().around(server, entry(give_up_after=60, max_tries=2)).complete(REQUEST)
+
+    assert server.asked == 2
 
 
 async def test_generator_and_judge_of_one_model_are_told_apart() -> None:

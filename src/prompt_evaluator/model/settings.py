@@ -27,7 +27,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     deadline: float = 1_800.0
     """Seconds for a call with all its tries and waits."""
     max_tries: int = 6
-    """Tries of a call. After one that timed out, which may have been paid for, there are two more at most."""
+    """Tries of a call. After one that timed out, which may have been paid for, there are two more at most. While a
+    model says 429 to everybody, its calls go on beyond this, until `give_up_after`."""
     give_up_after: float = 120.0
     """Seconds in which a model has answered no call and its tries have failed: then the run ends, to be resumed."""
     first_backoff: float = 0.5

@@ -88,7 +88,7 @@ class Breaker:
             return
         self._failing = failing = self._failing or FailingTries()
         failing.add(error, question, now=self._clock(), took=took)
-        if failing.seconds >= give_up_after and not failing.says_nothing_about_others:
+        if failing.seconds >= give_up_after and failing.concerns_all:
             self._open(
                 f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
                 f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last: "
@@ -103,6 +103,11 @@ class Breaker:
                     f"({give_up_after:,g} s). It said: {sentence(error)} Try again {_when(asked)}.",
                     error.status,
                 )
+
+    @property
+    def nobody_is_answered(self) -> bool:
+        """Whether several different questions have failed since the last answer, and the circuit may open soon."""
+        return self._failing is not None and self._failing.of_several
 
     def failed(self, error: ProviderError, *, on_trial: bool = False) -> None:
         """Count a call that has come to nothing, after all its tries."""

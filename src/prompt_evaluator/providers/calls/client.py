@@ -124,7 +124,8 @@ class Client:
                 if error.retried and not on_trial:
                     breaker.try_failed(error, request.messages, took=took, give_up_after=limits.give_up_after)
                     breaker.check()
-                wait = retries.wait_before_next(error, spent + took)
+                silent = breaker.nobody_is_answered and not on_trial
+                wait = retries.wait_before_next(error, spent + took, nobody_is_answered=silent)
                 await self._pause(error, wait, None if on_trial else breaker)
                 spent += time.monotonic() - began
                 TRY.set(tries + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import BadReplyError, DeadlineError, FieldRefusedError, TimedOutError
+from prompt_evaluator.errors import BadReplyError, DeadlineError, FieldRefusedError, RateLimitedError, TimedOutError
 from prompt_evaluator.providers.calls.waiting import wait_before_retry
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ class Retries:
             if self.time_outs == 1:
                 self._most = min(self._most, tries + _AFTER_A_TIME_OUT)
 
-    def wait_before_next(self, error: ProviderError, spent: float) -> float:
+    def wait_before_next(self, error: ProviderError, spent: float, *, nobody_is_answered: bool = False) -> float:
         """Seconds until the next try; raises when there is to be none.
 
         Args:
             error: Why the last try failed.
             spent: Seconds in all tries, and in waits between them.
+            nobody_is_answered: Whether other calls fare no better. Then a 429 is not this call's failure, and tries go
+                on until the run is given up: it is resumed without errors, which nobody has to ask to be retried.
         """
         if not error.retried:
             raise error
@@ -48,6 +50,8 @@ class Retries:
             return 0.0  # asked in another way, and each way only once
         tries, asked = error.tries, error.retry_after
         most = min(self._most, _MOST_BAD_REPLIES) if isinstance(error, BadReplyError) else self._most
+        if nobody_is_answered and isinstance(error, RateLimitedError) and most > 1 and not self.time_outs:
+            most = tries + 1
         if asked is not None and asked > self._limits.max_retry_after:
             raise _extended(error, f"It asks to wait {asked:,.0f} s, longer than max_retry_after allows.") from error
         if tries >= most:
