@@ -154,6 +154,18 @@ def test_the_last_line_says_how_long_it_took() -> None:
     assert final_text(view()).startswith("Stopped after 120 of 250 samples in 1:15 · 1.6/s · 23 retries (")
 
 
+def test_the_last_line_explains_throttling_and_counts_time_outs() -> None:
+    done = final_text(view(samples_done=250, retries={}, throttled=0.31, time_outs=2))
+
+    assert done.endswith(
+        "throttled 31 % of the time (rate limits, 429s) · 2 tries timed out and may have been paid for"
+    )
+
+
+def test_a_run_that_nothing_holds_back_is_not_throttled() -> None:
+    assert block(view(throttled=0.0), 80)[2] == "calls    8 in flight of 11 · 3 queued · not throttled"
+
+
 def test_plain_lines_come_after_5_10_20_40_and_70_seconds() -> None:
     stream = io.StringIO()
     outlet = LinesOutlet(stream)

@@ -45,6 +45,7 @@ def test_a_judge_that_never_answers_ends_the_run_and_a_healthy_one_finishes_it(
     assert "test at http://127.0.0.1" in done.artifact["stop_reason"]
     assert re.search(r"has not answered for \d+ s \(\d+ tries: \d+", done.artifact["stop_reason"])
     assert f"prompt-evaluator resume {done.run_id}" in done.err
+    assert (done.artifact["totals"]["time_outs"] >= 3) is ("hang" in trouble)  # also of calls that were given up
     assert any(case["samples"][0]["generator_output"] for case in done.artifact["test_case_results"])
     service.set(rules=[])
     errors = [] if trouble.get("status") == 429 else ["--retry-errors"]  # after 429s there are none
