@@ -48,6 +48,8 @@ class PromptEvaluatorError(Exception):
 
     exit_code: ClassVar[int] = 2
     """What a command exits with when this error ends it."""
+    time_outs: int = 0
+    """Tries of the call that it ended which had timed out, and may have been paid for."""
 
 
 class InputError(PromptEvaluatorError, ValueError):

@@ -244,6 +244,21 @@ def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
         budget.settle()
 
 
+def test_a_call_that_timed_out_is_reckoned_with_as_paid() -> None:
+    budget = Budget(max_cost=1.0)
+    assert budget.try_take(guess=0.4)
+    budget.pay(None, 0.4)
+    budget.settle()
+
+    assert budget.try_take()
+    budget.may_have_paid(None)
+    budget.settle()
+
+    said = r"\$0\.8000 are spent \(\$0\.4000 of it perhaps, on tries that timed out\), and the next"
+    with pytest.raises(BudgetSpentError, match=said):
+        budget.try_take()
+
+
 def test_nothing_may_be_paid_from_a_budget_of_nothing() -> None:
     budget = Budget(max_cost=0.0)
 

@@ -75,7 +75,7 @@ def test_a_block_at_80_columns() -> None:
     assert block(view(), 80) == [
         "━━━━━━━━━━━━━━━━━━━━━━━━━━━━━─────────────────────────────────  48 %  ETA 1:21",
         "done     120/250 samples · 23/50 cases · 1.6/s · 1:15",
-        "calls    8 in flight of 11 · 3 queued · throttled 31 %",
+        "calls    8 in flight of 11 · 3 queued · throttled 31 % (rate limits, 429s)",
         "spent    123k tokens in · 45.7k out · $0.43",
         "retries  23: 18 rate limited, 5 unavailable",
         "errors   3 samples without a score · 2 refused, 1 reply unreadable",
@@ -87,7 +87,7 @@ def test_a_block_at_160_columns_has_two_facts_on_a_line() -> None:
 
     assert len(lines) == 4
     assert lines[1].startswith("done     120/250 samples")
-    assert "calls    8 in flight of 11 · 3 queued · throttled 31 %" in lines[1]
+    assert "calls    8 in flight of 11 · 3 queued · throttled 31 % (rate limits, 429s)" in lines[1]
 
 
 @pytest.mark.parametrize("width", [40, 41, 47, 59, 80, 99, 119, 120, 121, 160, 250])
@@ -142,8 +142,8 @@ def test_an_unknown_price_is_said(unpriced: int, answers: int, expected: str) ->
 def test_a_plain_line_says_it_all() -> None:
     assert plain_line(view()) == (
         "120/250 samples (48 %) · 23/50 cases · 1:15 · 1.6/s · ETA 1:21 · 8 of 11 in flight, 3 queued · "
-        "123k tokens in, 45.7k out · $0.43 · throttled 31 % · 23 retries (18 rate limited, 5 unavailable) · "
-        "3 samples without a score (2 refused, 1 reply unreadable)"
+        "123k tokens in, 45.7k out · $0.43 · throttled 31 % (rate limits, 429s) · "
+        "23 retries (18 rate limited, 5 unavailable) · 3 samples without a score (2 refused, 1 reply unreadable)"
     )
 
 
@@ -152,6 +152,18 @@ def test_the_last_line_says_how_long_it_took() -> None:
 
     assert done == "Done: 250 samples in 1:15 · 3.3/s"
     assert final_text(view()).startswith("Stopped after 120 of 250 samples in 1:15 · 1.6/s · 23 retries (")
+
+
+def test_the_last_line_explains_throttling_and_counts_time_outs() -> None:
+    done = final_text(view(samples_done=250, retries={}, throttled=0.31, time_outs=2))
+
+    assert done.endswith(
+        "throttled 31 % of the time (rate limits, 429s) · 2 tries timed out and may have been paid for"
+    )
+
+
+def test_a_run_that_nothing_holds_back_is_not_throttled() -> None:
+    assert block(view(throttled=0.0), 80)[2] == "calls    8 in flight of 11 · 3 queued · not throttled"
 
 
 def test_plain_lines_come_after_5_10_20_40_and_70_seconds() -> None:

@@ -17,6 +17,8 @@ from prompt_evaluator.errors import (
     DeadlineError,
     RateLimitedError,
     RequestRefusedError,
+    StoppedError,
+    TimedOutError,
     UnavailableError,
 )
 from prompt_evaluator.model import Limits, Price, ProviderSettings
@@ -65,6 +67,68 @@ async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
         await client(service).complete(REQUEST)
 
     assert len(service.tries) == 3
+
+
+def late() -> TimedOutError:
+    return TimedOutError("no complete reply within 600 s.", provider="svc")
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+async def test_after_a_time_out_there_are_two_more_tries_at_most(before: int) -> None:
+    service = FakeProvider(*(down() for _ in range(before)), late(), *(down() for _ in range(20)))
+
+    with pytest.raises(UnavailableError, match=f"Given up after {before + 3} tries") as caught:
+        await client(service, Limits(max_tries=20, first_backoff=0.001)).complete(REQUEST)
+
+    assert len(service.tries) == before + 3
+    assert caught.value.time_outs == 1
+
+
+async def test_a_time_out_does_not_allow_more_tries_than_configured() -> None:
+    service = FakeProvider(*(late() for _ in range(9)))
+
+    with pytest.raises(TimedOutError) as caught:
+        await client(service, Limits(max_tries=2, first_backoff=0.001)).complete(REQUEST)
+
+    assert (len(service.tries), caught.value.time_outs) == (2, 2)
+
+
+async def test_time_outs_before_an_answer_are_counted_with_it() -> None:
+    calls = Calls()
+
+    answer = await client(FakeProvider(late(), late()), calls=calls).complete(REQUEST)
+
+    assert (answer.tries, answer.time_outs) == (3, 2)
+    assert calls.meter.time_outs == 2
+
+
+async def test_an_answer_without_time_outs_is_stored_as_it_always_was() -> None:
+    answer = await client(FakeProvider(down())).complete(REQUEST)
+
+    assert answer.tries == 2
+    assert b"time_outs" not in msgspec.json.encode(answer)
+
+
+async def test_a_call_that_is_stopped_after_a_time_out_still_tells_of_it() -> None:
+    calls = Calls()
+    call = asyncio.create_task(client(FakeProvider(late()), Limits(first_backoff=60), calls).complete(REQUEST))
+    while not calls.meter.retries:  # noqa: ASYNC110 - what is waited for has no event
+        await asyncio.sleep(0)
+
+    calls.run.stop()
+
+    with pytest.raises(StoppedError) as caught:
+        await call
+    assert caught.value.time_outs == 1
+
+
+async def test_a_try_has_ten_minutes_and_a_call_three_times_that() -> None:
+    service = FakeProvider()
+
+    await client(service, Limits()).complete(REQUEST)
+
+    assert service.given == [600]
+    assert Limits().deadline == 1_800
 
 
 async def test_a_refused_request_is_not_tried_again() -> None:
@@ -207,6 +271,34 @@ async def test_waiting_for_a_budget_is_counted_as_throttled() -> None:
 
     assert meter.throttled_seconds > 0.1
     assert 0 < meter.throttled_share <= 1
+
+
+async def test_waiting_for_the_next_try_after_a_429_is_counted_as_throttled() -> None:
+    calls = Calls()
+
+    await client(FakeProvider(RateLimitedError("no.", provider="svc", retry_after=0.1)), calls=calls).complete(REQUEST)
+
+    assert calls.meter.throttled_seconds >= 0.1
+
+
+@pytest.mark.parametrize("error", [down(), late()])
+async def test_waiting_for_the_next_try_after_another_failure_is_not(error: UnavailableError) -> None:
+    calls = Calls()
+
+    await client(FakeProvider(error), Limits(first_backoff=0.05), calls).complete(REQUEST)
+
+    assert calls.meter.throttled_seconds == 0
+
+
+@pytest.mark.parametrize("cap", [None, 2], ids=["our own start-up", "our own cap"])
+async def test_waiting_for_other_calls_to_end_is_not_counted_as_throttled(cap: int | None) -> None:
+    calls = Calls(max_concurrency=cap)
+    service = FakeProvider(seconds=0.01)
+
+    await asyncio.gather(*(client(service, calls=calls).complete(REQUEST) for _ in range(40)))
+
+    assert service.most_at_once < 40
+    assert calls.meter.throttled_seconds == 0
 
 
 async def test_providers_with_one_key_at_one_endpoint_share_a_limit() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prompt_evaluator.model import Limits
+from prompt_evaluator.model import Limits, Usage
 from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.pace import Bucket
 
@@ -208,7 +208,8 @@ def test_three_requests_a_minute_are_one_every_twenty_seconds(clock: Clock) -> N
 def test_tokens_per_minute_are_paced_by_what_calls_really_used(clock: Clock) -> None:
     governor = OneRun(Limits(tokens_per_minute=6_000), clock=clock)
     assert governor.go(100)
-    governor.succeeded(0.1, clock.now, tokens=2_500, estimate=100)  # far more than expected: 500 were there
+    used = Usage(input_tokens=2_000, output_tokens=500)
+    governor.succeeded(0.1, clock.now, estimate=100, usage=used)  # far more than expected: 500 were there
     governor.end()
 
     assert not governor.go(100)
@@ -331,3 +332,42 @@ async def test_a_call_cancelled_in_the_moment_of_its_admission_leaves_again() ->
         await waiting
 
     assert governor.in_flight == 0
+
+
+async def test_waiting_because_of_a_429_is_limited_until_concurrency_has_recovered(clock: Clock) -> None:
+    governor = OneRun(Limits(max_concurrency=8), clock=clock)
+    for _ in range(3):
+        governor.pushed_back(clock.now, None)
+    fill(governor)
+    waiting = asyncio.create_task(governor.wait())
+    await asyncio.sleep(0)
+
+    clock.now += 5
+    limited = governor.limited_seconds()
+    answer_all(governor, clock)
+    await waiting
+
+    assert limited == 5
+    clock.now += 100
+    assert governor.limited_seconds() == pytest.approx(5.1)
+
+
+async def test_waiting_for_a_hold_is_limited_and_waiting_for_a_place_is_not(clock: Clock) -> None:
+    governor = OneRun(Limits(max_concurrency=1), clock=clock)
+    assert governor.go()
+    waiting = asyncio.create_task(governor.wait())
+    await asyncio.sleep(0)
+    clock.now += 7
+    assert governor.limited_seconds() == 0
+
+    for _ in range(3):
+        governor.pushed_back(clock.now, 60)
+    governor.end()
+    clock.now += 11
+
+    assert governor.limited_seconds() == 11
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    clock.now += 13
+    assert governor.limited_seconds() == 11

@@ -99,7 +99,7 @@ async def test_litellm_is_asked_for_one_try_and_only_for_what_was_requested(call
         {
             "model": "azure/gpt-4o",
             "messages": [{"role": "user", "content": "2+2"}],
-            "timeout": 120.0,
+            "timeout": 600.0,
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,

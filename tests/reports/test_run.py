@@ -181,6 +181,14 @@ def test_a_cost_says_what_it_leaves_out(found: Make, cost: float | None, unprice
     assert (usage.cost, usage.unpriced_calls) == (cost, unpriced)
 
 
+@pytest.mark.parametrize(("time_outs", "said"), [(1, "1 try"), (1_200, "1,200 tries")])
+def test_time_outs_are_told_with_the_money_they_may_have_cost(found: Make, time_outs: int, said: str) -> None:
+    usage = facts(found(GOOD, totals=totals(250, cost=1.0823, unpriced_calls=0, time_outs=time_outs))).usage
+
+    assert usage.text.endswith(f"$1.08. {said} timed out and may have been paid for.")
+    assert usage.time_outs == time_outs
+
+
 @pytest.mark.parametrize(
     ("samples", "level"), [(1, "none"), (2, "low"), (5, "moderate"), (10, "high"), (50, "very high")]
 )

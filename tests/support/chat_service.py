@@ -40,7 +40,7 @@ class Brain:
         self.at_once = self.most_at_once = self.connections = 0
 
     def reply(self, body: bytes) -> tuple[int, dict[str, Any]]:
-        """Status and body for a call, which counts as paid from the moment it has arrived."""
+        """Status and body for a call, which counts as paid from the moment it has arrived; 0 for no reply at all."""
         asked = json.loads(body)
         digest = hashlib.sha256(body).hexdigest()
         kind = "judge" if "response_format" in asked else "generate"
@@ -57,8 +57,11 @@ class Brain:
                     rule["times"] -= 1
                     if rule["times"] < 0:
                         continue
+                if rule.get("hang"):
+                    return 0, {}
                 if "status" in rule:
-                    return rule["status"], {"error": {"message": rule.get("message", "as told")}}
+                    error = {"error": {"message": rule.get("message", "as told")}}
+                    return rule["status"], error | {"headers": rule.get("headers", {})}
                 return 200, _completion(asked, rule["text"], rule.get("tool_calls"))
         text = (
             _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
@@ -148,13 +151,16 @@ class _Connection(asyncio.Protocol):
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
         self.brain.at_once -= 1
-        self._write(status, body)
+        if status:
+            self._write(status, body)
 
     def _write(self, status: int, body: dict[str, Any]) -> None:
+        headers = "".join(f"{name}: {value}\r\n" for name, value in body.pop("headers", {}).items())
         data = json.dumps(body).encode()
         if self.transport is not None and not self.transport.is_closing():
-            head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (
+            head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n" % (
                 status,
+                headers.encode(),
                 len(data),
             )
             self.transport.write(head + data)

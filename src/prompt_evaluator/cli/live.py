@@ -91,7 +91,12 @@ def _done(view: View) -> Field:
 
 def _calls(view: View) -> Field:
     flight = f"{view.in_flight:,} in flight of {view.limit:,}" if view.limit else "none yet"
-    return Field("calls", [flight, f"{view.queued:,} queued", f"throttled {percent(view.throttled)}"])
+    return Field("calls", [flight, f"{view.queued:,} queued", throttled(view)])
+
+
+def throttled(view: View) -> str:
+    """For how much of their time calls were held back, and by what."""
+    return f"throttled {percent(view.throttled)} (rate limits, 429s)" if view.throttled else "not throttled"
 
 
 def _spent(view: View) -> Field:
@@ -231,5 +236,7 @@ def final_text(view: View) -> str:
     if view.retries:
         parts.append(f"{many(sum(view.retries.values()), 'retry', 'retries')} ({kinds(view.retries)})")
     if view.throttled >= 0.01:  # noqa: PLR2004
-        parts.append(f"throttled {percent(view.throttled)} of the time")
+        parts.append(f"throttled {percent(view.throttled)} of the time (rate limits, 429s)")
+    if view.time_outs:
+        parts.append(f"{many(view.time_outs, 'try', 'tries')} timed out and may have been paid for")
     return SEPARATOR.join(parts)

@@ -9,7 +9,7 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from prompt_evaluator.cli.live import Terminal, cost, final_text, waiting_for
+from prompt_evaluator.cli.live import Terminal, cost, final_text, throttled, waiting_for
 from prompt_evaluator.cli.tally import Tally
 from prompt_evaluator.cli.text import SEPARATOR, clean, clock, coloured, tokens, writable
 from prompt_evaluator.errors import ConfigurationError
@@ -249,7 +249,7 @@ def plain_line(view: View) -> str:
         *([] if view.elsewhere else [f"{view.in_flight:,} of {view.limit:,} in flight, {view.queued:,} queued"]),
         f"{tokens(view.input_tokens)} tokens in, {tokens(view.output_tokens)} out",
         cost(view),
-        *([] if view.elsewhere else [f"throttled {percent(view.throttled)}"]),
+        *([] if view.elsewhere else [throttled(view)]),
     ]
     if view.retries:
         parts.append(f"{many(sum(view.retries.values()), 'retry', 'retries')} ({kinds(view.retries)})")

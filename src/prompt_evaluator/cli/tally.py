@@ -55,6 +55,9 @@ class View:
     unpriced: int = 0
     answers: int = 0
     throttled: float = 0.0
+    """Of the time that calls took, the share for which a rate limit or a 429 held them back."""
+    time_outs: int = 0
+    """Tries that timed out, which may have been paid for."""
     retries: Mapping[str, int]
     errors: Mapping[str, int]
     """By the error's class."""
@@ -103,7 +106,7 @@ class Tally:
         self._start = self._last = clock()
         self._under_way: dict[Hashable, _UnderWay] = {}
         self._history: deque[tuple[float, int]] = deque()
-        meter.listen(self._call_event)
+        meter.on_retry(self._retrying)
 
     def started(self, *, samples: int, cases: int) -> None:
         self._samples, self._cases = samples, cases
@@ -149,6 +152,7 @@ class Tally:
             unpriced=meter.unpriced,
             answers=meter.answers,
             throttled=meter.throttled_share,
+            time_outs=meter.time_outs,
             retries=dict(meter.retries),
             errors=errors,
             unscored=self._unscored,
@@ -173,9 +177,9 @@ class Tally:
             for item in found
         )
 
-    def _call_event(self, event: CallEvent) -> None:
+    def _retrying(self, event: CallEvent) -> None:
         """A call is made by the worker that makes the sample, so the worker tells which sample it is about."""
-        if event.kind == "retrying" and (found := self._under_way.get(_worker())):
+        if found := self._under_way.get(_worker()):
             found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
 
 

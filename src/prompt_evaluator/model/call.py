@@ -65,6 +65,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     """The model that really answered, which may not be the one that was asked."""
     tries: int = 1
+    time_outs: int | msgspec.UnsetType = msgspec.UNSET
+    """Of the tries before, those that timed out: they may have been paid for, and are not in `cost`. Unset for none,
+    because answers as they are stored give names to judgements, and these are a promise."""
     logprobs: tuple[TokenChoice, ...] | None = None
     synthetic: bool = False
     """Made up offline: never to be taken for a real result."""

@@ -134,6 +134,8 @@ class UsageFinding(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     """US dollars; None when nothing has a known price."""
     unpriced_calls: int
+    time_outs: int
+    """Tries that timed out, which may have been paid for."""
     reused: int
     """Answers that were not paid for again."""
 

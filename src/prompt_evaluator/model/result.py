@@ -78,6 +78,8 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars of all answers of this sample; None when the price of none is known."""
     latency_ms: float | None
     tries: int | None
+    time_outs: int = 0
+    """Tries that timed out, of calls for answers and judgements. Each may have been paid for, and is in no cost."""
     judge_input_tokens: int | None
     judge_output_tokens: int | None
     judge_cost: float | None
@@ -240,6 +242,8 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     """US dollars that the run has paid for answers and judgements; None when nothing has a known price."""
     unpriced_calls: int
+    time_outs: int = 0
+    """Tries that timed out. Each may have been paid for, and is not in `cost`."""
     reused_units: int
     skipped: dict[str, int]
     """By metric, samples of cases that do not have what it needs."""

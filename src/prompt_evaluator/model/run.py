@@ -160,6 +160,8 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The error's class."""
     message: str
     tries: int = 1
+    time_outs: int = 0
+    """Of the tries, those that timed out, which may have been paid for."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,6 +192,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many judgements of this answer by this metric the run wants."""
     replies: tuple[Answer, ...] = ()
     """Every judge's reply that was paid for, for the accounts, without its text."""
+    time_outs: int = 0
+    """Tries of calls to the judge that timed out, which may have been paid for."""
     ended_at: str | None = None
     reused: bool = False
 

@@ -24,11 +24,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     requests_per_minute: Annotated[int, bounds.REQUESTS_PER_MINUTE.meta] | None = None
     tokens_per_minute: Annotated[int, bounds.TOKENS_PER_MINUTE.meta] | None = None
     """None: learned from the service's rate-limit headers where it sends them."""
-    try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 120.0
-    """Seconds for one request, its whole body included."""
-    deadline: Annotated[float, bounds.TIMEOUT.meta] = 600.0
+    try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 600.0
+    """Seconds for one request with its whole reply. Models that reason take minutes."""
+    deadline: Annotated[float, bounds.TIMEOUT.meta] = 1_800.0
     """Seconds for a call with all its tries and waits."""
     max_tries: Annotated[int, bounds.TRIES.meta] = 6
+    """Tries of a call. After one that timed out, which may have been paid for, there are two more at most. While a
+    model says 429 to everybody, its calls go on beyond this, until `give_up_after`."""
+    give_up_after: Annotated[float, bounds.TIMEOUT.meta] = 120.0
+    """Seconds in which a model has answered no call and its tries have failed: then the run ends, to be resumed."""
     first_backoff: Annotated[float, bounds.BACKOFF.meta] = 0.5
     """Seconds before the second try when the service does not say; doubles with each further one."""
     max_retry_after: Annotated[float, bounds.WAIT.meta] = 120.0

@@ -41,3 +41,5 @@ class ItemEnd(msgspec.Struct, frozen=True, kw_only=True):
     """`answered` where the item was to end with its answer; `stopped` where it could not be finished."""
     cause: StopCause | None = None
     """Why it was stopped, unless it was because the run is being stopped anyway."""
+    time_outs: int = 0
+    """Tries that timed out, of a call that was stopped: nobody else keeps an account of them."""

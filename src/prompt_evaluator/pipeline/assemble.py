@@ -98,6 +98,7 @@ class Assembler:
             cost=paid.cost,
             latency_ms=answer.latency_ms if answer else None,
             tries=_tries(generation),
+            time_outs=_time_outs(units),
             judge_input_tokens=judges_paid.input_tokens,
             judge_output_tokens=judges_paid.output_tokens,
             judge_cost=judges_paid.cost,
@@ -243,6 +244,19 @@ def _tries(generation: Generation | None) -> int | None:
     if generation.answer is not None:
         return generation.answer.tries
     return generation.failure.tries if generation.failure else None
+
+
+def _time_outs(units: SampleUnits) -> int:
+    """Of this run: what was reused was paid for by another one."""
+    found = 0
+    for attempt in units.attempts:
+        for done in attempt.judgements.values():
+            if done.time_outs and not done.reused:
+                found += done.time_outs
+        generation = attempt.generation
+        if generation is not None and not generation.reused and (made := generation.answer or generation.failure):
+            found += made.time_outs or 0
+    return found
 
 
 def _reused_cost(units: SampleUnits) -> float | None:

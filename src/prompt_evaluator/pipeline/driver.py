@@ -169,6 +169,7 @@ class Driver:
 
     async def ended(self, end: ItemEnd) -> None:
         work = self._under_way[end.case_id]
+        self._totals.add_time_outs(end.time_outs)
         if end.state == "stopped":
             self._stopped(end.cause)
         elif end.state == "answered":

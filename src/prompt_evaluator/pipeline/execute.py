@@ -119,19 +119,19 @@ class SampleWorker:
         """Finish an item. Raises only when nothing more can be kept."""
         sample = _Sample(item, self._parts, self._out)
         state: Literal["finished", "answered", "stopped"]
-        cause = None
+        cause, time_outs = None, 0
         try:
             state = await sample.finish()
-        except StoppedError:
-            state = "stopped"
+        except StoppedError as error:
+            state, time_outs = "stopped", error.time_outs
         except (BudgetSpentError, CircuitOpenError) as error:
-            state = "stopped"
+            state, time_outs = "stopped", error.time_outs
             cause = StopCause(
                 kind=type(error).__name__, message=str(error), provider=getattr(error, "provider", "") or ""
             )
         finally:
             sample.leave()
-        return ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause)
+        return ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause, time_outs=time_outs)
 
 
 class _Sample:
@@ -243,7 +243,8 @@ class _Sample:
             if ends_the_run(error):
                 raise
             failed, tries = failure(error), getattr(error, "tries", 1)
-            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries)
+            time_outs = getattr(error, "time_outs", 0)
+            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries, time_outs=time_outs)
             return Generation(failure=reason, started_at=started, ended_at=parts.now())
         return Generation(answer=answer, started_at=started, ended_at=parts.now())
 

@@ -76,6 +76,8 @@ class RecordedJudge:
         self._provider, self._config, self._model, self._case = provider, config, model, case
         self._repeat, self._kept = repeat, kept
         self.replies: list[Answer] = []
+        self.time_outs = 0
+        """Tries that timed out, of all calls."""
         self.raw: str | None = None
         """The last reply as it came."""
 
@@ -101,7 +103,12 @@ class RecordedJudge:
             options=config.params,
             case=self._case,
         )
-        answer = await self._asked(request)
+        try:
+            answer = await self._asked(request)
+        except ProviderError as error:
+            self.time_outs += error.time_outs
+            raise
+        self.time_outs += answer.time_outs or 0
         self.raw = answer.text
         self.replies.append(msgspec.structs.replace(answer, text="", logprobs=None))
         return answer
@@ -151,7 +158,8 @@ class Scorer:
             return applied.judgement(outcome)
         if judge.replies:
             self._count(config, outcome)
-        return applied.judgement(outcome, judge.raw, tuple(judge.replies))
+        judgement = applied.judgement(outcome, judge.raw, tuple(judge.replies))
+        return msgspec.structs.replace(judgement, time_outs=judge.time_outs) if judge.time_outs else judgement
 
     async def _outcome(
         self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None

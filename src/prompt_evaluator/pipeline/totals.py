@@ -51,6 +51,7 @@ class Totals:
         """With the position of the case, because the first one is shown."""
         self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
+        self._time_outs = 0
         self._cost = 0
         """In the smallest parts of a dollar: a sum of these is the same in any order."""
         self._priced = 0
@@ -78,7 +79,12 @@ class Totals:
         for reply in (reply for made in prepared for reply in made.replies):
             self._input += reply.usage.input_tokens or 0
             self._output += reply.usage.output_tokens or 0
+            self._time_outs += reply.time_outs or 0
             self._pay(reply.cost)
+
+    def add_time_outs(self, tries: int) -> None:
+        """Count tries of calls that were stopped, of which there is no unit."""
+        self._time_outs += tries
 
     def _pay(self, cost: float | None) -> None:
         if cost is None:
@@ -101,6 +107,7 @@ class Totals:
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
         self._reused += sample.reused
         self._unpriced += sample.unpriced_calls
+        self._time_outs += sample.time_outs
         for cost in (sample.cost, sample.judge_cost):
             if cost is not None:
                 self._pay(cost)
@@ -169,6 +176,7 @@ class Totals:
             output_tokens=self._output,
             cost=max(0.0, self._cost / _PARTS) if self._priced else None,
             unpriced_calls=self._unpriced,
+            time_outs=self._time_outs,
             reused_units=self._reused,
             skipped=dict(sorted(self._skipped.items())),
         )

@@ -29,6 +29,10 @@ _ABOUT_ERRORS = {
         "rate_limited",
         "The service kept saying 429: lower --max-concurrency, or set requests_per_minute.",
     ),
+    "TimedOutError": (
+        "timed_out",
+        "Some calls timed out, and may have been paid for: raise the provider's try_timeout, or lower --max-tokens.",
+    ),
     "DeadlineError": (
         "past_the_deadline",
         "Some calls took longer than their deadline allows: see the provider's limits.",

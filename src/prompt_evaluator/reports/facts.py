@@ -139,13 +139,20 @@ def _judge(result: RunResult) -> Note | None:
 def _usage(totals: RunTotals) -> UsageFinding:
     reused = f"; {many(totals.reused_units, 'answer')} reused" if totals.reused_units else ""
     return UsageFinding(
-        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.",
+        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.{_late(totals)}",
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
         cost=totals.cost,
         unpriced_calls=totals.unpriced_calls,
+        time_outs=totals.time_outs,
         reused=totals.reused_units,
     )
+
+
+def _late(totals: RunTotals) -> str:
+    if not totals.time_outs:
+        return ""
+    return f" {many(totals.time_outs, 'try', 'tries')} timed out and may have been paid for."
 
 
 def _cost(totals: RunTotals) -> str:

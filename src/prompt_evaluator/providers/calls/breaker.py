@@ -2,77 +2,162 @@
 
 from __future__ import annotations
 
+import math
 import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import CircuitOpenError
+from prompt_evaluator.model.wording import kinds, many
+from prompt_evaluator.providers.calls.failing import FailingTries
+from prompt_evaluator.providers.calls.retrying import sentence
+from prompt_evaluator.providers.calls.stop import Waiters, plain_wait
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from prompt_evaluator.errors import ProviderError
+    from prompt_evaluator.providers.calls.stop import Wait
 
 _FAILURES_IN_A_ROW = 20
+_FEW = 3
+"""One refusal may be one case's."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 """Seconds until an open circuit lets one call through, which then closes it or opens it for twice as long."""
+_MONTH = 30 * 24 * 3600.0
 
 
 class Breaker:
-    """Opens at the first hopeless error when nothing ever worked, or after many failures in a row.
+    """Opens when no call can be expected to succeed: for the kind of calls it is for, and no other.
 
-    Then calls are refused. After a pause one is let through on trial. An answer to any call closes the circuit again.
+    That is: at the first hopeless error when nothing ever worked, or at three in a row; after many failed calls in a
+    row; after a time in which tries failed and none was answered; when a wait is asked for that is longer than that.
+
+    Then calls are refused, and those that wait are given up. After a pause one is let through on trial. An answer to
+    any call closes the circuit again.
     """
 
-    def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._provider, self._clock = provider, clock
+    def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic, *, asked: str = "") -> None:
+        """Take the provider's name, a clock, and who is asked, for the reason."""
+        self._provider, self._clock, self._asked = provider, clock, asked or provider
         self._answers = self._failures = self._hopeless = 0
-        self._reason: str | None = None
+        self._failing: FailingTries | None = None
+        self._reason = ""
+        self._status: int | None = None
         self._refuses_until, self._pause = 0.0, _FIRST_PAUSE
         self._on_trial = False
-
-    @property
-    def is_open(self) -> bool:
-        return self._reason is not None
+        self._waiters = Waiters()
+        self.is_open = False
 
     def check(self) -> None:
         """Raise when no more calls should be made."""
-        if self._reason is not None:
-            raise CircuitOpenError(self._reason, provider=self._provider)
+        if self.is_open:
+            raise self._error()
 
     def admit(self) -> bool:
         """Whether the call is one on trial, whose end has to be told; raises when it should not be made."""
-        if self._reason is not None:
+        if self.is_open:
             if self._on_trial or self._clock() < self._refuses_until:
                 self.check()
             self._on_trial = True
         return self._on_trial
 
+    async def wait(self, future: asyncio.Future[None], wait: Wait = plain_wait) -> None:
+        """Wait for the future, or until the circuit opens, which then becomes the future's exception."""
+        await self._waiters.wait(future, wait)
+
     def succeeded(self) -> None:
         self._answers += 1
-        self._failures = self._hopeless = 0
-        if self._reason is not None:
-            self._reason, self._pause, self._on_trial = None, _FIRST_PAUSE, False
+        if self._failures or self._failing is not None:
+            self._failures = self._hopeless = 0
+            self._failing = None
+        if self.is_open:
+            self.is_open, self._pause, self._on_trial = False, _FIRST_PAUSE, False
+
+    def try_failed(self, error: ProviderError, question: object, *, took: float, give_up_after: float) -> None:
+        """Count a try that may be made again.
+
+        Args:
+            error: What came of it.
+            question: What was asked.
+            took: Seconds from its beginning to its end.
+            give_up_after: Seconds without an answer after which the circuit opens.
+        """
+        if self.is_open:
+            return
+        self._failing = failing = self._failing or FailingTries()
+        failing.add(error, question, now=self._clock(), took=took)
+        if failing.seconds >= give_up_after and failing.concerns_all:
+            self._open(
+                f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
+                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last: "
+                f"{sentence(error)} Try again when it answers, or set a longer give_up_after.",
+                error.status,
+            )
+        elif (asked := error.retry_after or 0.0) > give_up_after:
+            failing.long_waits += 1
+            if not self._answers or failing.long_waits >= _FEW:
+                self._open(
+                    f"stopped, because {self._asked} asks to wait {asked:,.0f} s, longer than give_up_after "
+                    f"({give_up_after:,g} s). It said: {sentence(error)} Try again {_when(asked)}.",
+                    error.status,
+                )
+
+    @property
+    def nobody_is_answered(self) -> bool:
+        """Whether several different questions have failed since the last answer, and the circuit may open soon."""
+        return self._failing is not None and self._failing.of_several
 
     def failed(self, error: ProviderError, *, on_trial: bool = False) -> None:
         """Count a call that has come to nothing, after all its tries."""
-        if self._reason is not None and not on_trial:
+        if self.is_open and not on_trial:
             return
-        on_trial = on_trial and self._reason is not None  # else an answer has closed the circuit meanwhile
+        on_trial = on_trial and self.is_open  # else an answer has closed the circuit meanwhile
         self._failures += 1
         self._hopeless += error.hopeless
-        sentence = str(error).removeprefix(f"{error.provider}: ")
         if on_trial:
             self._pause = min(_LONGEST_PAUSE, self._pause * 2)
-            self._open(f"stopped again after a trial, which failed: {sentence}")
+            self._open(f"stopped again after a trial, which failed: {sentence(error)}")
         elif self._hopeless and not self._answers:
-            self._open(f"stopped, because no call can succeed: {sentence}")
-        elif self._hopeless >= 3 or self._failures >= _FAILURES_IN_A_ROW:  # noqa: PLR2004 - one 403 may be one case's
-            self._open(f"stopped after {self._failures} failures in a row, the last: {sentence}")
+            self._open(f"stopped, because no call can succeed: {sentence(error)}")
+        elif self._hopeless >= _FEW or self._failures >= _FAILURES_IN_A_ROW:
+            self._open(f"stopped after {self._failures} failures in a row, the last: {sentence(error)}")
 
     def gave_up(self) -> None:
         """The call on trial ended without having shown anything; the next one is on trial."""
         self._on_trial = False
 
-    def _open(self, reason: str) -> None:
-        self._reason, self._on_trial = reason, False
+    def _open(self, reason: str, status: int | None = None) -> None:
+        self.is_open, self._reason, self._status, self._on_trial = True, reason, status, False
+        self._failing = None
         self._refuses_until = self._clock() + self._pause
+        self._waiters.end(self._error)
+
+    def _error(self) -> CircuitOpenError:
+        return CircuitOpenError(self._reason, provider=self._provider, status=self._status)
+
+
+class Breakers:
+    """The breakers of one key at one endpoint: one for each model, and for answers and judgements apart.
+
+    A judge that answers nothing is hopeless, however well the generator behind the same key is doing.
+    """
+
+    def __init__(self, provider: str, endpoint: str, clock: Callable[[], float]) -> None:
+        self._provider, self._endpoint, self._clock = provider, endpoint, clock
+        self._by_kind: dict[tuple[str, bool], Breaker] = {}
+
+    def of(self, model: str, *, urgent: bool) -> Breaker:
+        if (model, urgent) not in self._by_kind:
+            asked = f"{model} at {self._endpoint}" if self._endpoint else model
+            self._by_kind[model, urgent] = Breaker(self._provider, self._clock, asked=asked)
+        return self._by_kind[model, urgent]
+
+
+def _when(seconds: float) -> str:
+    """At which time so many seconds from now are over."""
+    if seconds > _MONTH:
+        return "in some months"
+    then = datetime.now(UTC) + timedelta(minutes=math.ceil(seconds / 60))
+    return f"after {then:%Y-%m-%d %H:%M} UTC"

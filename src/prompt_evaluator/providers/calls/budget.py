@@ -65,7 +65,7 @@ class Budget:
         self._sent = self._under_way = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
-        self._samples_cost = self._ended_cost = 0.0
+        self._samples_cost = self._ended_cost = self._unconfirmed = 0.0
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -116,6 +116,14 @@ class Budget:
             if (sample := self._sample()) is not None:
                 sample.cost += cost
                 self._samples_cost += cost
+
+    def may_have_paid(self, kind: Hashable) -> None:
+        """A request timed out. It is reckoned with at its kind's average: the service may have gone on with it."""
+        each = self._kinds[kind].each
+        self._unconfirmed += each
+        if (sample := self._sample()) is not None:
+            sample.cost += each
+            self._samples_cost += each
 
     def settle(self, kind: Hashable = None) -> None:
         """A request is over."""
@@ -197,7 +205,7 @@ class Budget:
         if self._under_way:
             return False
         raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further call: ${spent:,.4f} are spent, and the next costs about "
+            f"The budget of ${most:,.4f} allows no further call: {self._spent_text()}, and the next costs about "
             f"${next_one.each:,.4f}."
         )
 
@@ -214,7 +222,7 @@ class Budget:
         if self._samples:
             return False
         raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further sample: ${spent:,.4f} are spent, and the next costs about "
+            f"The budget of ${most:,.4f} allows no further sample: {self._spent_text()}, and the next costs about "
             f"${each:,.4f}."
         )
 
@@ -225,7 +233,12 @@ class Budget:
         return calls * max((kind.each for kind in self._kinds.values()), default=0.0)
 
     def _spent(self) -> float:
-        return sum(kind.cost for kind in self._kinds.values())
+        """What answers have cost, and what requests that timed out may have cost."""
+        return sum(kind.cost for kind in self._kinds.values()) + self._unconfirmed
+
+    def _spent_text(self) -> str:
+        late = f" (${self._unconfirmed:,.4f} of it perhaps, on tries that timed out)" if self._unconfirmed else ""
+        return f"${self._spent():,.4f} are spent{late}"
 
     def _next_change(self) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -20,7 +20,7 @@ from prompt_evaluator.providers.calls.stop import plain_wait
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model import Limits
+    from prompt_evaluator.model import Limits, Usage
     from prompt_evaluator.providers.calls.stop import Wait
 
 DEFAULT_CONCURRENCY = 64
@@ -93,6 +93,7 @@ class Governor:
         self._last_cut = self._last_event = -math.inf
         self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
+        self._limited_for, self._limited_since = 0.0, math.inf
         self.join(limits)
 
     @property
@@ -131,7 +132,7 @@ class Governor:
         """Whether a call may go at once; if so, it counts as in flight. It overtakes nobody."""
         if (
             self._waiting
-            or self.in_flight >= int(self.limit)
+            or self.in_flight + 1 > self.limit
             or lane.in_flight >= lane.cap
             or self._wait_for_budget() > 0
         ):
@@ -166,21 +167,44 @@ class Governor:
         if self._waiting:
             self._pump()
 
-    def succeeded(self, seconds: float, began: float, tokens: float | None = None, estimate: float = 0.0) -> None:
-        """Learn from an answer. Call before `leave`."""
-        self._pace.answered(self._clock())
-        self._share_told -= self._share_told / self._recent
-        self._recent = min(_MANY_CALLS, self._recent + 0.05)
-        if self._tokens is not None and tokens is not None:
-            self._tokens.take(tokens - estimate)
-        trend = self._latency.add(max(0.0, seconds - 3 * self._lag()))
+    def limited_seconds(self) -> float:
+        """For how long, since the beginning, calls have waited because of a rate limit or a 429.
+
+        Waiting for others to end, under a cap of our own or because calls start modestly, is no part of it.
+        """
+        return self._limited_for + max(0.0, self._clock() - self._limited_since)
+
+    def succeeded(self, seconds: float, began: float, estimate: float = 0.0, usage: Usage | None = None) -> None:
+        """Learn from an answer that has come this moment. Call before `leave`.
+
+        Args:
+            seconds: How long it took.
+            began: When it was asked for.
+            estimate: The tokens that were expected.
+            usage: Those that it really took.
+        """
+        now = began + seconds
+        self._pace.answered(now)
+        if self._share_told:
+            self._share_told -= self._share_told / self._recent
+        if self._recent < _MANY_CALLS:
+            self._recent += 0.05
+        if self._tokens is not None and usage is not None:
+            self._correct(self._tokens, estimate, usage)
+        lag = 3 * self._lag()
+        trend = self._latency.add(seconds - lag if seconds > lag else 0.0)
         if trend > _MUCH_SLOWER and self.limit > _START:
             self._cut(began, 0.9, at_least=_START)
-        elif trend < _SLOWER and self._crowded_at >= began and self.limit < self.cap:
+        elif self.limit < self.cap and trend < _SLOWER and self._crowded_at >= began:
             step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else 1.0
             self.limit = min(float(self.cap), self.limit + step)
         if self._requests is not None and not self._fixed_requests:
-            self._requests.set_rate(self._pace.grow(self._requests.per_second, self._clock()) * 60)
+            self._requests.set_rate(self._pace.grow(self._requests.per_second, now) * 60)
+
+    @staticmethod
+    def _correct(bucket: Bucket, estimate: float, usage: Usage) -> None:
+        if usage.input_tokens is not None and usage.output_tokens is not None:
+            bucket.take(usage.input_tokens + usage.output_tokens - estimate)
 
     def pushed_back(self, began: float, hold: float | None) -> None:
         """The service said 429. Many of them at once are one event: only the first of a burst counts.
@@ -203,14 +227,20 @@ class Governor:
             self._requests.set_rate(pace * 60)
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        """Take over what rate-limit headers say, unless the user said something."""
+        """Take over what rate-limit headers say, unless the user said something. None: nothing; infinite: no limit."""
         if requests_per_minute and not self._fixed_requests:
-            self._requests = self._requests or Bucket(requests_per_minute, 1.0)
-            self._requests.set_rate(requests_per_minute)
-            self._pace.told = True
+            if requests_per_minute != math.inf:
+                self._requests = self._requests or Bucket(requests_per_minute, 1.0)
+                self._requests.set_rate(requests_per_minute)
+                self._pace.told = True
+            elif self._pace.told:  # what was taken for a limit per minute turned out to be one for a day
+                self._requests, self._pace.told = None, False
         if tokens_per_minute and not self._fixed_tokens:
-            self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
-            self._tokens.set_rate(tokens_per_minute)
+            if tokens_per_minute != math.inf:
+                self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
+                self._tokens.set_rate(tokens_per_minute)
+            else:
+                self._tokens = None
 
     def _cut(self, began: float, share: float, *, at_least: float) -> None:
         if began >= self._last_cut:  # else it was sent before the last cut could have any effect
@@ -233,7 +263,7 @@ class Governor:
         lane.in_flight += 1
         now = self._clock()
         self._pace.started(now)
-        if self.in_flight >= int(self.limit) * 0.8:
+        if self.in_flight >= self.limit // 1 * 0.8:
             self._crowded_at = now
         if self._requests is not None:
             self._requests.take(1)
@@ -245,16 +275,29 @@ class Governor:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._waiting and self.in_flight < int(self.limit) and (lane := self._next_lane()):
+        limited = False
+        while self._waiting and (lane := self._next_lane()):
+            if self.in_flight >= int(self.limit):
+                limited = self._pushed_back and self.limit < self.cap
+                break
             queue = lane.urgent or lane.others
             if not queue[0].future.done():  # else it was given up while it waited
                 if (wait := self._wait_for_budget()) > 0:
                     self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
-                    return
+                    limited = True
+                    break
                 self._admit(lane, queue[0].tokens)
                 queue[0].future.set_result(None)
             queue.popleft()
             self._waiting -= 1
+        self._note(limited=limited)
+
+    def _note(self, *, limited: bool) -> None:
+        """From now on calls wait because of a limit, or they do not."""
+        if limited and self._limited_since == math.inf:
+            self._limited_since = self._clock()
+        elif not limited and self._limited_since != math.inf:
+            self._limited_for, self._limited_since = self.limited_seconds(), math.inf
 
     def _next_lane(self) -> Lane | None:
         """The run whose first waiting call is next: an urgent one if there is any, else who has waited longest."""

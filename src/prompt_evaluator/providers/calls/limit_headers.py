@@ -2,27 +2,94 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import re
+import time
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.providers.calls.traits import OnLimits
 
-_REQUESTS = ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
-_TOKENS = ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit")
+
+class _Names(NamedTuple):
+    limit: str
+    reset: str
+
+
+_REQUESTS = (
+    _Names("x-ratelimit-limit-requests", "x-ratelimit-reset-requests"),
+    _Names("anthropic-ratelimit-requests-limit", "anthropic-ratelimit-requests-reset"),
+)
+_TOKENS = (
+    _Names("x-ratelimit-limit-tokens", "x-ratelimit-reset-tokens"),
+    _Names("anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-reset"),
+)
+_MINUTE = 61.0
+"""Seconds, with one for rounding."""
+_SKEW = 60.0
+"""Seconds by which a service's clock, where it names a moment, may be ahead of ours."""
+_A_MOMENT = 1e9
+"""Numbers above this are seconds since 1970, and those a thousand times as large milliseconds."""
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:d|h|ms|m|s))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|ms|m|s)")
+_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def report_limits(headers: Mapping[str, str], on_limits: OnLimits | None) -> None:
-    """Pass on the limits per minute, if the reply names any."""
-    requests, tokens = _first(headers, _REQUESTS), _first(headers, _TOKENS)
-    if on_limits is not None and (requests or tokens):
+    """Pass on the limits per minute, if the reply names any; a limit for another time is passed on as infinite."""
+    if on_limits is None:
+        return
+    requests, tokens = _per_minute(headers, _REQUESTS), _per_minute(headers, _TOKENS)
+    if requests or tokens:
         on_limits(requests, tokens)
 
 
-def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> float | None:
-    for name in names:
-        value = headers.get(name)
+def _per_minute(headers: Mapping[str, str], names: tuple[_Names, ...]) -> float | None:
+    for limit, reset in names:
+        value = headers.get(limit)
         if value and value.isascii() and value.isdigit() and len(value) < 12:  # noqa: PLR2004 - more is no limit at all
-            return float(value)
+            return float(value) if _is_of_a_minute(headers.get(reset)) else math.inf
     return None
+
+
+def _is_of_a_minute(reset: str | None) -> bool:
+    """Whether a limit that is whole again then may be one for a minute. One for a day takes longer to be whole."""
+    if not reset:
+        return True
+    seconds = _duration(reset)
+    if seconds is not None:
+        return seconds <= _MINUTE
+    moment = _moment(reset)
+    return moment is not None and moment - time.time() <= _MINUTE + _SKEW
+
+
+@lru_cache(maxsize=1_000)
+def _duration(text: str) -> float | None:
+    """Seconds, of `1d2h`, `6m0s`, `120ms` or `59.7`; None for what is no duration."""
+    text = text.strip().lower()
+    if _DURATION.fullmatch(text):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+    number = _number(text)
+    return number if number is not None and number < _A_MOMENT else None
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970, of a date or a large number."""
+    if (number := _number(text)) is not None:
+        return number if number < _A_MOMENT * 1000 else number / 1000
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 _TICK = 0.05
+_QUIET = 20
+"""Ticks without a question after which measuring ends."""
 
 
 class LoopLag:
@@ -14,11 +15,12 @@ class LoopLag:
     def __init__(self) -> None:
         self._lag = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self._asked = 0.0
+        self._quiet = 0
+        """Ticks since somebody has asked."""
 
     def seconds(self) -> float:
         """The latest measurement. Measuring goes on only while somebody asks."""
-        self._asked = time.monotonic()
+        self._quiet = 0
         if self._timer is None:
             self._schedule()
         return self._lag
@@ -36,5 +38,6 @@ class LoopLag:
         self._timer = None
         late = max(0.0, asyncio.get_running_loop().time() - due)
         self._lag += 0.3 * (late - self._lag)
-        if time.monotonic() - self._asked < 1:
+        self._quiet += 1
+        if self._quiet < _QUIET:
             self._schedule()

@@ -21,7 +21,7 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None = None
     """The error's class, for `retrying` and `failed`."""
     seconds: float | None = None
-    """How long the call waited (`throttled`), will wait (`retrying`) or took (`answered`)."""
+    """How long a rate limit or a 429 held it back (`throttled`), it will wait (`retrying`) or it took (`answered`)."""
 
 
 Listener = Callable[[CallEvent], None]
@@ -40,7 +40,7 @@ class Meter:
     """Running totals. Reading them at any moment is free; a listener is told of each event as it happens."""
 
     def __init__(self, listener: Listener | None = None) -> None:
-        self._listener = listener
+        self._listener = self._on_retry = listener
         self.in_flight = self.calls = self.tries = self.answers = 0
         self.retries: Counter[str] = Counter()
         """By the class of the error that caused them."""
@@ -50,17 +50,22 @@ class Meter:
         """US dollars of all calls whose price is known."""
         self.unpriced = 0
         """Answers whose cost is not known."""
+        self.time_outs = 0
+        """Tries that timed out, each of which may have been paid for."""
         self.throttled_seconds = self.busy_seconds = 0.0
         self.gauges: list[Gauge] = []
         """One for each key at each endpoint that is in use."""
 
-    def listen(self, listener: Listener) -> None:
-        """Tell this one of each event from now on."""
-        self._listener = listener
+    def on_retry(self, listener: Listener) -> None:
+        """Tell this one of each retry from now on. To be told of every event costs every call a little."""
+        self._on_retry = listener
 
     @property
     def throttled_share(self) -> float:
-        """Of the time that calls took, the share they spent waiting for a budget."""
+        """Of the time that calls took, the share for which a rate limit or a 429 held them back.
+
+        Places in the queue that only our own caps and our own start-up make them wait for are no part of either.
+        """
         total = self.throttled_seconds + self.busy_seconds
         return self.throttled_seconds / total if total else 0.0
 
@@ -71,6 +76,9 @@ class Meter:
             self._listener(CallEvent(kind="started", provider=provider))
 
     def throttled(self, provider: str, seconds: float) -> None:
+        """A call was held back by a rate limit or a 429, for so long."""
+        if not seconds:
+            return
         self.throttled_seconds += seconds
         if self._listener:
             self._listener(CallEvent(kind="throttled", provider=provider, seconds=seconds))
@@ -78,8 +86,8 @@ class Meter:
     def retrying(self, error: ProviderError, seconds: float) -> None:
         cause = type(error).__name__
         self.retries[cause] += 1
-        if self._listener:
-            self._listener(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
+        if self._on_retry:
+            self._on_retry(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
 
     def answered(self, provider: str, answer: Answer, seconds: float) -> None:
         self.answers += 1

@@ -7,6 +7,8 @@ from collections import deque
 
 _STEADY = 50
 """Calls before latencies are believed."""
+_SHORT, _LONG = 20, 500
+"""Calls that count as the last ones, and as the long run."""
 _PACE_MARGIN = 0.97
 _PACE_GROWTH, _PACE_PROBING = 0.05, 0.002
 """Growth per second of a learned pace: below the last one known to be too fast, and above it, where it is faster the
@@ -51,11 +53,11 @@ class Latency:
         self._count = 0
 
     def add(self, seconds: float) -> float:
-        self._count += 1
-        weight = 1 / min(self._count, 20)
-        self._short += weight * (seconds - self._short)
-        self._long += (seconds - self._long) / min(self._count, 500)
-        if self._count < _STEADY or self._long <= 0.001:  # noqa: PLR2004 - below a millisecond is noise
+        self._count = count = self._count + 1
+        few, many = (_SHORT, _LONG) if count > _LONG else (min(count, _SHORT), min(count, _LONG))
+        self._short += (seconds - self._short) / few
+        self._long += (seconds - self._long) / many
+        if count < _STEADY or self._long <= 0.001:  # noqa: PLR2004 - below a millisecond is noise
             return 1.0
         return self._short / self._long
 
@@ -66,7 +68,8 @@ class Pace:
     def __init__(self) -> None:
         self.told = False
         self._since: float | None = None
-        self._seconds: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
+        self._second = -1
+        self._seconds: deque[list[int]] = deque(maxlen=_REMEMBERED)
         """Answers by second, of those seconds that had any."""
         self._too_fast = math.inf
         self._grown_at = self._learned_at = 0.0
@@ -77,10 +80,11 @@ class Pace:
 
     def answered(self, now: float) -> None:
         second = int(now)
-        if self._seconds and self._seconds[-1][0] == second:
-            self._seconds[-1] = (second, self._seconds[-1][1] + 1)
+        if second == self._second:
+            self._seconds[-1][1] += 1
         else:
-            self._seconds.append((second, 1))
+            self._second = second
+            self._seconds.append([second, 1])
 
     def learn(self, now: float) -> float | None:
         """After a 429: a little less than the best rate that was sustained of late.

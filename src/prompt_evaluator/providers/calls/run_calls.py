@@ -49,7 +49,7 @@ class RunCalls:
             settings,
             traits,
             governor=state.governor,
-            breaker=state.breaker,
+            breakers=state.breakers,
             lane=self._lane(state.governor, settings),
             meter=self.meter,
             budget=self._budget,

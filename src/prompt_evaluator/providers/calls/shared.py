@@ -1,4 +1,4 @@
-"""What all calls of one process share: connections, and one governor and one breaker per key and endpoint."""
+"""What all calls of one process share: connections, and one governor and the breakers per key and endpoint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.providers.calls.breaker import Breaker
+from prompt_evaluator.providers.calls.breaker import Breakers
 from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.loop_lag import LoopLag
 from prompt_evaluator.providers.catalogue import KINDS, check_settings
@@ -45,7 +45,7 @@ class KeyState(NamedTuple):
     """What is known of one key at one endpoint."""
 
     governor: Governor
-    breaker: Breaker
+    breakers: Breakers
 
 
 class SharedCalls:
@@ -68,12 +68,11 @@ class SharedCalls:
         return self._open[entry]
 
     def key_state(self, name: str, settings: ProviderSettings, traits: Traits, wanted: int | None = None) -> KeyState:
-        """Governor and breaker for an entry, whose limits count from now on beside those of others with its key."""
+        """Governor and breakers for an entry, whose limits count from now on beside those of others with its key."""
         identity = (traits.endpoint or name, traits.key)
         if identity not in self._keys:
-            self._keys[identity] = KeyState(
-                Governor(settings.limits, lag=self._lag.seconds), Breaker(name, self._clock)
-            )
+            breakers = Breakers(name, traits.endpoint, self._clock)
+            self._keys[identity] = KeyState(Governor(settings.limits, lag=self._lag.seconds), breakers)
         self._keys[identity].governor.join(settings.limits, wanted)
         return self._keys[identity]
 

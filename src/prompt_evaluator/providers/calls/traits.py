@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
 
 OnLimits = Callable[[float | None, float | None], None]
-"""Takes the requests and the tokens that a service allows a minute, as far as it says so."""
+"""Takes the requests and the tokens that a service allows a minute: None where it does not say, infinite where it has
+no limit for a minute."""
 
 
 class Traits(NamedTuple):

@@ -1,0 +1,140 @@
+"""Services that answer nothing: the run ends soon, says why, keeps what was paid for, and goes on another day."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from workspace import REAL, Workspace
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+
+LIMITED = {"status": 429, "message": "slow down"}
+
+
+def patience(online: Workspace, **limits: Any) -> None:
+    online.configure(providers={"openai": {"limits": {"give_up_after": 1, **limits}}})
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        {**LIMITED},
+        {**LIMITED, "headers": {"Retry-After": "0.3"}},
+        {**LIMITED, "headers": {"Retry-After": "soon"}},
+        {"status": 503},
+        {"hang": True},
+    ],
+    ids=["429", "429 with Retry-After", "429 with one that cannot be read", "503", "no reply"],
+)
+def test_a_judge_that_never_answers_ends_the_run_and_a_healthy_one_finishes_it(
+    online: Workspace, service: ChatService, trouble: dict[str, Any]
+) -> None:
+    patience(online, try_timeout=0.4)
+    online.cases(10)
+    service.set(rules=[{"kind": "judge", **trouble}], keep=True)
+
+    begin = time.monotonic()
+    done = online.evaluate(*REAL, "-n", "2")
+
+    assert time.monotonic() - begin < 30
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    assert "test at http://127.0.0.1" in done.artifact["stop_reason"]
+    assert re.search(r"has not answered for \d+ s \(\d+ tries: \d+", done.artifact["stop_reason"])
+    assert f"prompt-evaluator resume {done.run_id}" in done.err
+    assert (done.artifact["totals"]["time_outs"] >= 3) is ("hang" in trouble)  # also of calls that were given up
+    assert any(case["samples"][0]["generator_output"] for case in done.artifact["test_case_results"])
+    service.set(rules=[])
+    errors = [] if trouble.get("status") == 429 else ["--retry-errors"]  # after 429s there are none
+    again = online.run("resume", done.run_id, *errors, "--json")
+    assert again.json["status"] == "completed"
+    assert service.state()["kinds"]["generate"] == 20
+
+
+def test_a_generator_that_only_says_429_ends_the_run(online: Workspace, service: ChatService) -> None:
+    patience(online)
+    online.cases(10)
+    service.set(rules=[LIMITED])
+
+    done = online.evaluate(*REAL, "-n", "2")
+
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    assert "slow down" in done.artifact["stop_reason"]
+    service.set(rules=[])
+    assert online.run("resume", done.run_id, "--json").json["status"] == "completed"
+
+
+def test_a_wait_of_an_hour_ends_the_run_at_once_and_says_when_to_come_back(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(10)
+    service.set(rules=[{"kind": "judge", **LIMITED, "headers": {"Retry-After": "3600"}}])
+
+    begin = time.monotonic()
+    done = online.evaluate(*REAL, "-n", "2")
+
+    assert time.monotonic() - begin < 20
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    assert re.search(r"asks to wait 3,600 s.* Try again after \d{4}-\d\d-\d\d \d\d:\d\d UTC", done.err, re.DOTALL)
+    assert service.state()["kinds"]["judge"] <= 16
+    service.set(rules=[])
+    assert online.run("resume", done.run_id, "--json").json["status"] == "completed"
+    assert service.state()["kinds"]["generate"] == 20
+
+
+def test_a_judge_that_does_not_exist_ends_the_run_though_the_generator_answers(
+    online: Workspace, service: ChatService
+) -> None:
+    online.cases(100)
+    service.set(rules=[{"kind": "judge", "status": 404, "message": "no such model"}], latency=0.01)
+
+    done = online.evaluate(*REAL, "-n", "1")
+
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    assert service.state()["kinds"]["judge"] <= 16
+
+
+def test_one_case_that_nobody_can_answer_is_an_error_and_ends_nothing(online: Workspace, service: ChatService) -> None:
+    patience(online, try_timeout=0.5, first_backoff=0.1)
+    online.cases(10)
+    service.set(rules=[{"kind": "generate", "match": "Question 003", "hang": True}])
+
+    done = online.evaluate(*REAL, "-n", "1")
+
+    assert (done.code, done.json["status"]) == (0, "partial")
+    assert done.artifact["totals"]["errors"] == {"TimedOutError": 1}
+    assert done.artifact["totals"]["time_outs"] == 3
+
+
+def test_time_outs_are_counted_as_perhaps_paid_for(online: Workspace, service: ChatService) -> None:
+    patience(online, try_timeout=0.5, first_backoff=0.05)
+    online.cases(2)
+    rules = [
+        {"kind": "generate", "match": "Question 000", "hang": True, "times": 1},
+        {"kind": "judge", "match": "Question 001", "hang": True, "times": 2},
+    ]
+    service.set(rules=rules)
+
+    done = online.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *REAL, "-n", "1")
+
+    assert done.code == 0
+    assert "3 tries timed out and may have been paid for." in done.words
+    run_id = online.index()[0]["run_id"]
+    artifact = online.artifact(run_id)
+    assert artifact["status"] == "completed"
+    assert artifact["totals"]["time_outs"] == 3
+    assert [case["samples"][0]["time_outs"] for case in artifact["test_case_results"]] == [1, 2]
+    assert service.paid == 4 + 3
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon"])
+def test_an_absurd_patience_is_refused(online: Workspace, value: str) -> None:
+    online.write("prompt_evaluator.yaml", f"providers: {{openai: {{limits: {{give_up_after: {value}}}}}}}\n")
+
+    done = online.evaluate(*REAL)
+
+    assert done.code == 2
+    assert "give_up_after" in done.err
