@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+    del os.environ[_name]  # servers of measurements are on loopback
+
 _HERE = Path(__file__).parent
 ROUNDS = 7
 

@@ -14,6 +14,7 @@ import click
 import msgspec
 import yaml
 
+from number_places import all_places
 from prompt_evaluator import errors
 from prompt_evaluator.app.metrics import MetricInfo, list_metrics
 from prompt_evaluator.cli.main import cli
@@ -40,6 +41,7 @@ from prompt_evaluator.model import (
     ToolCall,
 )
 from prompt_evaluator.model import result as results
+from prompt_evaluator.model.bounds import BOUNDS, Bound
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, index_entry, tail
 
@@ -62,6 +64,7 @@ def main() -> int:
         "errors.md": errors_page(),
         "metrics.md": metrics_page(),
         "settings.md": settings_page(),
+        "bounds.md": bounds_page(),
         "dataset-schema.json": dataset_schema(),
         "config-schema.json": _json(config_schema()),
     }
@@ -333,6 +336,21 @@ def _ways(setting: Setting) -> str:
 def _written(default: Any) -> str:
     """As the file has it."""
     return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def bounds_page() -> str:
+    """Every number that a user can give: from where to where, why, and where it is given."""
+    places: dict[Bound, list[str]] = {bound: [] for bound in BOUNDS.values()}
+    for words, bound in all_places():
+        if bound is None:
+            raise SystemExit(f"{words} is a number without bounds: give it one of `model/bounds.py`.")
+        places[bound].append(words)
+    rows = [
+        f"| {bound.name} | {bound.least:,} | {bound.most:,} | {_in_a_cell(bound.why)} | {', '.join(found)} |"
+        for bound, found in places.items()
+    ]
+    table = "\n".join(["| Number | From | To | Why | Given in |", "|---|---|---|---|---|", *rows])
+    return "\n\n".join([_NOTE, "# Bounds of numbers", TEXTS["bounds"]["intro"].strip(), table]) + "\n"
 
 
 def _json(schema: Schema) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,13 @@ from workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of tests are on loopback, where a tester's own proxy does not lead."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture

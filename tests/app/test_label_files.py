@@ -106,12 +106,12 @@ WRONG = {
     ),
     "a probability of 0": (
         {"probability": 0},
-        "probability is the number 0, not a number above 0 and up to 1",
+        "probability is the number 0, not a number from 1e-12 to 1",
         "Leave it out for a sample that was not drawn at random.",
     ),
     "a probability above 1": (
         {"probability": "20%"},
-        "probability is '20%', not a number above 0 and up to 1",
+        "probability is '20%', not a number from 1e-12 to 1",
         "Leave it out for a sample that was not drawn at random.",
     ),
     "a judge who was seen or not": (

@@ -26,6 +26,7 @@ def full_of_secrets(tmp_path: Path) -> Workspace:
     environment = {
         "OPENAI_API_KEY": CANARY,
         "ANTHROPIC_BASE_URL": f"https://someone:{CANARY}@host/?key={CANARY}",
+        "HTTPS_PROXY": f"http://someone:{CANARY}@proxy.test:3128",
         "PROMPT_EVALUATOR_STORE": f"postgresql://someone:{CANARY}@127.0.0.1:1/runs?sslpassword={CANARY}",
     }
     workspace = Workspace(tmp_path, environment)
@@ -37,10 +38,12 @@ def full_of_secrets(tmp_path: Path) -> Workspace:
                 "kind": "openai",
                 "base_url": f"http://someone:{CANARY}@host/v1?code={CANARY}",
                 "api_key_env": "LOCAL_KEY",
+                "proxy": f"http://someone:{CANARY}@proxy.test:8080",
                 "headers": {"X-Key": CANARY},
                 "query": {"sig": CANARY},
                 "options": {"token": CANARY},
             },
+            "wrong": {"kind": "openai", "base_url": "http://host", "proxy": f"socks5://someone:{CANARY}@proxy.test"},
             "file": {"kind": "openai", "base_url": "http://host", "api_key_file": str(tmp_path / "key.txt")},
         },
         generator={"model": "local/m"},
@@ -69,7 +72,9 @@ def test_every_setting_is_shown_with_its_origin(folder: Workspace) -> None:
     assert "data.jsonl (not there)" not in done.out
 
 
-@pytest.mark.parametrize("arguments", [("config", "show"), ("doctor",), ("rubric", "list")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("config", "show"), ("doctor",), ("rubric", "list"), ("providers",)], ids=" ".join
+)
 @pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
 def test_no_secret_is_shown(arguments: tuple[str, ...], how: tuple[str, ...], full_of_secrets: Workspace) -> None:
     done = full_of_secrets.run(*arguments, *how)
@@ -89,6 +94,20 @@ def test_keys_are_present_or_missing(full_of_secrets: Workspace) -> None:
     assert found["local"] == ("LOCAL_KEY", True)
     assert found["file"] == (str(full_of_secrets.folder / "key.txt"), True)
     assert found["mock"] == (None, None)
+
+
+def test_proxies_are_shown_with_who_names_them_and_without_their_login(full_of_secrets: Workspace) -> None:
+    done = full_of_secrets.run("config", "show", "--json")
+
+    proxies = {provider["name"]: provider["proxy"] for provider in done.json["providers"]}
+    assert proxies["openai"] == "http://proxy.test:3128 (HTTPS_PROXY)"
+    assert proxies["local"] == "http://proxy.test:8080 (`proxy` of the provider 'local')"
+    assert proxies["wrong"].startswith("unusable (the proxy 'socks5://…@proxy.test'")
+    assert proxies["file"] is None
+    assert proxies["mock"] is None
+    assert proxies["router"] is None, "it has no address"
+    assert "through the proxy http://proxy.test:8080" in full_of_secrets.run("doctor").out
+    assert "proxy http://proxy.test:3128 (HTTPS_PROXY)" in full_of_secrets.run("providers").out
 
 
 def test_the_path_of_the_file(folder: Workspace) -> None:

@@ -232,12 +232,17 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
     [
         ({"sampels": 3}, "There is no option 'sampels'. Did you mean 'samples'?"),
         ({"samples": 3, "num_samples": 3}, "samples and num_samples are the same option. Give one of them."),
-        ({"samples": 0}, "samples has to be a whole number of at least 1, not the number 0."),
+        ({"samples": 0}, "samples has to be a whole number from 1 to 10,000, not the number 0."),
         ({"attempts": 101}, "attempts has to be a whole number from 1 to 100, not the number 101."),
         ({"case_ids": "a,b"}, "case_ids has to be a list of texts, not the text 'a,b'."),
         ({"reuse": 1}, "reuse has to be true or false, not the number 1."),
-        ({"fail_under": {"a": float("nan")}}, "fail_under has to be a mapping of names to numbers, not a mapping."),
-        ({"params": {"a": object()}}, "params has to be a mapping"),
+        (
+            {"fail_under": {"a": float("nan")}},
+            "fail_under has to be a mapping of names to numbers from -1,000,000,000 to 1,000,000,000, not one with",
+        ),
+        ({"params": {"a": object()}}, "params has to be a mapping of names to JSON values"),
+        ({"params": {"a": [float("nan")]}}, "params has to be a mapping of names to JSON values"),
+        ({"params": {"a": {"b": float("-inf")}}}, "params has to be a mapping of names to JSON values"),
         ({"judge": object()}, "judge has to be a text that is not empty, not a value of the type object."),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -262,7 +267,7 @@ def test_a_command_can_say_otherwise_about_an_option() -> None:
 
     text = " ".join(command.get_help(click.Context(command)).split())
 
-    assert "Samples per task. [default: 1; x>=1]" in text
+    assert "Samples per task. [default: 1; 1<=x<=10000]" in text
     assert "[default: the run's own]" in text
 
 

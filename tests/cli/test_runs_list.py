@@ -106,7 +106,10 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
         (["--where", "cost"], "--where 'cost' is no condition."),
         (["--where", "cost>much"], "compares with 'much', which is not a number."),
         (["--cursor", "x"], "The cursor 'x' is not one of this list."),
-        (["--limit", "99999999999999999999"], "A page of 99999999999999999999 is not possible."),
+        (
+            ["--limit", "99999999999999999999"],
+            "from 1 to 1,000,000, not '99999999999999999999'.",
+        ),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )

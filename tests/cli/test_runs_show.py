@@ -234,4 +234,4 @@ def test_a_number_of_cases_that_no_database_counts_to_is_refused(project: Worksp
     done = project.run("runs", "show", run, "--worst", "99999999999999999999")
 
     assert (done.code, done.out) == (2, "")
-    assert "A page of 99999999999999999999 is not possible." in done.err
+    assert "from 1 to 1,000,000, not '99999999999999999999'." in done.err

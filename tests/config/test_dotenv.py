@@ -37,7 +37,7 @@ BAD = ["A", "=b", "1A=b", "A b=c", "A='canary", 'A="canary" canary', "canary"]
 def test_an_assignment_is_read(text: str, value: str, tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(f"\n# comment\n{text}\n".encode())
 
-    found = read_dotenv(tmp_path)
+    found = read_dotenv(tmp_path, {})
 
     assert found["A"].value == value
     assert found["A"].line == 3
@@ -48,7 +48,7 @@ def test_anything_else_is_refused_by_its_line_and_not_quoted(text: str, tmp_path
     (tmp_path / ".env").write_text(f"B=c\n{text}\n")
 
     with pytest.raises(InputError, match="line 2") as caught:
-        read_dotenv(tmp_path)
+        read_dotenv(tmp_path, {})
 
     assert "canary" not in str(caught.value)
 
@@ -56,7 +56,7 @@ def test_anything_else_is_refused_by_its_line_and_not_quoted(text: str, tmp_path
 def test_a_folder_of_that_name_is_somebody_elses(tmp_path: Path) -> None:
     (tmp_path / ".env").mkdir()
 
-    assert read_dotenv(tmp_path) == {}
+    assert read_dotenv(tmp_path, {}) == {}
 
 
 def test_the_working_directory_comes_before_the_files_folder(tmp_path: Path) -> None:

@@ -5,32 +5,25 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import shutil
 import socket
-import ssl
 import struct
-import subprocess
 import tracemalloc
 from contextlib import contextmanager, suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
+from certificates import Authority
 
-from prompt_evaluator.providers.transport.connections import (
-    BrokenOffError,
-    Connections,
-    Endpoint,
-    NotHttpError,
-    TlsFailedError,
-    TooLargeError,
-)
+from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
+from prompt_evaluator.providers.transport.connections import Connections, Endpoint, NotConnectedError, TlsFailedError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from prompt_evaluator.providers.transport.connections import Response
+    from prompt_evaluator.providers.transport.connection import Response
 
     Script = Callable[["Peer"], Awaitable[None]]
 
@@ -761,13 +754,13 @@ def silent(host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 async def test_a_connection_that_is_not_taken_runs_out_of_time(http: Connections, *, tls: bool) -> None:
-    with silent() as port, pytest.raises(TimeoutError):
+    with silent() as port, pytest.raises(NotConnectedError):
         await ask(http, Endpoint("127.0.0.1", port, tls), seconds=0.05)
 
 
 async def test_a_handshake_without_an_answer_runs_out_of_time(http: Connections) -> None:
     async with Server(says_nothing) as server:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(NotConnectedError):
             await ask(http, server.place._replace(tls=True), seconds=0.1)
         await server.settled()
 
@@ -804,7 +797,7 @@ async def test_a_server_that_keeps_us_waiting_does_not_win_time(http: Connection
 @pytest.mark.parametrize("seconds", [0, -1])
 async def test_no_time_is_no_reply(http: Connections, seconds: float) -> None:
     async with Server(says_nothing) as server:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(NotConnectedError):
             await ask(http, server.place, seconds=seconds)
 
 
@@ -946,33 +939,8 @@ class Certificates(NamedTuple):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    if not (openssl := shutil.which("openssl")):
-        pytest.skip("there is no openssl command to make certificates with")
-    folder = tmp_path_factory.mktemp("certificates")
-    new_key = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -config req.cnf"
-    (folder / "req.cnf").write_text(
-        "[req]\ndistinguished_name=name\n[name]\n[ca]\nbasicConstraints=critical,CA:TRUE\n"
-        "keyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n"
-    )
-
-    def run(command: str) -> None:
-        subprocess.run([openssl, *command.split()], cwd=folder, check=True, capture_output=True)
-
-    def context(name: str, host: str) -> ssl.SSLContext:
-        (folder / f"{name}.ext").write_text(f"subjectAltName={host}\nauthorityKeyIdentifier=keyid\n")
-        run(f"{new_key} -subj /CN={name} -keyout {name}.key -out {name}.csr")
-        run(
-            f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-            f"-extfile {name}.ext -out {name}.pem"
-        )
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        made.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
-        return made
-
-    run(f"{new_key} -x509 -extensions ca -subj /CN=test-authority -days 2 -keyout ca.key -out ca.pem")
-    return Certificates(
-        folder / "ca.pem", context("right", "IP:127.0.0.1,DNS:both.test"), context("wrong", "DNS:elsewhere.test")
-    )
+    authority = Authority(tmp_path_factory.mktemp("certificates"))
+    return Certificates(authority.file, authority.server("127.0.0.1", "both.test"), authority.server("elsewhere.test"))
 
 
 @pytest.fixture
@@ -1230,7 +1198,7 @@ async def test_an_address_that_falls_silent_costs_one_call_and_is_given_up(
 ) -> None:
     async with Server(echoes, host="::1", port=reached.port):
         with silent("127.0.0.1", reached.port):
-            with pytest.raises(TimeoutError):
+            with pytest.raises(NotConnectedError):
                 await ask(http, reached, seconds=0.1)
 
             assert (await ask(http, reached)).body == b"{}"
@@ -1246,3 +1214,19 @@ async def test_an_address_that_now_belongs_to_another_host_is_given_up(
     wrong = Server(echoes, port=place.port, tls=trusted.wrong)
     async with wrong, Server(echoes, host="::1", port=place.port, tls=trusted.right):
         assert (await ask(http, place)).body == b"{}"
+
+
+async def test_a_name_whose_address_now_belongs_to_another_host_is_looked_up_again(
+    http: Connections, names: Names, trusted: Certificates
+) -> None:
+    place, names.hosts = names.place._replace(tls=True), ["127.0.0.1"]
+    async with Server(echoes, port=place.port, tls=trusted.right):
+        await ask(http, place)
+        await http.close()
+    names.hosts = ["::1"]
+    wrong = Server(echoes, port=place.port, tls=trusted.wrong)
+    async with wrong, Server(echoes, host="::1", port=place.port, tls=trusted.right):
+        responses = await asyncio.gather(*(ask(http, place, b"%d" % number) for number in range(10)))
+
+        assert [response.body for response in responses] == [b"%d" % number for number in range(10)]
+        assert names.asked == 2

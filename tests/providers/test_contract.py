@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stands import Behaviour
 
-COUNTING = ("openai", "anthropic", "python", "command", "litellm")
+COUNTING = tuple(kind for kind in ALL if kind != "mock" and not kind.startswith("router"))
 REAL = tuple(kind for kind in ALL if kind != "mock")
 PATIENT = Limits(first_backoff=600, deadline=6_000, try_timeout=600)
 
@@ -39,10 +39,25 @@ async def test_an_answer_says_what_it_is_who_gave_it_and_how_long_it_took(kind: 
         answer = await stand.ask()
 
     assert answer.text == "A good answer." if kind != "mock" else answer.text
-    assert answer.model == (stand.server.model if kind in ("openai", "anthropic") else stand.model)
+    assert answer.model == (stand.server.model if stand.protocol in ("openai", "anthropic") else stand.model)
     assert answer.tries == 1
     assert answer.latency_ms > 0
     assert answer.synthetic == (kind == "mock")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in HTTP if " " in kind])
+async def test_what_is_said_to_be_reached_through_a_proxy_is(kind: str) -> None:
+    async with Stand(kind, "answers") as stand:
+        await stand.ask()
+        await stand.ask()
+        address = stand.server.url
+
+    asked, *more = stand.proxy.asked
+    if kind.endswith("tunnel"):
+        assert (asked.method, asked.target, more) == ("CONNECT", address.removeprefix("https://"), [])
+    else:
+        assert [(each.method, each.target.startswith(f"{address}/")) for each in (asked, *more)] == [("POST", True)] * 2
+    assert not any("proxy-authorization" in request.headers for request in stand.server.received)
 
 
 @pytest.mark.parametrize("kind", COUNTING)

@@ -1,4 +1,4 @@
-"""A process that makes calls turns to the configured address and to nobody else."""
+"""A process that makes calls turns to the configured address, or to the proxy that is named, and to nobody else."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import watched_call
 from fault_server import FaultServer
+from proxy_server import ProxyServer
 from service import says
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ async def test_only_the_configured_address_is_contacted(handler: Handler | None,
     async with FaultServer() as server:
         if handler:
             server.handler = handler
-        result = await run({"kind": "openai", "base_url": server.url}, **PROXIES)
+        result = await run({"kind": "openai", "base_url": server.url})
 
         assert result["contacted"] == [f"socket.connect {address(server)}"]
         assert outcome in result["outcome"]
@@ -69,7 +70,7 @@ async def test_only_the_configured_address_is_contacted(handler: Handler | None,
 @pytest.mark.parametrize(("kind", "path"), [("anthropic", ""), ("router", "/router")])
 async def test_every_protocol_contacts_the_configured_address_only(kind: str, path: str) -> None:
     async with FaultServer() as server:
-        result = await run({"kind": kind, "base_url": server.url + path}, **PROXIES)
+        result = await run({"kind": kind, "base_url": server.url + path})
 
         assert result["contacted"] == [f"socket.connect {address(server)}"]
         assert result["outcome"] == "A good answer."
@@ -78,12 +79,27 @@ async def test_every_protocol_contacts_the_configured_address_only(kind: str, pa
 async def test_a_name_is_looked_up_and_no_other() -> None:
     async with FaultServer() as server:
         port = server.url.rpartition(":")[2]
-        result = await run({"kind": "openai", "base_url": f"http://localhost:{port}"}, **PROXIES)
+        result = await run({"kind": "openai", "base_url": f"http://localhost:{port}"})
 
         assert result["outcome"] == "A good answer."
         assert f"socket.getaddrinfo ('localhost', {port})" in result["contacted"]
         hosts = {"('127.0.0.1'", "('::1'", "('localhost'"}
         assert {each.partition(" ")[2].partition(",")[0] for each in result["contacted"]} <= hosts
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_with_a_proxy_only_the_proxy_is_contacted_and_it_looks_names_up(scheme: str) -> None:
+    async with ProxyServer("refuses") as proxy:
+        result = await run({"kind": "openai", "base_url": f"{scheme}://somewhere.test"}, ALL_PROXY=proxy.url)
+
+        assert result["contacted"] == [f"socket.connect ('127.0.0.1', {proxy.port})"]
+
+
+async def test_an_exception_to_the_proxy_is_contacted_itself() -> None:
+    async with FaultServer() as server:
+        result = await run({"kind": "openai", "base_url": server.url}, **PROXIES, NO_PROXY="127.0.0.1")
+
+        assert result["contacted"] == [f"socket.connect {address(server)}"]
 
 
 async def test_a_login_that_was_never_configured_is_not_sent(tmp_path: Path) -> None:

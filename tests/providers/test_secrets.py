@@ -6,6 +6,7 @@ import copy
 import html
 import json
 import logging
+import os
 import pickle
 import re
 import traceback
@@ -125,6 +126,18 @@ def test_the_redactor_finds_a_secret_in_every_spelling(form: str) -> None:
     assert redactor.bytes(f"ä {form} b".encode()) == "ä [secret] b".encode()
 
 
+@pytest.mark.parametrize("value", ["pässword-ü-☺", "plain-secret-word"])
+def test_the_redactor_finds_a_secret_in_codes_among_other_codes(value: str) -> None:
+    redactor = Redactor()
+    redactor.add(value)
+    codes = json.dumps(value).strip('"') if not value.isascii() else "".join(f"\\u{ord(each):04x}" for each in value)
+
+    for form in (codes, codes.replace("\\", "\\\\")):
+        text = f"Gr\\u00fc\\u00dfe \\n {form} \\u263a"
+        assert redactor.text(text) == "Gr\\u00fc\\u00dfe \\n [secret] \\u263a"
+        assert redactor.bytes(text.encode()) == rb"Gr\u00fc\u00dfe \n [secret] \u263a"
+
+
 def test_the_redactor_masks_the_longest_secret_whole() -> None:
     redactor = Redactor()
     for value in ("abcdef", "abcdef-123456", "123456"):
@@ -230,6 +243,43 @@ async def test_a_key_file_that_changes_between_calls_is_read_again(tmp_path: Pat
 
     sent = [request.headers["authorization"] for request in svc.server.received]
     assert sent == ["Bearer sk-first-key", "Bearer sk-second-key"]
+
+
+def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_replaced(tmp_path: Path) -> None:
+    path, new = tmp_path / "key", tmp_path / "new"
+    key = key_of({}, api_key_file=str(path))
+    for at, value in enumerate(("sk-key-1", "sk-key-2", "sk-key-3")):
+        new.write_text(value)
+        os.utime(new, (1_000_000_000, 1_000_000_000 + at // 2))  # the second has the time and the size of the first
+        new.replace(path)
+
+        assert key.resolve() == key.resolve() == Secret(value)
+
+
+def test_a_key_file_that_goes_away_is_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    key = key_of({}, api_key_file=str(path))
+    path.write_text("sk-in-a-file")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    key.resolve()
+    path.unlink()
+
+    with pytest.raises(AuthenticationError, match="no key"):
+        key.resolve()
+
+
+def test_a_variable_goes_before_the_file_for_as_long_as_it_is_set(tmp_path: Path) -> None:
+    path, environment = tmp_path / "key", dict[str, str]()
+    path.write_text("sk-in-a-file")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    key = key_of(environment, api_key_file=str(path), api_key_env="MY_KEY")
+    assert key.resolve() == Secret("sk-in-a-file")
+
+    environment["MY_KEY"] = "sk-in-env"
+    assert key.resolve() == Secret("sk-in-env")
+
+    environment.clear()
+    assert key.resolve() == Secret("sk-in-a-file")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import ssl
 
 
 @dataclass
@@ -47,7 +50,8 @@ def fault(name: str) -> Callable[[Handler], Handler]:
 class FaultServer:
     """Plays its script, one entry a request, and is well behaved from then on."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.script: list[str] = []
         self.received: list[Received] = []
         self.open_connections = 0
@@ -59,7 +63,7 @@ class FaultServer:
         self.handler: Handler = respond
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=2048)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=2048, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -72,8 +76,13 @@ class FaultServer:
 
     @property
     def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
         assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
 
     async def stall(self, request: Received) -> None:
         """Do nothing until the caller hangs up or the server stops."""
@@ -187,7 +196,6 @@ _raw("truncated JSON", b'{"choices": [{"message": {"content": "half an ans')
 _raw("not JSON", b"I am fine, thank you.")
 _raw("HTML with status 200", b"<html><body>It works!</body></html>", {"Content-Type": "text/html"})
 _raw("HTML that claims to be JSON", b"<html><body>It works!</body></html>")
-_raw("JSON that claims to be text", b'{"choices": []}', {"Content-Type": "text/plain"})
 _raw("bad UTF-8", b'{"choices": [{"message": {"content": "\xff\xfe"}}], "content": [{"type": "text", "text": "\xff"}]}')
 _raw(
     "NaN",

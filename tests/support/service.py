@@ -13,6 +13,7 @@ from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     import asyncio
+    import ssl
     from collections.abc import AsyncIterator
 
     from prompt_evaluator.model import Answer
@@ -44,16 +45,18 @@ def a_request(**changes: Any) -> Request:
 
 
 @asynccontextmanager
-async def service(kind: str, *handlers: Handler, path: str | None = None, **settings: Any) -> AsyncIterator[Service]:
+async def service(
+    kind: str, *handlers: Handler, path: str | None = None, tls: ssl.SSLContext | None = None, **settings: Any
+) -> AsyncIterator[Service]:
     """Serve the handlers one after the other, and good answers when they are used up.
 
     In `base_url`, HOST stands for the server's host and port.
     """
     events: list[CallEvent] = []
-    async with FaultServer() as server:
+    async with FaultServer(tls) as server:
         server.handler = in_turn(*handlers)
-        host = server.url.removeprefix("http://")
-        base = settings.pop("base_url", "http://HOST" + (PATHS[kind] if path is None else path)).replace("HOST", host)
+        base = settings.pop("base_url", server.url + (PATHS[kind] if path is None else path))
+        base = base.replace("HOST", f"127.0.0.1:{server.port}")
         entry = ProviderSettings(**{"kind": kind, "base_url": base, "key_required": False, "limits": QUICK, **settings})
         calls = Calls(meter=Meter(events.append))
         try:

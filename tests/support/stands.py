@@ -7,11 +7,15 @@ import json
 import shlex
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calling import Calls
+from certificates import Authority
 from fault_server import FAULTS, FaultServer, Handler, Received, good_body, respond, send
+from proxy_server import ProxyServer
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
 from prompt_evaluator.providers.litellm import LiteLLMProvider
@@ -22,9 +26,11 @@ if TYPE_CHECKING:
 
 Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for now", "repeats"]
 """`fails for now` is what the provider tries again; `repeats` lets `Stand.received` see what arrived."""
-ALL = ("openai", "anthropic", "router", "mock", "python", "command", "litellm")
+WAYS = ("", " through a proxy", " through a tunnel")
+"""Straight to the service; forwarded by a proxy; over TLS, past a proxy that sees nothing of it."""
+HTTP = tuple(f"{protocol}{way}" for protocol in ("openai", "anthropic", "router") for way in WAYS)
+ALL = (*HTTP, "mock", "python", "command", "litellm")
 RETRYING = tuple(kind for kind in ALL if kind != "python")
-HTTP = ("openai", "anthropic", "router")
 
 _GOOD = {"text": "A good answer.", "usage": {"input_tokens": 11, "output_tokens": 7}}
 _REPEATS = "import json, sys; print(json.dumps({'text': sys.stdin.read()}))"
@@ -55,14 +61,23 @@ class Stand:
 
     def __init__(self, kind: str, behaviour: Behaviour, **settings: Any) -> None:
         self.kind, self._behaviour, self._settings = kind, behaviour, settings
+        self.protocol, _, self._way = kind.partition(" ")
         self.calls = Calls()
         self.server = FaultServer()
+        self.proxy = ProxyServer(login="user:pass word")
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        if self._way.endswith("tunnel"):
+            authority = Authority(Path(self._stack.enter_context(TemporaryDirectory())))
+            self.server = FaultServer(authority.server("127.0.0.1"))
+            self._settings = {"ca_file": str(authority.file), **self._settings}
         if self.kind in HTTP:
             await self._stack.enter_async_context(self.server)
             self.server.handler = _handler(self._behaviour)
+        if self._way:
+            await self._stack.enter_async_context(self.proxy)
+            self._settings = {"proxy": self.proxy.url_with("user:pass%20word"), **self._settings}
         self._stack.push_async_callback(self.calls.close)
         self.provider = self._provider()
         return self
@@ -94,7 +109,7 @@ class Stand:
     def _provider(self) -> ModelClient:
         settings = ProviderSettings(
             **{
-                "kind": self.kind,
+                "kind": self.protocol,
                 "base_url": self._address(),
                 "key_required": False,
                 "limits": Limits(first_backoff=0.01, max_tries=2),
@@ -108,7 +123,7 @@ class Stand:
         return self.calls.open(settings)
 
     def _address(self) -> str | None:
-        return self.server.url + ("/router" if self.kind == "router" else "") if self.kind in HTTP else None
+        return self.server.url + ("/router" if self.protocol == "router" else "") if self.kind in HTTP else None
 
 
 class FakeLiteLLM:

@@ -6,18 +6,22 @@ import uuid
 from collections import deque
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from prompt_evaluator.app.evaluate import begin_run, plan_evaluation
+from prompt_evaluator.config.loading import BUILT_IN
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from prompt_evaluator.app.session import Session
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Dataset, RunRecord
     from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.model.outcome import Outcome
@@ -35,6 +39,20 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     hash: str | None = None
     error: str | None = None
     """Why it cannot be used; a broken file hides no other."""
+
+
+def datasets_folder(settings: Settings) -> Path:
+    """Where the project's own benchmarks are.
+
+    Raises:
+        InputError: Nobody has named the folder, and somebody else may have written one of its datasets.
+    """
+    folder = Path(settings.value("benchmark.datasets_dir"))
+    if settings.origin("benchmark.datasets_dir") == BUILT_IN:
+        instead = f"Name the folder on purpose with PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={quote(str(folder))}"
+        for path in _files(folder):
+            check_found(path, "benchmark", instead=instead)
+    return folder
 
 
 def find_benchmarks(datasets_dir: Path) -> list[Benchmark]:
@@ -85,11 +103,15 @@ async def run_benchmarks(
 
 
 def _in_folder(folder: Path, origin: Literal["project", "shipped"]) -> list[Benchmark]:
-    if not folder.is_dir():
-        return []
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _EXTENSIONS and path.is_file())
+    paths = _files(folder)
     stems = [path.stem for path in paths]
     return [_benchmark(path, origin, clash=stems.count(path.stem) > 1) for path in paths]
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _EXTENSIONS and path.is_file())
 
 
 def _benchmark(path: Path, origin: Literal["project", "shipped"], *, clash: bool) -> Benchmark:

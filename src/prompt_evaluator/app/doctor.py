@@ -18,8 +18,8 @@ from prompt_evaluator.app.settings import find_rubric, masked, read_settings
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.model.declaration import NO_RUBRIC
-from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
-from prompt_evaluator.providers.keys import Key
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, OVER_HTTP, parse_model_name
+from prompt_evaluator.providers.keys import Key, endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def diagnose(config_path: Path | None = None) -> Diagnosis:
     except PromptEvaluatorError as error:
         findings.append(_problem("configuration", error))
     else:
-        for look in (_configuration, _names, _models, _keys, _store, _output):
+        for look in (_configuration, _names, _models, _keys, _ways, _store, _output):
             findings += look(settings)
     versions, extras = _packages()
     return Diagnosis(
@@ -124,7 +124,7 @@ def _models(settings: Settings) -> Iterator[Symptom]:
 
 def _keys(settings: Settings) -> Iterator[Symptom]:
     """A missing key is a problem only of a provider that runs would use."""
-    used = {re.split("[/:]", settings.value(name) or "")[0] for name in ("generator.model", "judge.model")}
+    used = _used(settings)
     for name, provider in sorted((BUILT_IN | settings.providers).items()):
         key = Key(name, provider, settings.environment)
         if key.source is None:
@@ -137,6 +137,28 @@ def _keys(settings: Settings) -> Iterator[Symptom]:
             advice = f"Set {key.source}, in the environment or in .env." if needed else ""
             text = f"{name}: {key.source} is {'missing' if provider.key_required else 'not set, and need not be'}"
             yield Symptom(topic="keys", state=state, text=text, advice=advice)
+
+
+def _ways(settings: Settings) -> Iterator[Symptom]:
+    """Proxies and certificates of the providers that runs would use."""
+    from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - the network's, and no call is made
+
+    known, http = BUILT_IN | settings.providers, Http()
+    for name in sorted(_used(settings)):
+        if name not in known or known[name].kind not in OVER_HTTP:
+            continue
+        try:
+            way = http.way_to(name, known[name], endpoint(name, known[name]))
+        except PromptEvaluatorError as error:
+            yield _problem("connection", error)
+        else:
+            if way.proxy:
+                text = f"{name}: calls go through the proxy {way.proxy} ({way.proxy.source})"
+                yield Symptom(topic="connection", state="ok", text=text)
+
+
+def _used(settings: Settings) -> set[str]:
+    return {re.split("[/:]", settings.value(name) or "")[0] for name in ("generator.model", "judge.model")}
 
 
 def _store(settings: Settings) -> Iterator[Symptom]:

@@ -10,7 +10,7 @@ from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import masked
 from prompt_evaluator.model import Answer, Limits, Message, Request
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
-from prompt_evaluator.providers.keys import Key
+from prompt_evaluator.providers.keys import Key, shown_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,8 @@ class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
     key_present: bool | None
     """None where no key is needed."""
     address: str | None
+    proxy: str | None
+    """The proxy that calls go through, and who names it, without its login."""
     limits: Limits
 
 
@@ -59,5 +61,6 @@ def _status(name: str, settings: ProviderSettings) -> ProviderStatus:
         key=key.source or "none needed",
         key_present=key.present if key.source else None,
         address=masked(settings.base_url) or (f"${settings.base_url_env}" if settings.base_url_env else None),
+        proxy=shown_proxy(name, settings),
         limits=settings.limits,
     )

@@ -10,6 +10,7 @@ import msgspec
 from prompt_evaluator.app.findings import case_findings
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model import RunRecord, TestCase
+from prompt_evaluator.model.bounds import SCORE
 from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.findings import CaseFindings
 from prompt_evaluator.model.query import CaseLine, CaseQuery, SampleLine
@@ -119,7 +120,7 @@ def _query(store: Store, record: RunRecord, selection: CaseSelection) -> tuple[C
     sort = named if by_metric and named else "flakiness" if selection.flaky else "position"
     query = CaseQuery(
         run_id=record.plan.run_id,
-        metrics=(Condition(metric, ">=", "-inf"),) if selection.worst and metric else (),
+        metrics=(Condition(metric, ">=", str(SCORE.least)),) if selection.worst and metric else (),
         flaky=selection.flaky or None,
         errors=selection.errors or None,
         flagged=selection.flagged or None,

@@ -14,7 +14,7 @@ from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, flags_of
 from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
 from prompt_evaluator.providers.catalogue import BUILT_IN
-from prompt_evaluator.providers.keys import Key
+from prompt_evaluator.providers.keys import Key, shown_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,8 @@ class ShownProvider(msgspec.Struct, frozen=True, kw_only=True):
     """The variable or the file that holds the key."""
     key_present: bool | None
     """None where no key is needed."""
+    proxy: str | None
+    """The proxy that calls go through, and who names it, without its login."""
     headers: tuple[str, ...]
     options: tuple[str, ...]
     origin: str
@@ -149,6 +151,7 @@ def _provider(settings: Settings, name: str, found: ProviderSettings) -> ShownPr
         address=masked(address or (f"${found.base_url_env}" if found.base_url_env else None)),
         key=key.source,
         key_present=key.present if key.source else None,
+        proxy=shown_proxy(name, found),
         headers=tuple(sorted(found.headers)),
         options=tuple(sorted(found.options)),
         origin=settings.provider_origins.get(name, BUILT_IN_ORIGIN),

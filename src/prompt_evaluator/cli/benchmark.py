@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark, run_benchmarks
+from prompt_evaluator.app.benchmarks import (
+    datasets_folder,
+    find_benchmarks,
+    get_benchmark,
+    open_benchmark,
+    run_benchmarks,
+)
 from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
@@ -20,12 +25,13 @@ from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from prompt_evaluator.model.outcome import Outcome
 
 
 def _folder(config_path: Path | None) -> Path:
-    return Path(read_settings(config_path).value("benchmark.datasets_dir"))
+    return datasets_folder(read_settings(config_path))
 
 
 def _some(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -110,7 +116,7 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
         raise click.BadParameter("name at least one", param_hint="--metrics")
     command = RunCommand(flags, config_path, given)
     wanted = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics or _own_metrics(given))
-    folder = Path(command.settings.value("benchmark.datasets_dir"))
+    folder = datasets_folder(command.settings)
     paths = [get_benchmark(name, folder).path for name in datasets]
     asked = models or (wanted.generator_model,)
     outcomes = command.wait_for(_all(run_benchmarks(wanted, command.session, datasets=paths, models=asked)))

@@ -91,6 +91,7 @@ def _short(text: str) -> str:
 
 
 def _provider(provider: ShownProvider) -> str:
+    proxy = f", proxy {provider.proxy}" if provider.proxy else ""
     if provider.key_present is None:
-        return "no key needed"
-    return f"{provider.key} {'present' if provider.key_present else 'missing'}"
+        return f"no key needed{proxy}"
+    return f"{provider.key} {'present' if provider.key_present else 'missing'}{proxy}"

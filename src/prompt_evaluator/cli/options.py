@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 import msgspec
 
+from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.model.bounds import SCORE
 from prompt_evaluator.model.declaration import (
     CONDITIONS,
     DATASET,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.declaration import Kind, Option
 
+_SHOWN = 40
 F = TypeVar("F", bound="Callable[..., Any] | click.Command")
 
 
@@ -100,14 +102,13 @@ def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[st
 
 def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
     """`name=4.0`, as often as it is given."""
-    found = {}
+    found: dict[str, float] = {}
     for name, text in (_pairs(context, parameter, values) or {}).items():
         try:
-            found[name] = float(text)
+            found[name] = SCORE.read_text(text)
         except ValueError:
-            found[name] = math.nan
-        if not math.isfinite(found[name]):  # no mean is below NaN: such a bar would always be passed
-            raise click.BadParameter(f"{text!r} is not a number; write metric=4.0", param=parameter)
+            what = f"{text[:_SHOWN]!r} is not {SCORE.words}; write metric=4.0"
+            raise click.BadParameter(what, param=parameter) from None
     return found or None
 
 
@@ -153,9 +154,4 @@ def _type(kind: Kind) -> Any:
         return click.Path()  # a text as it is: `./name` is a file where `name` may be a configured name
     if get_origin(kind.type) is Literal:
         return click.Choice(get_args(kind.type))
-    if get_origin(kind.type) is not Annotated:
-        return kind.type if kind.type in (int, float) else None
-    number, bounds = get_args(kind.type)
-    if number is int:
-        return click.IntRange(bounds.ge, bounds.le)
-    return click.FloatRange(bounds.ge, bounds.le) if number is float else None
+    return number_type(kind.bound) if kind.bound and kind is not NUMBERS else None

@@ -34,7 +34,7 @@ def providers_command(context: click.Context, *, as_json: bool, config_path: Pat
     width = max(len(status.name) for status in found)
     for status in found:
         click.echo(f"{click.style(status.name.ljust(width), bold=True)}  {_key(status)}")
-        click.echo(f"{'':{width}}  {status.address or 'on this machine'}; {_limits(status)}")
+        click.echo(f"{'':{width}}  {_address(status)}; {_limits(status)}")
 
 
 @providers_command.command("test")
@@ -49,6 +49,10 @@ def providers_test_command(name: str, *, config_path: Path | None) -> None:
     click.echo(f"{click.style('ok', fg='green')}  {answer.model} answered in {answer.latency_ms:,.0f} ms ({tries})")
     click.echo(f"    {tokens}, {cost}{', synthetic' if answer.synthetic else ''}")
     click.echo(f"    {answer.text.strip()[:200]!r}")
+
+
+def _address(status: ProviderStatus) -> str:
+    return f"{status.address or 'on this machine'}{f', proxy {status.proxy}' if status.proxy else ''}"
 
 
 def _key(status: ProviderStatus) -> str:

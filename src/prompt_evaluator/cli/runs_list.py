@@ -12,9 +12,11 @@ from prompt_evaluator.app.row_documents import runs_document
 from prompt_evaluator.app.run_queries import query_runs
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.run_table import run_table
 from prompt_evaluator.cli.text import columns
+from prompt_evaluator.model.bounds import LISTED
 from prompt_evaluator.model.condition import condition
 from prompt_evaluator.model.query import RunQuery
 
@@ -36,7 +38,7 @@ _NONE_FITS = "No run fits. `prompt-evaluator runs list` shows all."
     "cost>1. May be repeated.",
 )
 @click.option("--sort", default="age", show_default=True, metavar="COLUMN", help="Sort by this; -COLUMN for downwards.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="At most N runs.")
+@click.option("--limit", type=number_type(LISTED), default=20, show_default=True, metavar="N", help="At most N runs.")
 @click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option

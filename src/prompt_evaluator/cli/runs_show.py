@@ -15,9 +15,11 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.case_list import case_list
 from prompt_evaluator.cli.case_view import case_page
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.text import columns
+from prompt_evaluator.model.bounds import LISTED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +31,7 @@ _SHOWN = 20
 @click.command("show")
 @click.argument("run")
 @click.option("--case", "case_id", metavar="ID", help="One case with its answers, scores, reasons and errors.")
-@click.option("--worst", type=click.IntRange(1), metavar="N", help="The N cases with the lowest means.")
+@click.option("--worst", type=number_type(LISTED), metavar="N", help="The N cases with the lowest means.")
 @click.option("--failing", is_flag=True, help="Cases that by some metric pass in fewer than half of their samples.")
 @click.option("--flaky", is_flag=True, help="Cases that by some metric pass sometimes, the flakiest first.")
 @click.option("--errors", is_flag=True, help="Cases in which something went wrong.")
@@ -37,7 +39,7 @@ _SHOWN = 20
 @click.option("--metric", metavar="NAME", help="With a selection: sort by this metric.  [default: the run's first]")
 @click.option("--samples", is_flag=True, help="With a selection: the answers too.")
 @click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help=f"With a selection: at most N cases.  [default: {_SHOWN}]"
+    "--limit", type=number_type(LISTED), metavar="N", help=f"With a selection: at most N cases.  [default: {_SHOWN}]"
 )
 @click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 SEPARATOR = " · "
-_NARROWEST = 40
+_NARROWEST, _WIDEST = 40, 1_000
+"""Columns. `COLUMNS` may be any number, and a bar is as long as a line."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
 _PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\ufe0f": ""})
@@ -121,10 +122,10 @@ def columns(stream: TextIO | None = None) -> int:
     """How wide a stream's terminal is now; 80 where there is none. `COLUMNS` goes over both."""
     if "COLUMNS" not in os.environ and stream is not None:
         try:
-            return max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or 80)
+            return min(max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or 80), _WIDEST)
         except (OSError, ValueError):  # no terminal, or not even a file
             pass
-    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+    return min(max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns), _WIDEST)
 
 
 def coloured(stream: TextIO) -> bool:

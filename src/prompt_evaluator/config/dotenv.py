@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_text, read_bytes
+from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 FILE_NAME = ".env"
@@ -28,15 +30,17 @@ class Variable(NamedTuple):
     line: int
 
 
-def read_dotenv(folder: Path) -> dict[str, Variable]:
+def read_dotenv(folder: Path, environment: Mapping[str, str]) -> dict[str, Variable]:
     """The variables of the `.env` in a folder; none where there is no such file.
 
     Raises:
-        InputError: A line is no assignment. The line is named and never quoted: it may contain a key.
+        InputError: A line is no assignment. The line is named and never quoted: it may contain a key. Or somebody else
+            may have written the file.
     """
     path = folder / FILE_NAME
     if not path.is_file():  # some keep a virtual environment under this name
         return {}
+    check_found(path, ".env", instead="Set the variables that you need yourself", environment=environment)
     found: dict[str, Variable] = {}
     for number, line in enumerate(check_text(read_bytes(path), path).decode().split("\n"), start=1):
         text = line.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.config.problems import Place
+    from prompt_evaluator.model.bounds import Bound
 
 _HELP = "See docs/how-to/configure-providers.md."
 _SHAPE = inspect.type_info(ProviderSettings)
 _LEAVES: dict[type, tuple[type, str]] = {
     inspect.StrType: (str, "a text"),
-    inspect.IntType: (int, "a whole number"),
-    inspect.FloatType: (float, "a number"),
     inspect.BoolType: (bool, "true or false"),
 }
+_PATHS = {"ca_file", "cert_file", "key_file"}
+"""They start from the configuration file's folder."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
 
@@ -45,6 +47,8 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
     checked = _checked(given, _SHAPE, place)
     for field in ("api_key_env", "base_url_env"):
         _check_variable(checked.get(field), place / field)
+    for field in _PATHS & checked.keys():
+        checked[field] = str(place.path.parent / Path(checked[field]).expanduser())
     fields = {**(msgspec.to_builtins(base) if base is not None else {}), **checked}
     return msgspec.convert(fields, ProviderSettings)
 
@@ -60,6 +64,9 @@ def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
         case inspect.UnionType():
             (inner,) = (kind for kind in shape.types if not isinstance(kind, inspect.NoneType))
             return _checked(value, inner, place)
+        case inspect.Metadata():
+            bound = (shape.extra or {}).get("bound")
+            return _number(value, bound, place) if bound else _checked(value, shape.type, place)
         case inspect.AnyType():
             return value
         case _:
@@ -84,15 +91,16 @@ def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) ->
 def _leaf(value: Any, shape: inspect.Type, place: Place) -> Any:
     kind, words = _LEAVES[type(shape)]
     try:
-        leaf: Any = msgspec.convert(value, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError:
         raise place.wrong(words, value, advice=_HELP, shown=False) from None
-    if isinstance(leaf, int | float) and not isinstance(leaf, bool):
-        if "limits" in place.keys and leaf <= 0:
-            raise place.wrong(f"{words} above 0", value)
-        if leaf < 0:
-            raise place.wrong(f"{words} of at least 0", value)
-    return leaf
+
+
+def _number(value: Any, bound: Bound, place: Place) -> int | float:
+    try:
+        return bound.read(value)
+    except ValueError:  # a text in the place of a number may be a key in the wrong place
+        raise place.wrong(bound.words, value, advice=_HELP, shown=not isinstance(value, str)) from None
 
 
 def _check_variable(name: str | None, place: Place) -> None:

@@ -23,6 +23,7 @@ from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.model.declaration import FILE, FOLDER, MAPPING, RUBRIC
+from prompt_evaluator.usercode.trust import TRUST_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,7 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def unknown_variables(self) -> list[str]:
         """Variables that look like ours and are not read by anybody."""
-        known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE}
+        known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE, TRUST_VARIABLE}
         return sorted(name for name in self.environment if name.startswith(PREFIX) and name not in known)
 
     def _sourced(self, name: str) -> SourcedValue:
@@ -120,16 +121,16 @@ def load_settings(
         built_in: Providers that an entry without `kind` changes.
 
     Raises:
-        InputError: The file or `.env` is wrong somewhere.
+        InputError: The file or `.env` is wrong somewhere, or was found where somebody else may have written it.
         ConfigurationError: A flag or a variable is wrong.
     """
     here = (cwd or Path.cwd()).absolute()
-    added = read_dotenv(here)
+    added = read_dotenv(here, environment)
     seen = {name: variable.value for name, variable in added.items()} | dict(environment)
-    path = here / config_path.expanduser() if config_path is not None else find_config(seen, here)
+    path = here / config_path.expanduser() if config_path is not None else find_config(seen, here, environment)
     path = path.resolve() if path is not None else None
     if path is not None and path.parent != here:
-        added = read_dotenv(path.parent) | added
+        added = read_dotenv(path.parent, environment) | added
     lookup = {name: variable.value for name, variable in added.items()} | dict(environment)
     if environment is os.environ:
         _export(added)

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.errors import InputError
+from prompt_evaluator.model.bounds import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,6 +76,6 @@ def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one 
         case str():
             return f"the text {value[:_SHOWN]!r}" if shown else "a text"
         case int() | float():
-            return f"the number {value}" if shown else "a number"
+            return f"the number {as_given(value)}" if shown else "a number"
         case _:  # from Python, where it may be anything
             return f"a value of the type {type(value).__name__}"

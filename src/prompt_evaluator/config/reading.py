@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.config.entries import providers
@@ -13,6 +15,7 @@ from prompt_evaluator.config.values import converted
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_text, read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
+from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,11 +43,26 @@ class File(NamedTuple):
     provider_origins: dict[str, str] = {}  # noqa: RUF012
 
 
-def find_config(environment: Mapping[str, str], start: Path) -> Path | None:
-    """The file that `PROMPT_EVALUATOR_CONFIG` names, or the nearest one upwards from a folder."""
+def find_config(environment: Mapping[str, str], start: Path, real: Mapping[str, str]) -> Path | None:
+    """The file that `PROMPT_EVALUATOR_CONFIG` names, or the nearest one upwards from a folder.
+
+    Args:
+        environment: The environment with what `.env` adds.
+        start: The folder to begin with.
+        real: The environment alone: a file cannot say that it is to be trusted.
+
+    Raises:
+        InputError: Somebody else may have written the nearest one.
+    """
     if named := environment.get(CONFIG_VARIABLE):
         return start / Path(named).expanduser()
-    return next((path for up in (start, *start.parents) if (path := up / FILE_NAME).is_file()), None)
+    for folder in (start, *start.parents):
+        path = folder / FILE_NAME
+        if os.path.isfile(path):  # noqa: PTH113 - False also in a folder that may not be looked into
+            instead = f"Name it on purpose with --config {quote(str(path))} or {CONFIG_VARIABLE}={quote(str(path))}"
+            check_found(path, "configuration", instead=instead, environment=real)
+            return path
+    return None
 
 
 def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:

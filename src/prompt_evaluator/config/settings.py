@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PREFIX = "PROMPT_EVALUATOR_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
-"""Names the configuration file; the one variable of ours that is no setting."""
+"""Names the configuration file; it is no setting."""
 VERSION = 1
 """Of the file's format."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,11 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
         value = os.fspath(value)
     if text and kind in (MAPPING, METRICS):
         value = _json_or_text(value)
+    if kind.bound and kind is not NUMBERS:
+        return kind.bound.read_text(value) if text and isinstance(value, str) else kind.bound.read(value)
     result = msgspec.convert(value, kind.type, strict=not text)
-    for number in (result,) if isinstance(result, float) else result.values() if kind is NUMBERS else ():
-        if not math.isfinite(number):  # no mean is below NaN: such a limit would always be kept
-            raise ValueError
+    if kind.bound:
+        return {name: kind.bound.read(number) for name, number in result.items()}
     if kind is MAPPING:
         return _plain(result)
     if kind is METRICS:
@@ -38,7 +38,9 @@ def checked(kind: Kind, value: Any, origin: str, *, text: bool = False) -> Any:
     try:
         return converted(kind, value, text=text)
     except ValueError:
-        what = f"{origin} has to be {kind.words}, not {described(value)}"
+        within = kind in (MAPPING, NUMBERS) and isinstance(value, dict)
+        found = "one with something else in it" if within else described(value)
+        what = f"{origin} has to be {kind.words}, not {found}"
         raise ConfigurationError(f"{what}. Correct it or leave it out.") from None
 
 
@@ -52,8 +54,12 @@ def _json_or_text(text: str) -> Any:
 
 
 def _plain(mapping: dict[str, Any]) -> Any:
-    """Only what can be sent: a Python caller may have put anything into it."""
+    """Only what can be sent: a Python caller may have put anything into it, also NaN, which would be sent as null."""
     try:
-        return msgspec.to_builtins(mapping)
-    except TypeError:
+        plain = msgspec.to_builtins(mapping)
+        unchanged = msgspec.json.decode(msgspec.json.encode(plain)) == plain
+    except (TypeError, ValueError):
         raise ValueError from None
+    if not unchanged:
+        raise ValueError
+    return plain

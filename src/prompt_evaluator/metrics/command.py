@@ -12,6 +12,7 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.metrics.user_score import as_score
 from prompt_evaluator.model import Answer, Failed, Score, TestCase
+from prompt_evaluator.model.bounds import TIMEOUT
 from prompt_evaluator.usercode import fingerprint
 from prompt_evaluator.usercode.processes import Child, command_words, last_words, redacted, why_not
 
@@ -42,7 +43,7 @@ class CommandMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     command: str
     """The program and its arguments, as a shell would read them."""
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    timeout: Annotated[float, TIMEOUT.meta] = 60.0
     """Seconds."""
     threshold: Share = 1.0
     """An answer passes at or above this score."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import msgspec
-
 from prompt_evaluator.metrics import decomposition_questions as questions
 from prompt_evaluator.metrics.judge_prompt import asked_text, reference_parts
 from prompt_evaluator.metrics.judge_reply import UnreadableReply
@@ -21,6 +19,7 @@ from prompt_evaluator.metrics.judging import (
     read_texts,
 )
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
+from prompt_evaluator.model.bounds import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +37,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("context",)
     asks: ClassVar[tuple[Question, ...]] = (questions.CLAIMS, questions.TRUTHS, questions.FAITHFULNESS)
 
-    truths_limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    truths_limit: Annotated[int, FACTS.meta] | None = None
     """How many facts to take from each passage, the most important ones; all by default."""
     strict_idk: bool = False
     """Whether a claim that the context says nothing about counts against the answer."""

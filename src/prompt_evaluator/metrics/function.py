@@ -13,6 +13,7 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.metrics.user_score import as_score
 from prompt_evaluator.model import Failed, Score, message_of
+from prompt_evaluator.model.bounds import TIMEOUT
 from prompt_evaluator.usercode import fingerprint
 from prompt_evaluator.usercode.functions import find_function, in_thread, is_async, signature_of
 
@@ -48,7 +49,7 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     function: str
     """`module:function`; the working folder is searched first."""
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    timeout: Annotated[float, TIMEOUT.meta] = 60.0
     """Seconds."""
     threshold: Share = 1.0
     """An answer passes at or above this score."""

@@ -24,6 +24,7 @@ from prompt_evaluator.metrics.judging import (
     texts_question,
 )
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
+from prompt_evaluator.model.bounds import JUDGEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +83,7 @@ class GEval(JudgedMetric, frozen=True, kw_only=True):
     """What the judge is to make evaluation steps from."""
     steps: tuple[Annotated[str, msgspec.Meta(pattern=r"\S")], ...] = ()
     """Evaluation steps, if the judge is not to write them."""
-    samples: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    samples: Annotated[int, JUDGEMENTS.meta] = 1
     """How many judgements to take the mean of where the judge's log-probabilities are not to be had."""
 
     @property

@@ -7,11 +7,10 @@ import string
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import msgspec
-
 from prompt_evaluator.metrics.options import Share  # noqa: TC001 - read when a metric is made
 from prompt_evaluator.metrics.rule import Compared
 from prompt_evaluator.model import Failed, Score, Scored
+from prompt_evaluator.model.bounds import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +53,7 @@ class Levenshtein(Compared, frozen=True, kw_only=True):
 
     expected: str | None = None
     """In place of the reference."""
-    max_distance: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    max_distance: Annotated[int, LENGTH.meta] | None = None
     ignore_case: bool = False
     threshold: Share = 0.8
 

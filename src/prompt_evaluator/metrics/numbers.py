@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from prompt_evaluator.metrics.matching import near
 from prompt_evaluator.metrics.rule import Rule, Trial, best, yes_or_no
-from prompt_evaluator.model import Score, Scored, Skipped, TestCase
+from prompt_evaluator.model import Score, Scored, Skipped, TestCase, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,19 +43,15 @@ class Numeric(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "numeric"
     needs: ClassVar[tuple[str, ...]] = ("reference",)
 
-    expected: float | None = None
+    expected: Annotated[float, bounds.FIGURE.meta] | None = None
     """In place of the reference."""
     pick: Literal["last", "first"] = "last"
     """Which number counts, in the answer and in the reference."""
-    abs_tolerance: float = 0.0
-    rel_tolerance: float = 0.0
+    abs_tolerance: Annotated[float, bounds.TOLERANCE.meta] = 0.0
+    rel_tolerance: Annotated[float, bounds.TOLERANCE.meta] = 0.0
     """A share of the expected number; the wider of the two tolerances holds."""
     decimal_comma: bool = False
     """Whether 1.234,5 is one thousand and more."""
-
-    def __post_init__(self) -> None:
-        if not (self.abs_tolerance >= 0 and self.rel_tolerance >= 0):
-            raise ValueError("A tolerance is not below 0")
 
     def missing(self, case: TestCase) -> str | None:
         if self._wanted(case):
@@ -108,11 +104,11 @@ class Length(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "length"
     needs: ClassVar[tuple[str, ...]] = ("min_words, max_words, min_characters or max_characters",)
 
-    min_words: int | None = None
+    min_words: Annotated[int, bounds.LENGTH.meta] | None = None
     """Words are what stands between white space."""
-    max_words: int | None = None
-    min_characters: int | None = None
-    max_characters: int | None = None
+    max_words: Annotated[int, bounds.LENGTH.meta] | None = None
+    min_characters: Annotated[int, bounds.LENGTH.meta] | None = None
+    max_characters: Annotated[int, bounds.LENGTH.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limits are options
         limits = (self.min_words, self.max_words, self.min_characters, self.max_characters)
@@ -140,7 +136,7 @@ class Latency(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "latency"
     needs: ClassVar[tuple[str, ...]] = ("max_ms",)
 
-    max_ms: float | None = None
+    max_ms: Annotated[float, bounds.DURATION_MS.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
         return "the case names no max_ms" if self.max_ms is None else None
@@ -156,7 +152,7 @@ class Cost(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "cost"
     needs: ClassVar[tuple[str, ...]] = ("max_usd",)
 
-    max_usd: float | None = None
+    max_usd: Annotated[float, bounds.BUDGET.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
         return "the case names no max_usd" if self.max_usd is None else None

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.bounds import SHARE, out_of_bounds
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import TestCase
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Share = Annotated[float, SHARE.meta]
 
 
 class ExpectedTool(msgspec.Struct, frozen=True):
@@ -38,13 +40,24 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
             hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(known)}."
             raise ConfigurationError(f"The metric {name!r} has no option {option!r}. {hint}")
     try:
-        return msgspec.convert(options, kind)
+        metric = msgspec.convert(options, kind)
     except msgspec.ValidationError as error:
+        _check_bounds(kind, name, options)
         what, _, where = str(error).partition(" - at `$")
         place = where.rstrip("`").lstrip(".")
         sentence = f"{what[:1].lower()}{what[1:]}".rstrip(".")
         option = f"The option {place!r} of the metric" if place else "The metric"
         raise ConfigurationError(f"{option} {name!r} cannot be used: {sentence}.") from None
+    if any(value.__class__ is float and not value for value in options.values()):
+        _check_bounds(kind, name, options)  # for zero with a minus sign, which msgspec takes for zero
+    return metric
+
+
+def _check_bounds(kind: type[msgspec.Struct], name: str, options: dict[str, Any]) -> None:
+    if wrong := out_of_bounds(kind, options):
+        option, bound, value = wrong
+        place = f"The option {option!r} of the metric {name!r}"
+        raise ConfigurationError(f"{place} has to be {bound.words}, not {described(value)}.") from None
 
 
 def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:

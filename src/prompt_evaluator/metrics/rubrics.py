@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,10 @@ import msgspec
 
 from prompt_evaluator.errors import InputError, UnknownNameError
 from prompt_evaluator.model import Criterion, Flag, Rubric
+from prompt_evaluator.model.bounds import out_of_bounds
 from prompt_evaluator.syntax.jsontext import parse_json
 from prompt_evaluator.syntax.source import read_bytes
+from prompt_evaluator.syntax.wording import described
 from prompt_evaluator.syntax.yamltext import parse_yaml
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.syntax.document import Document
 
 _FORMATS = {".json": parse_json, ".yaml": parse_yaml, ".yml": parse_yaml}
+_SHOWN = 40
 _SHAPE = (
     "A rubric has `metrics:`, a list of {name, description, min_score, max_score, guidelines, pass_at}, "
     "and may have `flags:`."
@@ -73,7 +75,7 @@ def _rubric(data: bytes, path: Path, name: str) -> Rubric:
     metrics = tuple(_entry(item, Criterion, document, path) for item in root["metrics"])
     flags = tuple(_entry(item, Flag, document, path) for item in root.get("flags") or ())
     for criterion, item in zip(metrics, root["metrics"], strict=True):
-        if not (math.isfinite(criterion.min_score) and criterion.min_score < criterion.max_score):
+        if criterion.min_score >= criterion.max_score:
             what = f"min_score of {criterion.name!r} is not below its max_score"
             raise _problem(what, "Correct the scale.", item, document, path)
         if not criterion.min_score <= criterion.scale.pass_at <= criterion.max_score:
@@ -84,6 +86,10 @@ def _rubric(data: bytes, path: Path, name: str) -> Rubric:
 
 
 def _entry(item: Any, kind: type[Any], document: Document, path: Path) -> Any:
+    if isinstance(item, dict) and (wrong := out_of_bounds(kind, item)):
+        field, bound, value = wrong
+        what = f"{field} of {str(item.get('name'))[:_SHOWN]!r} has to be {bound.words}, not {described(value)}"
+        raise _problem(what, "Correct the scale.", item, document, path)
     try:
         entry = msgspec.convert(item, kind)
     except msgspec.ValidationError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.bounds import number_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ class Condition(msgspec.Struct, frozen=True):
         Raises:
             ConfigurationError: It is none.
         """
-        found = _number(self.value)
+        found = number_in(self.value)
         if found is None:
             raise ConfigurationError(
                 f"The condition {str(self)!r} compares with {self.value!r}, which is not a number. Write one, "
@@ -78,7 +79,7 @@ def _equal(found: Any, value: str) -> bool:
     if isinstance(found, bool) or found is None:
         return value.lower() == {True: "true", False: "false", None: "null"}[found]
     if isinstance(found, (int, float)):
-        return (number := _number(value)) is not None and found == number
+        return (number := number_in(value)) is not None and found == number
     return bool(found == value)
 
 
@@ -93,7 +94,7 @@ def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Any, str], bool]
         if isinstance(found, list):
             return any(test(item, value) for item in found)
         if isinstance(found, (int, float)) and not isinstance(found, bool):
-            return (number := _number(value)) is not None and compare(found, number)
+            return (number := number_in(value)) is not None and compare(found, number)
         return isinstance(found, str) and compare(found, value)
 
     return test
@@ -108,11 +109,3 @@ _TESTS: dict[str, Callable[[Any, str], bool]] = {
     "<": _compared(lambda a, b: a < b),
     "<=": _compared(lambda a, b: a <= b),
 }
-
-
-def _number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if found == found else None  # noqa: PLR0124 - nothing compares with NaN, not even itself

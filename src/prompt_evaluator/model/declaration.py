@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import SCORE, Bound
+
 
 class Kind(msgspec.Struct, frozen=True):
     """What a value may be."""
@@ -15,6 +17,8 @@ class Kind(msgspec.Struct, frozen=True):
     type: Any
     words: str
     """After "has to be"."""
+    bound: Bound | None = None
+    """Of a number, or of each number in a mapping."""
 
 
 _FULL_TEXT = Annotated[str, Meta(min_length=1)]
@@ -27,24 +31,30 @@ FILE = Kind(_FULL_TEXT, "the path or the short name of a file")
 PATH = Kind(_FULL_TEXT, "the path of a file")
 FOLDER = Kind(_FULL_TEXT, "the path of a folder")
 RUBRIC = Kind(_FULL_TEXT, "the name or the path of a rubric, or `none`")
-WHOLE = Kind(int, "a whole number")
-COUNT = Kind(Annotated[int, Meta(ge=1)], "a whole number of at least 1")
-ATTEMPTS = Kind(Annotated[int, Meta(ge=1, le=100)], "a whole number from 1 to 100")
-AMOUNT = Kind(Annotated[float, Meta(ge=0)], "a number of at least 0")
 SWITCH = Kind(bool, "true or false")
 WORDS = Kind(tuple[str, ...], "a list of texts")
 """Separated by commas on the command line."""
 CONDITIONS = Kind(tuple[str, ...], "a list of conditions such as `topic=tea`")
 """A flag for each."""
 LABELS = Kind(dict[str, str], "a mapping of names to texts")
-NUMBERS = Kind(dict[str, float], "a mapping of names to numbers")
-MAPPING = Kind(dict[str, Any], "a mapping; in a variable, a JSON object")
+NUMBERS = Kind(
+    dict[str, Annotated[float, SCORE.meta]],
+    f"a mapping of names to numbers from {SCORE.least:,} to {SCORE.most:,}",
+    SCORE,
+)
+MAPPING = Kind(dict[str, Any], "a mapping of names to JSON values; in a variable, a JSON object")
 """Of names to any JSON. Sources add to each other key by key, where those of other kinds replace each other."""
 METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a mapping, or a list of these")
 """As somebody wrote them: what they mean is for who builds the metrics."""
 
 PROBLEM = Kind(Literal["failing", "flaky", "errors"], "`failing`, `flaky` or `errors`")
 """What cases of a run may have."""
+
+
+def number(bound: Bound) -> Kind:
+    """A number within its bound."""
+    return Kind(bound.type, bound.words, bound)
+
 
 NO_RUBRIC = "none"
 """Where None cannot be written: on the command line, in a variable, in the file."""

@@ -5,12 +5,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from prompt_evaluator.model import bounds
 from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.declaration import (
-    AMOUNT,
-    ATTEMPTS,
     CONDITIONS,
-    COUNT,
     DATASET,
     FILE,
     FOLDER,
@@ -24,10 +22,10 @@ from prompt_evaluator.model.declaration import (
     RUBRIC,
     SWITCH,
     TEXT,
-    WHOLE,
     WORDS,
     Option,
     declared,
+    number,
 )
 
 QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
@@ -91,7 +89,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Option(
             help="Temperature of the model under test.",
-            kind=AMOUNT,
+            kind=number(bounds.TEMPERATURE),
             flags=("--temperature", "-t"),
             setting="generator.temperature",
             kept_in="target.temperature",
@@ -101,7 +99,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         Option(
             help="The most tokens an answer may have.",
-            kind=COUNT,
+            kind=number(bounds.TOKENS),
             flags=("--max-tokens",),
             setting="generator.max_tokens",
             kept_in="target.max_tokens",
@@ -111,7 +109,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         Option(
             help="Makes runs repeatable where the model allows it: sample k uses seed + k.",
-            kind=WHOLE,
+            kind=number(bounds.SEED),
             flags=("--seed",),
             setting="generator.seed",
             kept_in="target.seed",
@@ -142,7 +140,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Option(
             help="Ask again, up to this many times in all, while an answer misses a pass mark.",
-            kind=ATTEMPTS,
+            kind=number(bounds.ATTEMPTS),
             flags=("--attempts",),
             setting="generator.attempts",
             kept_in="target.attempts",
@@ -164,7 +162,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Option(
             help="Temperature of the judge.",
-            kind=AMOUNT,
+            kind=number(bounds.TEMPERATURE),
             flags=("--judge-temperature",),
             setting="judge.temperature",
             kept_in="judge",
@@ -174,7 +172,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Option(
             help="How many times to judge each answer.",
-            kind=COUNT,
+            kind=number(bounds.JUDGE_REPEATS),
             flags=("--judge-repeats",),
             setting="judge.repeats",
             kept_in="judge",
@@ -242,7 +240,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Option(
             help="Samples per case.",
-            kind=COUNT,
+            kind=number(bounds.SAMPLES),
             flags=("--num-samples", "-n"),
             setting="num_samples",
             keyword="samples",
@@ -267,7 +265,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         Option(
             help="Evaluate at most N matching cases.",
-            kind=COUNT,
+            kind=number(bounds.CASES),
             flags=("--max-cases",),
             metavar="N",
             kept_in="filters",
@@ -314,7 +312,7 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         Option(
             help="The most calls in flight at once, per key.",
-            kind=COUNT,
+            kind=number(bounds.CONCURRENCY),
             flags=("--max-concurrency", "-j"),
             setting="max_concurrency",
         ),
@@ -323,7 +321,7 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         Option(
             help="Stop before spending more US dollars than this. The run can be resumed.",
-            kind=AMOUNT,
+            kind=number(bounds.BUDGET),
             flags=("--max-cost",),
             setting="max_cost",
         ),
@@ -332,7 +330,7 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         Option(
             help="Stop before making more calls than this. The run can be resumed.",
-            kind=COUNT,
+            kind=number(bounds.CALLS),
             flags=("--max-calls",),
             setting="max_calls",
         ),

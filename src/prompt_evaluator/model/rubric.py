@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
+from prompt_evaluator.model.bounds import SCORE
 from prompt_evaluator.model.score import ScoreScale
 
 
@@ -12,10 +15,10 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     name: str
     description: str
-    min_score: float = 1
-    max_score: float = 5
+    min_score: Annotated[float, SCORE.meta] = 1
+    max_score: Annotated[float, SCORE.meta] = 5
     guidelines: str = ""
-    pass_at: float | None = None
+    pass_at: Annotated[float, SCORE.meta] | None = None
     """An answer passes at or above this score: by default three quarters up the scale. Judges never see it."""
 
     @property

@@ -58,6 +58,8 @@ class Redactor:
         self._signs: list[str] = []
         """Of text in which a known secret may be spelled with escapes. Each is a look at the whole text."""
         self._byte_signs: list[bytes] = []
+        self._spelling = re.compile("(?!)")
+        """An escape that can be part of a known secret: the codes of `ü` are none where all of them are ASCII."""
 
     def add(self, value: str) -> None:
         """Know a value from now on, also as it looks inside JSON, an address or a web page."""
@@ -69,6 +71,8 @@ class Redactor:
         characters = {character for text in self._texts for character in text}
         self._signs = ["\\u", *(["\\/"] if "/" in characters else ()), *(["\\\\"] if characters & {*"\"'\\"} else ())]
         self._byte_signs = [sign.encode() for sign in self._signs]
+        codes = r"\\u00[2-7]" if all(map(str.isascii, characters)) else r"\\u"
+        self._spelling = re.compile("|".join((codes, *map(re.escape, self._signs[1:]))))
 
     def text(self, text: str) -> str:
         for secret in self._texts:
@@ -89,6 +93,8 @@ class Redactor:
         return data
 
     def _escaped(self, text: str) -> str:
+        if not self._spelling.search(text):
+            return text
         plain = _unescaped(text)
         for secret in self._texts:
             if _unescaped(secret) in plain:

@@ -31,6 +31,10 @@ KINDS: Registry[Factory] = Registry(
     entry_points="prompt_evaluator.providers",
 )
 
+OVER_HTTP = ("openai", "anthropic", "router")
+"""The kinds whose calls are ours to send: proxies and certificates count for them."""
+_OWN_WAY = ("command", "litellm", "mock", "python")
+
 BUILT_IN = {
     "mock": ProviderSettings(kind="mock"),
     "openai": ProviderSettings(
@@ -55,6 +59,14 @@ BUILT_IN = {
 """What exists before anybody configures anything. An entry of the same name in the configuration takes its place."""
 
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}
+
+
+def check_settings(name: str, settings: ProviderSettings) -> None:
+    """Refuse a proxy or a certificate where nobody would use it."""
+    given = [field for field in ("proxy", "ca_file", "cert_file", "key_file") if getattr(settings, field) is not None]
+    if given and settings.kind in _OWN_WAY:
+        advice = "LiteLLM takes HTTPS_PROXY and SSL_CERT_FILE." if settings.kind == "litellm" else "Leave it out."
+        raise ConfigurationError(f"{name}: a provider of the kind {settings.kind!r} has no {given[0]}. {advice}")
 
 
 class ModelName(NamedTuple):

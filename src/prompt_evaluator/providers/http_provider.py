@@ -28,6 +28,7 @@ class HttpProvider:
         self._key = Key(name, settings)
         self._base = endpoint(name, settings)
         self._http = resources.http
+        self._way = self._http.way_to(name, settings, self._base)
         self.endpoint = self._base.origin
         self.on_limits: OnLimits | None = None
         self._call: tuple[Secret | None, Call] | None = None
@@ -60,5 +61,6 @@ class HttpProvider:
         key = self._key.resolve()
         if self._call is None or self._call[0] is not key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
-            self._call = (key, Call.make(self._name, self._base.below(self.path), headers, self._settings.limits))
+            address = self._base.below(self.path)
+            self._call = (key, Call.make(self._name, self._way, address, headers, self._settings.limits))
         return self._call[1]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
+from prompt_evaluator.providers.catalogue import OVER_HTTP
 from prompt_evaluator.providers.transport.address import Address
+from prompt_evaluator.providers.transport.proxy import find_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,13 +22,19 @@ if TYPE_CHECKING:
 _SECRET_NAME = re.compile(r"(key|token|secret|password|sig|signature|auth|authorization|code|cookie)s?$", re.IGNORECASE)
 _RANDOM_TEXT = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w+/=.~-]{20,}", re.ASCII)
 
+_NEW_FILE = 2_000_000_000
+"""Nanoseconds for which two versions of a file may have the same time, because file systems round it."""
+
 
 class Key:
     """A key that is looked up each time it is used, so that it may change and is never kept in settings."""
 
     def __init__(self, provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> None:
         self._provider, self._settings, self._environment = provider, settings, environment
+        self._path = Path(settings.api_key_file).expanduser() if settings.api_key_file else None
         self._last: Secret | None = None
+        self._version: tuple[int, ...] | None = None
+        """Which version of the file the last key is from."""
         _know(settings.headers.items())
 
     @property
@@ -43,6 +52,8 @@ class Key:
         Raises:
             AuthenticationError: It is needed and missing, or cannot be a key.
         """
+        if self._last is not None and self._version is not None and self._version == self._version_now():
+            return self._last
         value = self._find()
         if not value:
             if self._settings.key_required and self.source:
@@ -56,14 +67,31 @@ class Key:
         return self._last
 
     def _find(self) -> str:
-        if self._settings.api_key_env and (value := self._environment.get(self._settings.api_key_env)):
+        self._version = None
+        if value := self._of_variable():
             return value.strip()
-        if self._settings.api_key_file:
-            try:
-                return Path(self._settings.api_key_file).expanduser().read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError):
-                return ""
-        return ""
+        if self._path is None:
+            return ""
+        self._version = self._version_now()  # before it is read: it may be written meanwhile
+        try:
+            return self._path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _of_variable(self) -> str:
+        return self._environment.get(self._settings.api_key_env, "") if self._settings.api_key_env else ""
+
+    def _version_now(self) -> tuple[int, ...] | None:
+        """None where the file has to be read to know: it counts, and is new or not there."""
+        if self._path is None or self._of_variable():
+            return None
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - for every call
+        except OSError:
+            return None
+        if time.time_ns() - found.st_mtime_ns < _NEW_FILE:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> Address:
@@ -83,6 +111,21 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
     _know(address.values)
     _know(settings.query.items())
     return address.with_query(settings.query)
+
+
+def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:
+    """The proxy that calls go through, and who names it, without its login; None where there is none."""
+    if settings.kind not in OVER_HTTP:
+        return None
+    try:
+        address = endpoint(provider, settings)
+    except ConfigurationError:
+        return None
+    try:
+        proxy = find_proxy(provider, settings.proxy, address)
+    except ConfigurationError as error:
+        return f"unusable ({str(error).removeprefix(f'{provider}: ')})"
+    return f"{proxy} ({proxy.source})" if proxy else None
 
 
 def _know(values: Iterable[tuple[str, str]]) -> None:

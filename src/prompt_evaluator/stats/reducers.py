@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>\d+)|(?P<least>\d+)-of-(?P<n>\d+)")
+_SHOWN = 40
+_NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>[0-9]{1,9})|(?P<least>[0-9]{1,9})-of-(?P<n>[0-9]{1,9})")
 
 
 class Samples(NamedTuple):
@@ -82,7 +83,9 @@ def reducer(name: str) -> Callable[[Samples], float]:
     if name in plain:
         return plain[name]
     if not (found := _NAMED.fullmatch(name)):
-        raise ValueError(f"There is no reducer {name!r}; there are {', '.join(plain)}, pass@K, pass^K and K-of-N")
+        raise ValueError(
+            f"There is no reducer {name[:_SHOWN]!r}; there are {', '.join(plain)}, pass@K, pass^K and K-of-N"
+        )
     if found["mark"]:
         k, estimate = int(found["k"]), pass_at_k if found["mark"] == "@" else pass_hat_k
         return lambda samples: estimate(len(samples.passed), sum(samples.passed), k)

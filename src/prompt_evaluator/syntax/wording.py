@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from prompt_evaluator.model.bounds import as_given
+
 
 def described(value: object) -> str:
     """What a value is, and which one if it is small."""
@@ -11,7 +13,7 @@ def described(value: object) -> str:
         case bool():
             return f"the boolean {str(value).lower()}"
         case int() | float():
-            return f"the number {str(value)[:40]}"
+            return f"the number {as_given(value)}"
         case str():
             return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
         case list():

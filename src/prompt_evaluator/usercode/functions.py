@@ -14,11 +14,14 @@ import threading
 import traceback
 from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from queue import SimpleQueue
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import message_of
+from prompt_evaluator.usercode.trust import TRUST_VARIABLE, why_not_our_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +32,8 @@ _SHOWN_MESSAGE = 2_000
 
 def find_function(name: str) -> Callable[..., Any]:
     """The function behind `module:function`. The working folder is searched first, as by `python -m`.
+
+    Unless others may write to it: they could have put a module of any name there.
 
     Raises:
         ConfigurationError: Says what is missing, and the nearest name that is there.
@@ -50,15 +55,25 @@ def find_function(name: str) -> Callable[..., Any]:
 
 
 def _imported(name: str) -> ModuleType:
-    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
-    if folder not in sys.path and "" not in sys.path:
-        sys.path.insert(0, folder)
+    unsafe = _search_working_folder()
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            raise ConfigurationError(_no_module(str(error.name))) from None
+            raise ConfigurationError(unsafe or _no_module(str(error.name))) from None
         raise ConfigurationError(f"The module `{name}` cannot be imported: {what_happened(error)}") from error
+
+
+def _search_working_folder() -> str | None:
+    """Let modules be found in the working folder, or say why not: others may put modules of any name there."""
+    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
+    if folder in sys.path or "" in sys.path:
+        return None
+    if why := why_not_our_folder(Path(folder)):
+        named = f"Name it on purpose with PYTHONPATH={quote(folder)}, or trust it: {TRUST_VARIABLE}={quote(folder)}."
+        return f"Modules are not looked for in the working folder, because {why}. {named}"
+    sys.path.insert(0, folder)
+    return None
 
 
 def _no_module(name: str) -> str:

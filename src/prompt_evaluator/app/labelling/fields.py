@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from prompt_evaluator.model.bounds import FIGURE, PROBABILITY
 from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
@@ -21,13 +21,10 @@ _SHOWN = 40
 
 def as_number(value: object) -> float | None:
     """A number, or a text that is one; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
     try:
-        number = float(value)
-    except (ValueError, OverflowError):
+        return FIGURE.read_text(value) if isinstance(value, str) else FIGURE.read(value)
+    except ValueError:
         return None
-    return number if math.isfinite(number) else None
 
 
 def as_truth(value: object) -> bool | None:
@@ -89,7 +86,7 @@ class Fields:
         if value is None:
             return None
         number = as_number(value)
-        if number is None or not number.is_integer():
+        if number is None or number != int(number):
             raise self.wrong(name, f"is {shown(value)}, not a whole number", "Write one, or leave it out.")
         return int(number)
 
@@ -104,11 +101,11 @@ class Fields:
         value = self.get("probability")
         if value is None:
             return None
-        number = as_number(value)
-        if number is None or not 0 < number <= 1:
+        try:
+            return PROBABILITY.read_text(value) if isinstance(value, str) else PROBABILITY.read(value)
+        except ValueError:
             advice = "Leave it out for a sample that was not drawn at random."
-            raise self.wrong("probability", f"is {shown(value)}, not a number above 0 and up to 1", advice)
-        return number
+            raise self.wrong("probability", f"is {shown(value)}, not {PROBABILITY.words}", advice) from None
 
     def hash(self, name: str) -> str | None:
         """Bare digits; our artifacts write `sha256:` before them."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.providers.catalogue import ModelName
 
+_SHOWN = 40
 _OWN_PARAMS = ("model", "messages", "stream")
 _SECRET_PARAM = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _Source: TypeAlias = DatasetReader | InMemoryDataset
@@ -170,5 +171,5 @@ def _checked_reducers(options: EvaluateOptions) -> tuple[str, ...]:
         try:
             reducer(name)(ones)
         except ValueError as error:
-            raise ConfigurationError(f"The reducer {name!r} cannot be used: {error}.") from None
+            raise ConfigurationError(f"The reducer {name[:_SHOWN]!r} cannot be used: {error}.") from None
     return options.reducers

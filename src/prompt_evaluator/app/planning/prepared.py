@@ -9,6 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.planning.look import Look
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError, UnknownNameError
+from prompt_evaluator.model.bounds import RESULTS_PER_CASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -87,6 +88,7 @@ class Prepared:
             what = "No case passes the filters" if draft.dataset.count else "There are no cases"
             raise ConfigurationError(f"{what}. {hint}")
         look.refuse_nothing_to_score()
+        _check_size(draft, draft.judge.repeats if draft.judge and look.asks_judge else 1)
         _check_bars(draft.fail_under, look.scores)
         generator = models.name(draft.target.model)
         names = {text: models.name(text) for text in look.judges}
@@ -122,6 +124,16 @@ def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig
     """A judge that a metric names is asked as the run's own is."""
     assert draft.judge is not None  # noqa: S101 - a draft always has one
     return msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
+
+
+def _check_size(draft: RunPlan, repeats: int) -> None:
+    """Each may be sensible by itself and their product not."""
+    samples, attempts, most = draft.num_samples, draft.target.attempts, RESULTS_PER_CASE.most
+    if (product := samples * attempts * repeats) > most:
+        raise ConfigurationError(
+            f"{samples:,} samples × {attempts:,} attempts × {repeats:,} judgements make up to {product:,} results of a "
+            f"case, and at most {most:,} are possible. Lower --num-samples, --attempts or --judge-repeats."
+        )
 
 
 def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:

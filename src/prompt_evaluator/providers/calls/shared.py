@@ -10,7 +10,7 @@ import msgspec
 from prompt_evaluator.providers.calls.breaker import Breakers
 from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.loop_lag import LoopLag
-from prompt_evaluator.providers.catalogue import KINDS
+from prompt_evaluator.providers.catalogue import KINDS, check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -63,6 +63,7 @@ class SharedCalls:
         """The provider of an entry, made when it is first asked for."""
         entry = (name, msgspec.json.encode(settings))
         if entry not in self._open:
+            check_settings(name, settings)
             self._open[entry] = KINDS.get(settings.kind)(name, settings, self.resources)
         return self._open[entry]
 

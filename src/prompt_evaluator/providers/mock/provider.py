@@ -23,39 +23,39 @@ from prompt_evaluator.errors import (
     UnavailableError,
     UnknownNameError,
 )
-from prompt_evaluator.model import Answer, ToolCall, Usage
+from prompt_evaluator.model import Answer, ToolCall, Usage, bounds
 from prompt_evaluator.providers.calls.client import TRY
 from prompt_evaluator.providers.mock.answers import write
 from prompt_evaluator.providers.mock.judge import judgement, prose
 from prompt_evaluator.providers.mock.logprobs import logprobs
 from prompt_evaluator.providers.mock.prompt import schema_asked_for
 from prompt_evaluator.providers.mock.tools import tool_calls
+from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
     from prompt_evaluator.providers.calls.shared import Resources
 
 _CHARACTERS_PER_TOKEN = 4
-_HOUR = 3_600
 _LONGEST_STALL = 1.0
 """Seconds that a simulated time-out really waits; a longer one is only told."""
 _VARIES_WHEN_COLD = 13
 """Of 256 samples at temperature 0, those that differ from the others: real services are not quite repeatable."""
 
-Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Rate = Annotated[float, bounds.SHARE.meta]
 
 
 class MockOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set under `options:` of a mock provider."""
 
-    latency_ms: Annotated[float, msgspec.Meta(ge=0, le=_HOUR * 1_000)] = 0.0
+    latency_ms: Annotated[float, bounds.SIMULATED_MS.meta] = 0.0
     latency_jitter: Rate = 0.0
     """The share by which a latency may be longer or shorter."""
     faults: dict[str, Rate] = {}
     """The share of tries that fail, by the kind of fault."""
-    fault_seed: int = 0
+    fault_seed: Annotated[int, bounds.SEED.meta] = 0
     """Another number makes other tries fail."""
-    retry_after_s: Annotated[float, msgspec.Meta(ge=0, le=_HOUR)] = 0.05
+    retry_after_s: Annotated[float, bounds.SIMULATED_WAIT.meta] = 0.05
     """What a simulated rate limit asks to wait."""
     quality: Rate = 0.88
     """The share of answers that meet what their case asks for."""
@@ -94,6 +94,10 @@ def options_from(settings: ProviderSettings) -> MockOptions:
     for key in settings.options:
         if key not in MockOptions.__struct_fields__:
             raise UnknownNameError("mock option", str(key), MockOptions.__struct_fields__)
+    if wrong := bounds.out_of_bounds(MockOptions, settings.options):
+        option, bound, value = wrong
+        what = f"The option `{option}` of the mock provider has to be {bound.words}, not {described(value)}"
+        raise ConfigurationError(f"{what}. Correct it or leave it out.")
     try:
         options = msgspec.convert(settings.options, MockOptions)
     except msgspec.ValidationError as error:

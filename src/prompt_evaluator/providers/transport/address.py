@@ -83,24 +83,44 @@ class Address(NamedTuple):
         """The address of something further down, with the same query."""
         return self._replace(path=self.path.rstrip("/") + path)
 
-    def head(self, headers: Mapping[str, str]) -> bytes:
+    @property
+    def authority(self) -> str:
+        """Host and port as requests name them.
+
+        Raises:
+            ValueError: No name can be like this host.
+        """
+        host = sent_host(self.host)
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def head(self, headers: Mapping[str, str], *, forwarded: bool = False) -> bytes:
         """The start of a POST request, to be followed by the length of its body and an empty line.
+
+        Args:
+            headers: Sent beside those that follow from the address.
+            forwarded: Whether it goes to a proxy, which has to be told the whole address.
 
         Raises:
             ValueError: No request can be made of these.
         """
-        host = self.host.encode("idna").decode() if ":" not in self.host else f"[{self.host}]"
-        sent = {"Host": host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"}
+        sent = {"Host": self.authority}
         if self.login is not None:
             if any(name.lower() == "authorization" for name in headers):
                 raise ValueError("it has a login in its address and another one in its headers")
             sent["Authorization"] = f"Basic {self.login}"
         target = f"{self.path or '/'}?{self.query}" if self.query else self.path or "/"
+        if forwarded:
+            target = f"{self.scheme}://{self.authority}{target}"
         merged = _merged(sent, headers)
         lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in merged.items())]
         if not all(map(_HEADER_NAME.fullmatch, merged)) or not all(map(str.isprintable, lines)):
             raise ValueError("a header has a line break or another character that no header can have")
         return "\r\n".join((*lines, "Content-Length: ")).encode()
+
+
+def sent_host(host: str) -> str:
+    """A host as requests name it: letters beyond ASCII as IDNA has them, an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host.encode("idna").decode()
 
 
 def _merged(*parts: Mapping[str, str]) -> dict[str, str]:

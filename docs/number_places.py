@@ -1,0 +1,127 @@
+"""Where users can give numbers, found by walking through what commands, settings, files and options declare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
+
+import click
+import msgspec
+from msgspec import inspect
+
+from prompt_evaluator.app.metrics import list_metrics
+from prompt_evaluator.cli.main import cli
+from prompt_evaluator.config.settings import SETTINGS
+from prompt_evaluator.metrics.catalogue import METRICS
+from prompt_evaluator.metrics.command import CommandMetric
+from prompt_evaluator.metrics.function import FunctionMetric
+from prompt_evaluator.model import Criterion, ProviderSettings
+from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.providers.mock.provider import MockOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OWN_METRICS: dict[str, type[msgspec.Struct]] = {
+    "python:module:function": FunctionMetric,
+    "command:program": CommandMetric,
+}
+
+
+class Place(NamedTuple):
+    """Somewhere that takes a number. Without a bound it is one that somebody forgot."""
+
+    words: str
+    bound: Bound | None
+
+
+class Flag(NamedTuple):
+    """A numeric flag of a command."""
+
+    command: tuple[str, ...]
+    flag: str
+    bound: Bound | None
+
+
+def all_places() -> Iterator[Place]:
+    """Every place, the flags first; one that several commands or metrics have is named once."""
+    yield from dict.fromkeys(Place(f"`{flag}`", bound) for _, flag, bound in flags())
+    yield Place(f"`{OPTIONS['fail_under'].flag}`", OPTIONS["fail_under"].kind.bound)
+    yield from settings()
+    for name, bound in numbers(ProviderSettings):
+        yield Place(f"`providers.NAME.{name}`", bound)
+    for name, bound in numbers(MockOptions):
+        yield Place(f"`options.{name}` of the mock", bound)
+    for name, bound in numbers(Criterion):
+        yield Place(f"`{name}` of a rubric", bound)
+    yield from dict.fromkeys(
+        Place(f"the option `{name}` of metrics", bound)
+        for kind in metric_kinds().values()
+        for name, bound in numbers(kind)
+    )
+    yield Place("`probability` of labels", PROBABILITY)
+    yield Place("`--num-samples` × `--attempts` × `--judge-repeats`", RESULTS_PER_CASE)
+
+
+def settings() -> Iterator[Place]:
+    for setting in SETTINGS.values():
+        if setting.kind.bound or _is_number(setting.kind.type):
+            yield Place(f"`{setting.name}`", setting.kind.bound)
+
+
+def options() -> Iterator[tuple[str, Bound]]:
+    """Options that are numbers, by the names that Python callers use."""
+    for option in (OPTIONS | LIMITS).values():
+        if option.kind.bound and get_origin(option.kind.type) is not dict:
+            yield option.keyword, option.kind.bound
+
+
+def flags(group: click.Command = cli, command: tuple[str, ...] = ()) -> Iterator[Flag]:
+    """Numeric flags of all commands; how often `-v` is given is no number that somebody writes."""
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            if found := group.get_command(context, name):
+                yield from flags(found, (*command, name))
+        return
+    for parameter in group.params:
+        bound = getattr(parameter.type, "bound", None)
+        is_number = isinstance(parameter.type, (click.types.IntParamType, click.types.FloatParamType))
+        if bound or (is_number and not getattr(parameter, "count", False)):
+            yield Flag(command, parameter.opts[0], bound)
+
+
+def metric_kinds() -> dict[str, type[msgspec.Struct]]:
+    """The metrics that ship, by name."""
+    found = {info.name: OWN_METRICS.get(info.name) or METRICS.get(info.name) for info in list_metrics()}
+    return {name: kind for name, kind in found.items() if issubclass(kind, msgspec.Struct)}
+
+
+def numbers(kind: type[msgspec.Struct]) -> Iterator[tuple[str, Bound | None]]:
+    """The numbers in a struct and in the structs within it, by the way of keys that leads there."""
+    yield from _numbers(inspect.type_info(kind), ())
+
+
+def _numbers(shape: inspect.Type, way: tuple[str, ...]) -> Iterator[tuple[str, Bound | None]]:
+    match shape:
+        case inspect.Metadata():
+            bound = (shape.extra or {}).get("bound")
+            yield from [(".".join(way), bound)] if bound else _numbers(shape.type, way)
+        case inspect.IntType() | inspect.FloatType():
+            yield ".".join(way), None
+        case inspect.StructType():
+            for field in shape.fields:
+                yield from _numbers(field.type, (*way, field.encode_name))
+        case inspect.UnionType():
+            for each in shape.types:
+                yield from _numbers(each, way)
+        case inspect.DictType():
+            yield from _numbers(shape.value_type, (*way, "NAME"))
+        case inspect.VarTupleType() | inspect.ListType():
+            yield from _numbers(shape.item_type, way)
+        case _:
+            return
+
+
+def _is_number(kind: Any) -> bool:
+    return kind in (int, float) or (get_args(kind)[:1] or (None,))[0] in (int, float)

@@ -1,0 +1,157 @@
+"""One connection of HTTP/1.1: one request at a time, one bounded reply back."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from typing import TYPE_CHECKING, NamedTuple
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_HEAD = 64 * 1024
+
+
+class Response(NamedTuple):
+    """A complete reply."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+
+class NotHttpError(Exception):
+    """The reply is not HTTP."""
+
+
+class TooLargeError(Exception):
+    """The reply is larger than allowed."""
+
+
+class BrokenOffError(ConnectionError):
+    """The connection ended in the middle of the reply."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection. Whatever goes wrong with a reply, it is not used again."""
+
+    def __init__(self) -> None:
+        self._parser = HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[Response] | None = None
+        self._begin(0)
+        self.usable = False
+        self.reused = False
+        self.idle_since = 0.0
+
+    async def exchange(self, request: bytes, most: int, seconds: float) -> Response:
+        assert self._transport is not None  # noqa: S101 - it is connected
+        loop = asyncio.get_running_loop()
+        self._most = most
+        waiter: asyncio.Future[Response] = loop.create_future()
+        self._waiter = waiter
+        timer = loop.call_later(seconds, self._time_out)
+        self._transport.write(request)
+        try:
+            return await waiter
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            timer.cancel()
+            self._waiter = None
+
+    def is_silent(self) -> bool:
+        """Nothing has come, not even an end that the loop has yet to tell of."""
+        assert self._transport is not None  # noqa: S101 - it is connected
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
+        return not poll.poll(0)
+
+    def abort(self) -> None:
+        self.usable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101
+        self._transport = transport
+        self.usable = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiter is None:
+            self.abort()  # nobody has asked for anything
+            return
+        self._bytes_without_body += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._fail(NotHttpError(str(error)))
+        if self._bytes_without_body > _LONGEST_HEAD:
+            self._fail(NotHttpError(f"it goes on for more than {_LONGEST_HEAD:,} bytes without a part of the body"))
+
+    def eof_received(self) -> None:
+        self.usable = False
+        if self._in_body and "content-length" not in self._headers and "transfer-encoding" not in self._headers:
+            self._done()  # the end of the connection is the end of the reply
+        self._fail(BrokenOffError())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.usable = False
+        self._fail(error or BrokenOffError())
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        if self._waiter is None or self._waiter.done():
+            self.usable = False  # a reply too many; whose it is cannot be known
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # what follows the body must not change what was said before it
+            self._headers[name.decode("latin-1").lower()] = value.rstrip().decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self._in_body = True
+        length = self._headers.get("content-length", "")
+        if length.isdigit() and int(length) > self._most:
+            self._fail(TooLargeError(f"it announces {int(length):,} bytes"))
+
+    def on_body(self, body: bytes) -> None:
+        self._bytes_without_body = 0
+        if len(self._body) + len(body) > self._most:
+            self._fail(TooLargeError("it does not end"))
+        else:
+            self._body += body
+
+    def on_message_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if 100 <= status < 200 and status != 101:  # noqa: PLR2004 - the reply is still to come
+            self._begin(self._most)
+            return
+        assert self._transport is not None  # noqa: S101 - it is connected
+        if status < 200 or not self._parser.should_keep_alive() or self._transport.get_write_buffer_size():  # noqa: PLR2004
+            self.usable = False
+        self._done()
+
+    def _begin(self, most: int) -> None:
+        self._most, self._in_body = most, False
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self._bytes_without_body = 0  # bytes since the last one of the body, or since the reply began
+
+    def _done(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(Response(self._parser.get_status_code(), self._headers, bytes(self._body)))
+            self._begin(0)
+
+    def _time_out(self) -> None:
+        self._fail(TimeoutError())
+
+    def _fail(self, error: Exception) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)

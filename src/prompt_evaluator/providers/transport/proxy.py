@@ -1,0 +1,138 @@
+"""Which proxy requests go through, and who says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from base64 import b64encode
+from typing import TYPE_CHECKING, NamedTuple, Self
+from urllib.parse import unquote, urlsplit
+
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model import REDACTOR, Secret
+
+if TYPE_CHECKING:
+    from prompt_evaluator.providers.transport.address import Address
+
+NO_PROXY = "none"
+"""What `proxy:` says where requests go straight to the service, whatever the environment says."""
+_MEANT_NO_PROXY = ("", "no", "off", "false", "direct")
+_DEFAULT_PORT = 80
+_SYSTEM_HAS_PROXIES = sys.platform in ("darwin", "win32")
+
+
+class Proxy(NamedTuple):
+    """A proxy that is spoken to in plain HTTP. Its login is a secret."""
+
+    host: str
+    port: int
+    login: Secret | None
+    """User and password as `Proxy-Authorization` carries them."""
+    source: str
+    """What to change, for people: a variable, or the setting of a provider."""
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> Self:
+        """Read `http://USER:PASSWORD@HOST:PORT`, of which only the host is needed. The redactor learns the login.
+
+        Raises:
+            ValueError: Says what is wrong with it, without quoting it.
+        """
+        text = text.strip()
+        if not text.isprintable():
+            raise ValueError("has a line break or another character that no address can have")
+        if "://" not in text:
+            text = f"http://{text}"
+        scheme = text.partition("://")[0].lower()
+        if scheme != "http":
+            raise ValueError(_other_kind(scheme))
+        try:
+            parts = urlsplit(text)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = port = None
+        if not host or " " in host or "@" in parts.path + parts.query + parts.fragment:
+            raise ValueError(
+                "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with characters such as "
+                "/ # ? @ of the login as %2F %23 %3F %40"
+            )
+        return cls(host, _DEFAULT_PORT if port is None else port, _login(parts.username, parts.password), source)
+
+    def __str__(self) -> str:
+        """The address without the login."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
+    def __repr__(self) -> str:
+        return f"Proxy({self})"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What is said to the proxy alone."""
+        return {"Proxy-Authorization": f"Basic {self.login.reveal()}"} if self.login else {}
+
+
+def find_proxy(provider: str, configured: str | None, address: Address) -> Proxy | None:
+    """The proxy on the way to an address; None where there is none.
+
+    What the provider's entry says goes over the environment, `NO_PROXY` included.
+
+    Raises:
+        ConfigurationError: It cannot be used; says why without its login.
+    """
+    if configured is None:
+        text, source = _of_environment(address)
+    elif configured.strip().lower() == NO_PROXY:
+        return None
+    else:
+        text, source = configured, f"`proxy` of the provider {provider!r}"
+        if text.strip().lower() in _MEANT_NO_PROXY:
+            raise ConfigurationError(f"{provider}: {source} is not an address. Write `{NO_PROXY}` for no proxy.")
+    if not text.strip():
+        return None
+    try:
+        return Proxy.parse(text, source)
+    except ValueError as error:
+        raise ConfigurationError(f"{provider}: the proxy {_shown(text)!r} in {source} {error}.") from None
+
+
+def _of_environment(address: Address) -> tuple[str, str]:
+    """What the standard library finds there, and where. Empty where it finds nothing, or an exception to it."""
+    wanted = (f"{address.scheme}_proxy", "all_proxy")
+    if not _SYSTEM_HAS_PROXIES and not any(name.lower() in wanted for name in os.environ):
+        return "", ""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - takes 50 ms, and most have no proxy
+
+    proxies = getproxies()
+    scheme = address.scheme if proxies.get(address.scheme) else "all"
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    if not proxies.get(scheme) or proxy_bypass(f"{host}:{address.port}") or proxy_bypass(address.host):
+        return "", ""
+    variable = f"{scheme}_proxy"
+    named = [name for name in (variable, variable.upper()) if os.environ.get(name) == proxies[scheme]]
+    return proxies[scheme], named[0] if named else "the settings of the system"
+
+
+def _login(user: str | None, password: str | None) -> Secret | None:
+    if not (user or password):
+        return None
+    plain = unquote(user or ""), unquote(password or "")
+    REDACTOR.add(plain[1] or plain[0])
+    REDACTOR.add(password or user or "")  # as it was written, where that is not the usual encoding
+    return Secret(b64encode(":".join(plain).encode()).decode())
+
+
+def _other_kind(scheme: str) -> str:
+    if scheme == "https":
+        return (
+            "is spoken to over TLS, which is not supported. Most proxies take http:// as well, and requests to https "
+            "addresses stay encrypted from end to end"
+        )
+    what = "is a SOCKS proxy" if scheme.startswith("socks") else f"is of the kind {scheme[:20]!r}"
+    return f"{what}, which is not supported. Name an HTTP proxy, as http://HOST:PORT"
+
+
+def _shown(text: str) -> str:
+    """The text without what could be a login."""
+    scheme, mark, rest = REDACTOR.text(text.strip()).rpartition("://")
+    before, at, after = rest.rpartition("@")
+    return scheme + mark + (f"…@{after}" if at else before + after)

@@ -1,0 +1,261 @@
+"""Certificates from files: whom a provider trusts, who it is, and what is said about files that are wrong."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from calling import Calls
+from certificates import Authority
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509 import load_pem_x509_certificate
+from proxy_server import ProxyServer
+from service import a_request, service
+
+from prompt_evaluator.config.loading import load_settings
+from prompt_evaluator.errors import ConfigurationError, HopelessError
+from prompt_evaluator.model import ProviderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "authority")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "other")
+
+
+async def test_a_service_of_a_private_authority_is_trusted_when_the_authority_is_named(authority: Authority) -> None:
+    async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
+        assert (await svc.ask()).text == svc.server.answer
+
+
+async def test_a_service_of_an_authority_that_is_not_named_is_refused_with_advice(authority: Authority) -> None:
+    async with service("openai", tls=authority.server("127.0.0.1")) as svc:
+        with pytest.raises(HopelessError, match=r"certificate verify failed.* name its authority in ca_file"):
+            await svc.ask()
+
+        assert svc.server.received == []
+
+
+async def test_a_named_authority_takes_the_place_of_those_that_the_system_trusts(
+    authority: Authority, other: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(other.file))
+    async with service("openai", tls=other.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
+        with pytest.raises(HopelessError, match="certificate verify failed"):
+            await svc.ask()
+
+
+async def test_two_providers_trust_their_own_authorities(authority: Authority, other: Authority) -> None:
+    async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
+        entry = ProviderSettings(kind="openai", base_url=svc.server.url, key_required=False, ca_file=str(other.file))
+        stranger = svc.calls.open(entry, "stranger")
+        await svc.ask()
+        with pytest.raises(HopelessError, match="stranger: no secure connection"):
+            await stranger.complete(a_request())
+
+        assert (await svc.ask()).text == svc.server.answer
+
+
+@pytest.mark.parametrize("files", ["two", "one"])
+async def test_a_service_that_wants_a_certificate_is_shown_ours(
+    authority: Authority, other: Authority, files: str
+) -> None:
+    cert, key = other.client()
+    if files == "one":
+        cert.write_bytes(cert.read_bytes() + key.read_bytes())
+    own = {"cert_file": str(cert), **({"key_file": str(key)} if files == "two" else {})}
+    tls = authority.server("127.0.0.1", clients_of=other)
+    async with service("openai", tls=tls, ca_file=str(authority.file), **own) as svc:
+        assert (await svc.ask()).text == svc.server.answer
+
+
+@contextmanager
+def strict_server(context: ssl.SSLContext) -> Iterator[str]:
+    """The address of a server that says why it ends a handshake, which asyncio's do not, and listens to the end."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                sock, _ = listener.accept()
+                with sock.dup() as raw, context.wrap_socket(sock, True, False) as secure:  # noqa: FBT003
+                    with suppress(ssl.SSLError):
+                        secure.do_handshake()
+                    raw.shutdown(socket.SHUT_WR)
+                    while raw.recv(65_536):
+                        pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("shown", ["none", "another authority's"])
+async def test_a_service_that_does_not_accept_who_we_are_is_not_asked_again(
+    authority: Authority, other: Authority, shown: str, version: ssl.TLSVersion
+) -> None:
+    cert, key = authority.client()
+    own = {"cert_file": str(cert), "key_file": str(key)} if shown != "none" else {}
+    tls = authority.server("127.0.0.1", clients_of=other)
+    tls.maximum_version = version
+    with strict_server(tls) as address:
+        calls = Calls()
+        settings = {"base_url": address, "ca_file": str(authority.file), "key_required": False, **own}
+        provider = calls.open(msgspec.convert({"kind": "openai", **settings}, ProviderSettings))
+        with pytest.raises(HopelessError, match="The service may want a certificate: see cert_file and key_file") as e:
+            await provider.complete(a_request())
+        await calls.close()
+
+    assert e.value.tries == 1
+
+
+async def test_our_certificate_is_shown_to_the_service_behind_a_proxy(authority: Authority, other: Authority) -> None:
+    cert, key = other.client()
+    tls = authority.server("127.0.0.1", clients_of=other)
+    own = {"ca_file": str(authority.file), "cert_file": str(cert), "key_file": str(key)}
+    async with ProxyServer() as proxy, service("openai", tls=tls, proxy=proxy.url, **own) as svc:
+        assert (await svc.ask()).text == svc.server.answer
+        assert len(proxy.asked) == 1
+
+
+# Files that are wrong.
+
+
+def encrypted(key: Path, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8) -> bytes:
+    loaded = serialization.load_pem_private_key(key.read_bytes(), password=None)
+    how = serialization.BestAvailableEncryption(b"a passphrase")
+    return loaded.private_bytes(serialization.Encoding.PEM, form, how)
+
+
+def encrypted_the_old_way(key: Path) -> bytes:
+    return encrypted(key, serialization.PrivateFormat.TraditionalOpenSSL)
+
+
+def der(cert: Path) -> bytes:
+    return load_pem_x509_certificate(cert.read_bytes()).public_bytes(serialization.Encoding.DER)
+
+
+class Files:
+    """A certificate with its key and its authority, and a place for what is wrong with them."""
+
+    def __init__(self, authority: Authority, folder: Path) -> None:
+        self.ca = authority.file
+        self.cert, self.key = authority.client()
+        self.other_key = authority.client("other.test")[1]
+        self._folder = folder
+
+    def write(self, content: bytes) -> str:
+        path = self._folder / "file.pem"
+        path.write_bytes(content)
+        return str(path)
+
+
+WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
+    "no such authority": (lambda files: {"ca_file": f"{files.ca}.old"}, r"ca_file /.*\.old: file not found"),
+    "no such certificate": (lambda files: {"cert_file": f"{files.cert}.old"}, r"cert_file .*: file not found"),
+    "no such key": (
+        lambda files: {"cert_file": str(files.cert), "key_file": f"{files.key}.old"},
+        r"key_file .*: file not found",
+    ),
+    "a folder": (lambda files: {"ca_file": str(files.ca.parent)}, "this is a folder"),
+    "a file that cannot be read": (lambda files: {"ca_file": f"{files.ca}/x"}, "cannot be read: Not a directory"),
+    "an empty authority": (lambda files: {"ca_file": files.write(b"")}, r"no certificate in it\. It has to be PEM"),
+    "an authority that is not PEM": (lambda files: {"ca_file": files.write(b"hello")}, "It has to be PEM"),
+    "an authority in binary": (lambda files: {"ca_file": files.write(der(files.ca))}, "looks like DER"),
+    "a key for an authority": (lambda files: {"ca_file": str(files.key)}, "there is no certificate in it"),
+    "a damaged authority": (
+        lambda files: {"ca_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n")},
+        "a certificate in it cannot be read",
+    ),
+    "a certificate in binary": (
+        lambda files: {"cert_file": files.write(der(files.cert)), "key_file": str(files.key)},
+        "looks like DER",
+    ),
+    "a damaged certificate": (
+        lambda files: {
+            "cert_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"),
+            "key_file": str(files.key),
+        },
+        "cert_file .* cannot be used",
+    ),
+    "no key": (lambda files: {"cert_file": str(files.cert)}, "Name the file of the key in key_file"),
+    "a key without a certificate": (lambda files: {"key_file": str(files.key)}, "key_file is set without cert_file"),
+    "certificate and key the wrong way round": (
+        lambda files: {"cert_file": str(files.key), "key_file": str(files.cert)},
+        "cert_file .*: there is no certificate in it",
+    ),
+    "the certificate twice": (
+        lambda files: {"cert_file": str(files.cert), "key_file": str(files.cert)},
+        "key_file .*: there is no private key in it",
+    ),
+    "the key of another certificate": (
+        lambda files: {"cert_file": str(files.cert), "key_file": str(files.other_key)},
+        "does not belong to the certificate",
+    ),
+    "a key with a passphrase": (
+        lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted(files.key))},
+        r"key_file .*: the key is protected by a passphrase\. Write it without one",
+    ),
+    "an old key with a passphrase": (
+        lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted_the_old_way(files.key))},
+        "protected by a passphrase",
+    ),
+    "a key with a passphrase beside its certificate": (
+        lambda files: {"cert_file": files.write(files.cert.read_bytes() + encrypted(files.key))},
+        r"cert_file .*: the key is protected by a passphrase",
+    ),
+    "a damaged key": (
+        lambda files: {
+            "cert_file": str(files.cert),
+            "key_file": files.write(b"-----BEGIN PRIVATE KEY-----\n!!\n-----END PRIVATE KEY-----\n"),
+        },
+        "cannot be used",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "what"), WRONG.values(), ids=list(WRONG))
+def test_a_file_that_cannot_be_used_is_refused_before_any_call(
+    settings: Callable[[Files], dict[str, Any]], what: str, authority: Authority, tmp_path: Path
+) -> None:
+    entry = ProviderSettings(kind="openai", base_url="https://host.test", **settings(Files(authority, tmp_path)))
+
+    with pytest.raises(ConfigurationError, match=what) as caught:
+        Calls().open(entry)
+
+    assert str(caught.value).startswith("svc: ")
+    assert str(caught.value).endswith((".", "`."))
+
+
+def test_paths_start_from_the_configuration_file(tmp_path: Path) -> None:
+    folder = tmp_path / "company"
+    folder.mkdir()
+    (folder / "prompt_evaluator.yaml").write_text(
+        "providers:\n  openai:\n    kind: openai\n    ca_file: certificates/ca.pem\n    cert_file: /etc/cert.pem\n"
+        "    key_file: ~/key.pem\n    proxy: http://proxy:3128\n"
+    )
+    settings = load_settings(folder / "prompt_evaluator.yaml", {}, {}, tmp_path).providers["openai"]
+
+    assert settings.ca_file == str(folder / "certificates/ca.pem")
+    assert settings.cert_file == "/etc/cert.pem"
+    assert settings.key_file == os.path.expanduser("~/key.pem")  # noqa: PTH111 - another way to the same
+    assert settings.proxy == "http://proxy:3128"
