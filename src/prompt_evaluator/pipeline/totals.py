@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import statistics
 from array import array
 from collections import Counter
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prompt_evaluator.model import Preparation, RunPlan, RunStatus
-    from prompt_evaluator.model.result import CaseResult, SampleResult
+    from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
 
 _SHOWN = 5
 _PARTS = 2**70
@@ -193,8 +194,11 @@ class _MetricTotals:
     def __init__(self, name: str, scale: tuple[float, float]) -> None:
         self._name, self._scale = name, scale
         self.means = array("d")
+        self._incomplete = array("d")
+        """Means of cases of which some scores are missing."""
         self._low = array("d")
         self._high = array("d")
+        """Of cases with missing scores, the means if all that is missing were the worst, and the best."""
         self._stds = array("d")
         self._repeat_stds = array("d")
         self._pass_rates = array("d")
@@ -205,12 +209,9 @@ class _MetricTotals:
 
     def add(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
-        known = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
-        self._failed += missing
-        if known[1] + missing:
-            least, most = self._scale
-            self._low.append((known[0] + missing * least) / (known[1] + missing))
-            self._high.append((known[0] + missing * most) / (known[1] + missing))
+        if missing:
+            self._failed += missing
+            self._add_bounds(stats, missing)
         if stats is None:
             return
         self.means.append(stats.mean)
@@ -224,6 +225,22 @@ class _MetricTotals:
             self._repeat_stds.append(stats.repeat_std)
         self._pass_rates.append(stats.pass_rate)
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
+
+    def _add_bounds(self, stats: MetricStats | None, missing: int) -> None:
+        known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
+        least, most = self._scale
+        self._low.append((known + missing * least) / (count + missing))
+        self._high.append((known + missing * most) / (count + missing))
+        if stats:
+            self._incomplete.append(stats.mean)
+
+    def _bounds(self) -> tuple[float, float] | None:
+        """Where the mean would lie if all that is missing were the worst, and the best; None if nothing is missing."""
+        if not self._low:
+            return None
+        cases = len(self.means) - len(self._incomplete) + len(self._low)
+        complete = [*self.means, *(-mean for mean in self._incomplete)]
+        return math.fsum((*complete, *self._low)) / cases, math.fsum((*complete, *self._high)) / cases
 
     def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         found = [scored for sample in case.samples if (scored := sample.passes().get(self._name)) is not None]
@@ -258,7 +275,7 @@ class _MetricTotals:
     def overall(self, bar: float | None, skipped: int) -> OverallMetric:
         mean = self.mean
         interval = case_mean_interval(self.means, self._scale)
-        bounds = (statistics.fmean(self._low), statistics.fmean(self._high))
+        bounds = self._bounds()
         std = statistics.fmean(self._stds) if self._stds else None
         return OverallMetric(
             mean_of_means=mean,
@@ -266,7 +283,7 @@ class _MetricTotals:
             max_of_means=max(self.means),
             num_cases=len(self.means),
             interval=interval,
-            bounds=bounds if bounds[1] - bounds[0] > 1e-9 else None,  # noqa: PLR2004 - rounding
+            bounds=bounds,
             std=std,
             repeat_std=statistics.fmean(self._repeat_stds) if self._repeat_stds else None,
             variability=variability(mean, std, self._scale),
@@ -287,8 +304,8 @@ class _MetricTotals:
 
 class _FlagTotals:
     def __init__(self) -> None:
-        self._raised: list[int] = []
-        self._asked: list[int] = []
+        self._raised = array("i")
+        self._asked = array("i")
 
     def add(self, case: CaseResult, name: str) -> None:
         stats = case.per_flag_stats[name]
