@@ -6,17 +6,20 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
 from stores import ON_FILE, ON_SERVER, engine, sql
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
+from prompt_evaluator.store.migrate import migrate
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from postgres_server import Cluster
+    from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunRecord
 
@@ -53,25 +57,59 @@ def test_a_path_may_be_a_text_and_relative(tmp_path: Path, monkeypatch: pytest.M
     store.close()
 
 
-def test_opening_a_current_store_does_not_load_alembic(store: Store, location: Path | str) -> None:
-    del store
+def test_neither_making_nor_opening_a_store_loads_alembic(location: Path | str) -> None:
     program = (
         "import sys; from prompt_evaluator.store import Store; Store.open(sys.argv[1]); print('alembic' in sys.modules)"
     )
 
-    said = subprocess.run([sys.executable, "-c", program, str(location)], capture_output=True, text=True, check=True)
+    for _ in ("made", "opened"):
+        again = [sys.executable, "-c", program, str(location)]
+        said = subprocess.run(again, capture_output=True, text=True, check=True)
 
-    assert said.stdout.strip() == "False"
+        assert said.stdout.strip() == "False"
 
 
-def test_the_migrations_make_exactly_the_tables_of_the_schema(store: Store, location: Path | str) -> None:
+def test_the_migrations_make_exactly_the_tables_of_the_schema(location: Path | str) -> None:
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - heavy
 
-    del store
-    with engine(location) as made, made.connect() as connection:
+    if not isinstance(location, str):
+        location.parent.mkdir()
+    with engine(location) as made, made.begin() as connection:
+        migrate(connection)
         difference = compare_metadata(MigrationContext.configure(connection), METADATA)
 
     assert difference == []
+
+
+def test_a_new_store_is_what_an_empty_one_becomes_step_by_step(location: Path | str) -> None:
+    with closing(Store.open(location)), engine(location) as made, made.connect() as connection:
+        new = everything_about(connection)
+    with engine(location) as made, made.begin() as connection:
+        for name in (*METADATA.tables, "alembic_version"):
+            connection.exec_driver_sql(f"DROP TABLE {name}{'' if made.name == 'sqlite' else ' CASCADE'}")
+        assert everything_about(connection) == {}
+        migrate(connection)
+
+        assert everything_about(connection) == new
+
+
+def everything_about(connection: Connection) -> dict[str, object]:
+    """Of each table all that the database says about it; the order of columns does not matter."""
+    found: dict[str, object] = {}
+    inspector = inspect(connection)
+    for table in inspector.get_table_names():
+        columns = [repr(sorted(column.items(), key=str)) for column in inspector.get_columns(table)]
+        made_of = (
+            inspector.get_pk_constraint(table),
+            inspector.get_foreign_keys(table),
+            inspector.get_indexes(table),
+            inspector.get_unique_constraints(table),
+            inspector.get_table_options(table) if connection.dialect.name == "sqlite" else None,
+        )
+        found[table] = (sorted(columns), repr(made_of))
+    if "alembic_version" in found:
+        found["revision"] = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return found
 
 
 def test_the_revisions_that_are_known_are_those_that_exist() -> None:

@@ -8,7 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
+from sqlalchemy import (
+    URL,
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from prompt_evaluator.errors import StoreError
@@ -39,6 +55,13 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 
 The last is for a run id or the name of a host that is no text."""
 
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""As Alembic makes it."""
 _WITHOUT_RESULTS = ("0001", "0002")
 """Revisions of stores that had no result rows."""
 _MIGRATION_KEY = 5_067_402_301
@@ -220,19 +243,30 @@ def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> Non
 
 
 def _upgrade(engine: Engine, fill: Fill | None) -> None:
-    from alembic import command  # noqa: PLC0415 - costs 100 ms that only a new or old store is worth
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
+        before = _revision(connection)
+        if before is None:
+            # What the migrations would come to, step by step; a test holds both together.
+            METADATA.create_all(connection, checkfirst=False)
+            _VERSION.create(connection)
+            connection.execute(_VERSION.insert().values(version_num=HEAD))
+        elif before != HEAD:
+            migrate(connection)
+        if before in _WITHOUT_RESULTS:
+            fill_runs(connection, fill)
+
+
+def migrate(connection: Connection) -> None:
+    """Take every step from the store's revision to the newest."""
+    from alembic import command  # noqa: PLC0415 - costs 100 ms that only an old store is worth
     from alembic.config import Config  # noqa: PLC0415 - the same
 
     config = Config()
     config.set_main_option("script_location", "prompt_evaluator.store:migrations")
-    with engine.execution_options(writes=True).begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
-        config.attributes["connection"] = connection
-        before = _revision(connection)
-        command.upgrade(config, "head")
-        if before in _WITHOUT_RESULTS:
-            fill_runs(connection, fill)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
 
 
 def _revision(connection: Connection) -> str | None:
