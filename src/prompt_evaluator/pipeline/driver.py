@@ -76,6 +76,7 @@ class Driver:
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
         self._under_way: dict[str, CaseWork] = {}
+        self._has_judges = bool(self._plan.judge or self._plan.judges)
         self._judges: dict[str, str] = {}
         """By score, the model that gives it."""
         self._known = self._saved = 0
@@ -225,7 +226,7 @@ class Driver:
         return self._saved >= self._known
 
     def _result(self, work: CaseWork) -> CaseResult:
-        if work.case.checks or not self._judges:
+        if self._has_judges and (work.case.checks or not self._judges):
             self._judges |= self._executor.uses.judges(work.case)
         return self._assembler.case(work.case, work.samples(), self._executor.requests.shown(work.case))
 

@@ -39,7 +39,8 @@ class Counts:
 
     def case_done(self, result: CaseResult) -> None:
         self.cases_done += 1
-        self._errors.update(sample.error.kind for sample in result.samples if sample.error)
+        if result.error_message is not None:
+            self._errors.update(sample.error.kind for sample in result.samples if sample.error)
 
     def progress(self, sequence: int, now: str, result: RunResult | None) -> RunProgress:
         """The picture for other processes; the rate is that since the last picture.

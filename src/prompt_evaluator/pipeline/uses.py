@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -22,14 +24,13 @@ _PACKAGE = f"{__name__.partition('.')[0]}."
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class AppliedMetric(NamedTuple):
+@dataclass(eq=False)
+class AppliedMetric:
     """One use of a metric, with all that its judgements have in common."""
 
     use: MetricUse
     metric: Metric
     judge: JudgeConfig | None
-    digest: bytes
-    """Of the metric's definition and its judge."""
     pass_at: dict[str, float]
     """Of each score that it gives, from where on it passes: one under its own name, or those of a rubric's criteria."""
     is_ours: bool
@@ -38,7 +39,12 @@ class AppliedMetric(NamedTuple):
     @classmethod
     def of(cls, use: MetricUse, metric: Metric, judge: JudgeConfig | None) -> Self:
         ours = type(metric).__module__.startswith(_PACKAGE) and not metric.name.startswith(("python:", "command:"))
-        return cls(use, metric, judge, metric_digest(metric, judge), _pass_at(use, metric), ours)
+        return cls(use, metric, judge, _pass_at(use, metric), ours)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of the metric's definition and its judge."""
+        return metric_digest(self.metric, self.judge)
 
     @property
     def key(self) -> str:
