@@ -19,11 +19,18 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, table: Mapping[str, str], *, entry_points: str) -> None:
         """Take the built-in names with their `module:attribute`, and the group under which plug-ins add more."""
         self._kind, self._table, self._group = kind, dict(table), entry_points
+        self._loaded: dict[str, T] = {}
+        """Each case may ask by name, and looking through what is installed takes milliseconds."""
 
     def names(self) -> list[str]:
         return sorted({*self._table, *self._plugins()})
 
     def get(self, name: str) -> T:
+        if (loaded := self._loaded.get(name)) is None:
+            loaded = self._loaded[name] = self._load(name)
+        return loaded
+
+    def _load(self, name: str) -> T:
         if target := self._table.get(name):
             module, _, attribute = target.partition(":")
             built_in: T = getattr(importlib.import_module(module), attribute)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.case import MetricUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 
-def merged_uses(general: Iterable[MetricUse], specific: Iterable[MetricUse]) -> tuple[MetricUse, ...]:
+def merged_uses(general: Sequence[MetricUse], specific: Sequence[MetricUse]) -> tuple[MetricUse, ...]:
     """Both lists by name, in the order of first appearance; the specific one's options win over the general one's.
 
     Raises:
         ValueError: One name stands for two metrics.
     """
+    if not general and len(specific) == 1:
+        return tuple(specific)
     uses = {use.key: use for use in general}
     for use in specific:
         uses[use.key] = _merged(uses[use.key], use) if use.key in uses else use

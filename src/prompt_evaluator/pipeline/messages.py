@@ -120,9 +120,9 @@ def _has_name(tool: dict[str, Any]) -> bool:
 
 def _derived_tools(case: TestCase) -> tuple[dict[str, Any], ...]:
     """A function for each name that is expected, which takes the arguments that are expected, of any type."""
-    if not case.checks and "expected_tools" not in case.metadata:
-        return ()
     wishes = [use.options for use in case.checks if use.metric == "tool_correctness"]
+    if not wishes and "expected_tools" not in case.metadata:
+        return ()
     arguments: dict[str, dict[str, Any]] = {}
     for options in (*wishes, case.metadata):
         expected = options.get("expected_tools")

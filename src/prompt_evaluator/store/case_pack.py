@@ -20,19 +20,19 @@ class CasePack:
 
     def __init__(self, folder: Path) -> None:
         """Take the run's folder, which is there. What an earlier attempt has left stays until `show`."""
-        self._path, self._temporary = folder / PACK_FILE, folder / f".{PACK_FILE}.tmp"
+        self._folder, self._path, self._temporary = folder, folder / PACK_FILE, folder / f".{PACK_FILE}.tmp"
         self._is_shown = False
         with sentences(folder):
             self._file = self._temporary.open("wb", buffering=_BUFFER)
 
     def add(self, data: bytes) -> None:
         """Take a case as JSON on one line."""
-        with sentences(self._path.parent):
+        with sentences(self._folder):
             self._file.write(data + b"\n")
 
     def show(self) -> None:
         """See that all that has come is in the file, from now on under its own name."""
-        with sentences(self._path.parent):
+        with sentences(self._folder):
             self._file.flush()
             if not self._is_shown:
                 self._temporary.replace(self._path)

@@ -41,7 +41,7 @@ class MainFile:
 
     def __init__(self, folder: Path, cases: int) -> None:
         """Take the run's folder, which is there, and how many cases the run has."""
-        self._path = folder / MAIN_FILE
+        self._folder, self._path = folder, folder / MAIN_FILE
         with sentences(folder):
             self._spool = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
         self._size = 0
@@ -51,7 +51,7 @@ class MainFile:
     def add(self, position: int, data: bytes) -> None:
         """Take a case as it stands in its own file; one that came before is replaced."""
         data = data.replace(b"\n", _INDENT)
-        with sentences(self._path.parent):
+        with sentences(self._folder):
             self._spool.write(data)
         self._lengths[position] = len(data)
         self._starts[position] = self._size
@@ -63,7 +63,7 @@ class MainFile:
         """Write everything that has come, in the order of the dataset."""
         before = REDACTOR.bytes(msgspec.json.format(_encode(head(record, prepared)), indent=2)).removesuffix(b"\n}")
         after = REDACTOR.bytes(msgspec.json.format(_encode(tail(record, result)), indent=2)).removeprefix(b"{\n")
-        with sentences(self._path.parent), atomic(self._path) as file:
+        with sentences(self._folder), atomic(self._path) as file:
             there = self._size
             self._spool.flush()
             file.write(before + b',\n  "test_case_results": [')
