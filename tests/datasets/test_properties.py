@@ -53,7 +53,8 @@ values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=8
 )
 fields = ("id", "input", "description", "task", "expected_constraints", "reference")
-names = texts.filter(lambda name: name not in (*fields, "metadata"))
+shaped = ("metadata", "checks", "references", "messages")
+names = texts.filter(lambda name: name not in (*fields, *shaped))
 non_empty = texts.filter(bool)
 phrases = st.lists(texts.filter(lambda text: bool(text.strip())), max_size=3)
 calls = st.lists(
