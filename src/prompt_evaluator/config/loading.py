@@ -136,13 +136,7 @@ def load_settings(
         _export(added)
     file = read_config(path, built_in or {}) if path is not None else File()
     home = path.parent if path is not None else here
-    names = {
-        table: {
-            name: SourcedValue(home / Path(sourced.value).expanduser(), sourced.origin)
-            for name, sourced in file.names.get(table, {}).items()
-        }
-        for table in NAME_TABLES
-    }
+    names = _named_paths(file, home)
     sources = _Sources(flags or {}, environment, added, file, here, home, names)
     return Settings(
         path=path,
@@ -154,6 +148,17 @@ def load_settings(
         environment=lookup,
         dotenv_files=tuple(dict.fromkeys(variable.path for variable in added.values())),
     )
+
+
+def _named_paths(file: File, home: Path) -> dict[NameTable, dict[str, SourcedValue]]:
+    """What the file gives a name to; paths start from its own folder."""
+    return {
+        table: {
+            name: SourcedValue(home / Path(sourced.value).expanduser(), sourced.origin)
+            for name, sourced in file.names.get(table, {}).items()
+        }
+        for table in NAME_TABLES
+    }
 
 
 def _export(added: Mapping[str, Variable]) -> None:
