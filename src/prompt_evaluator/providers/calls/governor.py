@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CONCURRENCY = 64
 """Calls in flight per key when nobody says anything else."""
-_START = 32
-"""Calls in flight at first. A doubling takes as long as a call, which may be seconds: fewer make small runs slow."""
-_LEAST_WHEN_SLOW = 8
-"""A service that slows down is pressed less, but not less than this."""
+_START, _ONCE_ANSWERED = 8, 32
+"""Calls in flight at first, so that a wrong key costs few of them, and from the first answer on. A doubling takes as
+long as a call, which may be seconds: fewer would make small runs slow."""
 _CUT = 0.7
 _REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
 """Shares of recent calls that were told 429: from the first on it is no accident, from the second on anything goes."""
@@ -92,7 +91,7 @@ class Governor:
         self._fixed_requests = self._fixed_tokens = False
         self._latency = Latency()
         self._pace = Pace()
-        self._pushed_back = False
+        self._pushed_back = self._answered = False
         self._last_cut = self._last_event = -math.inf
         self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
@@ -196,8 +195,12 @@ class Governor:
             self._correct(self._tokens, estimate, usage)
         lag = 3 * self._lag()
         trend = self._latency.add(seconds - lag if seconds > lag else 0.0)
-        if trend > _MUCH_SLOWER and self.limit > _LEAST_WHEN_SLOW:
-            self._cut(began, 0.9, at_least=_LEAST_WHEN_SLOW)
+        if not self._answered:
+            self._answered = True
+            if not self._pushed_back:
+                self.limit = max(self.limit, min(float(self.cap), _ONCE_ANSWERED))
+        if trend > _MUCH_SLOWER and self.limit > _START:
+            self._cut(began, 0.9, at_least=_START)
         elif self.limit < self.cap and trend < _SLOWER and self._crowded_at >= began:
             step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else 1.0
             self.limit = min(float(self.cap), self.limit + step)
