@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 from certificates import Authority
+from sockets import bound, family_of
 
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint, NotConnectedError, TlsFailedError
@@ -195,21 +196,6 @@ async def _nothing_is_left_behind() -> AsyncIterator[None]:
     gc.unfreeze()
     assert not [timer for timer in vars(loop)["_scheduled"] if not timer.cancelled()]
     assert complaints == []
-
-
-def family_of(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
-def bound(host: str, port: int) -> socket.socket:
-    sock = socket.socket(family_of(host))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-    except OSError:
-        sock.close()
-        raise
-    return sock
 
 
 class Clock:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sockets import bound, family_of
 
 from prompt_evaluator.providers.transport.dialling import Dialler
 
@@ -42,18 +43,18 @@ class Network:
 
     def listen(self, *hosts: str) -> None:
         for host in hosts:
-            sock = _bound(host, self.port)
+            sock = bound(host, self.port)
             sock.listen(256)
             self._hold(host).enter_context(sock)
 
     def be_silent(self, host: str) -> None:
         """Neither take a connection nor refuse it."""
-        sock = _bound(host, self.port)
+        sock = bound(host, self.port)
         sock.listen(0)
         stack = self._hold(host)
         stack.enter_context(sock)
         for _ in range(4):
-            filler = stack.enter_context(socket.socket(_family(host)))
+            filler = stack.enter_context(socket.socket(family_of(host)))
             filler.settimeout(0)
             filler.connect_ex((host, self.port))
 
@@ -66,7 +67,7 @@ class Network:
         await self.answer.wait()
         if self.error:
             raise self.error
-        return [(_family(each), socket.SOCK_STREAM, 6, "", (each, port)) for each in self.hosts]
+        return [(family_of(each), socket.SOCK_STREAM, 6, "", (each, port)) for each in self.hosts]
 
     async def connect(self, sock: socket.socket, address: tuple[str, int]) -> None:
         self.tried.append(address[0])
@@ -76,29 +77,14 @@ class Network:
         return self._listeners.setdefault(host, self._stack.enter_context(ExitStack()))
 
 
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    sock = socket.socket(_family(host))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-    except OSError:
-        sock.close()
-        raise
-    return sock
-
-
 @pytest.fixture
 async def network(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Network]:
     with ExitStack() as stack:
         while True:
             with suppress(OSError), ExitStack() as tried:
-                port = tried.enter_context(_bound("127.0.0.1", 0)).getsockname()[1]
+                port = tried.enter_context(bound("127.0.0.1", 0)).getsockname()[1]
                 for host in (*FOUR[1:], SIX):
-                    tried.enter_context(_bound(host, port))
+                    tried.enter_context(bound(host, port))
                 break
         found = Network(port, stack)
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", found.look_up)

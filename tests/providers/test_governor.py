@@ -65,14 +65,6 @@ def test_concurrency_starts_modest(clock: Clock) -> None:
     assert fill(governor) == 8
 
 
-def test_the_first_answer_opens_the_way_for_more(clock: Clock) -> None:
-    governor = OneRun(Limits(), clock=clock)
-    assert governor.go()
-    answer_all(governor, clock)
-
-    assert fill(governor) == 32
-
-
 def test_concurrency_doubles_while_it_is_used_up_until_the_cap(clock: Clock) -> None:
     governor = OneRun(Limits(max_concurrency=100), clock=clock)
     sizes = []
@@ -82,7 +74,7 @@ def test_concurrency_doubles_while_it_is_used_up_until_the_cap(clock: Clock) -> 
         answer_all(governor, clock)
 
     assert sizes[0] == 8
-    assert sizes[1] == 40
+    assert sizes[1] > 1.4 * sizes[0]
     assert sizes[-1] == 100
 
 
@@ -93,7 +85,7 @@ def test_concurrency_does_not_grow_when_it_is_not_used(clock: Clock) -> None:
         assert governor.go()
         answer_all(governor, clock)
 
-    assert governor.limit == 32
+    assert governor.limit == 8
 
 
 def test_the_lower_of_two_caps_counts(clock: Clock) -> None:
@@ -279,7 +271,7 @@ def test_a_service_that_only_says_429_teaches_its_rate(clock: Clock) -> None:
 def test_a_rate_that_is_learned_in_the_first_moments_is_the_one_that_was_seen(clock: Clock, start: float) -> None:
     clock.now = start
     governor = OneRun(Limits(), clock=clock)
-    for _ in range(2):  # 8 and 40 answers in a fifth of a second
+    for _ in range(2):  # 8 and 16 answers in a fifth of a second
         fill(governor)
         answer_all(governor, clock, 0.1)
     for _ in range(3):
@@ -290,7 +282,7 @@ def test_a_rate_that_is_learned_in_the_first_moments_is_the_one_that_was_seen(cl
         entered += fill(governor)
         answer_all(governor, clock, 0.01)
 
-    assert 200 <= entered <= 280
+    assert 100 <= entered <= 140
 
 
 async def test_waiting_calls_go_in_the_order_they_came() -> None:

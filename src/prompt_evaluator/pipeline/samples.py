@@ -58,10 +58,7 @@ class Attempt:
         if self.generation.answer is None:
             return True
         wanted = {metric: done.repeats for (metric, _), done in self.judgements.items()}
-        for metric in expected:
-            if metric not in wanted:
-                return False
-        return len(self.judgements) >= sum(wanted.values())
+        return wanted.keys() >= {*expected} and len(self.judgements) >= sum(wanted.values())
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
@@ -92,7 +89,7 @@ class SampleUnits:
             return "generation_error"
         if len(self.attempts) < attempts and last.missed():
             return "pending"
-        kinds = set() if last.all_ok else {failed.kind for _, failed in last.failures()}
+        kinds = {failed.kind for _, failed in last.failures()}
         if not kinds:
             return "completed"
         return "judge_invalid_response" if UNREADABLE in kinds else "judge_error"

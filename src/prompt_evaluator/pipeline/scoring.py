@@ -158,8 +158,7 @@ class Scorer:
             return applied.judgement(outcome)
         if judge.replies:
             self._count(config, outcome)
-        judgement = applied.judgement(outcome, judge.raw, tuple(judge.replies))
-        return msgspec.structs.replace(judgement, time_outs=judge.time_outs) if judge.time_outs else judgement
+        return applied.judgement(outcome, judge.raw, tuple(judge.replies), judge.time_outs)
 
     async def _outcome(
         self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None

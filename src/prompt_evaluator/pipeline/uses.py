@@ -68,7 +68,9 @@ class AppliedMetric:
     def with_metric(self, metric: Metric) -> AppliedMetric:
         return self.of(self.use, metric, self.judge)
 
-    def judgement(self, outcome: Score | Scores, raw: str | None = None, replies: tuple[Answer, ...] = ()) -> Judgement:
+    def judgement(
+        self, outcome: Score | Scores, raw: str | None = None, replies: tuple[Answer, ...] = (), time_outs: int = 0
+    ) -> Judgement:
         """What the metric has said, and what its judge replied, in the form that is kept."""
         if isinstance(outcome, Scores):
             scores: dict[str, Score] = {**outcome.scores}
@@ -85,6 +87,7 @@ class AppliedMetric:
             raw=raw,
             repeats=self.repeats,
             replies=replies,
+            time_outs=time_outs,
         )
 
     def marked(self, judgement: Judgement) -> Judgement:

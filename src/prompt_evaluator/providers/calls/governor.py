@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 DEFAULT_CONCURRENCY = 64
 """Calls in flight per key when nobody says anything else."""
-_START, _ONCE_ANSWERED = 8, 32
-"""Calls in flight at first, so that a wrong key costs few of them, and from the first answer on. A doubling takes as
-long as a call, which may be seconds: fewer would make small runs slow."""
+_START = 8
+"""Calls in flight at first: a wrong key, or a judge that does not exist, costs few of them."""
 _CUT = 0.7
 _REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
 """Shares of recent calls that were told 429: from the first on it is no accident, from the second on anything goes."""
@@ -91,7 +90,7 @@ class Governor:
         self._fixed_requests = self._fixed_tokens = False
         self._latency = Latency()
         self._pace = Pace()
-        self._pushed_back = self._answered = False
+        self._pushed_back = False
         self._last_cut = self._last_event = -math.inf
         self._share_told, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
@@ -195,10 +194,6 @@ class Governor:
             self._correct(self._tokens, estimate, usage)
         lag = 3 * self._lag()
         trend = self._latency.add(seconds - lag if seconds > lag else 0.0)
-        if not self._answered:
-            self._answered = True
-            if not self._pushed_back:
-                self.limit = max(self.limit, min(float(self.cap), _ONCE_ANSWERED))
         if trend > _MUCH_SLOWER and self.limit > _START:
             self._cut(began, 0.9, at_least=_START)
         elif self.limit < self.cap and trend < _SLOWER and self._crowded_at >= began:
