@@ -54,7 +54,7 @@ def _difference(option: Option, plan: RunPlan, draft: RunPlan) -> str | None:
     before, after = _at(plan, path), _at(draft, path)
     if msgspec.json.encode(_essence(before)) == msgspec.json.encode(_essence(after)):
         return None
-    return f"{option.name.replace('_', ' ')} was {_shown(before)}, not {_shown(after)}"
+    return f"{option.flag} was {_shown(before)} and is now {_shown(after)}"
 
 
 def _at(plan: RunPlan, path: str) -> Any:
@@ -83,4 +83,5 @@ def _shown(value: Any) -> str:
             return found
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return f"'{shown}'" if " " in shown else shown

@@ -107,7 +107,7 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
 
     def read(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
         found: dict[str, float] = {}
-        for part in (part.strip() for value in values for part in value.split(",")):
+        for part in (part for value in values for part in _parts(value)):
             name, equals, text = part.rpartition("=")
             if not equals or not name:
                 raise click.BadParameter(f"{part!r} is not of the form {example}", param=parameter)
@@ -121,6 +121,11 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
         return found or None
 
     return read
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas. A text without any is a part, so that whoever reads it can say what is wrong."""
+    return [part.strip() for part in text.split(",") if part.strip()] or [text]
 
 
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:

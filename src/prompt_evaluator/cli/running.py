@@ -140,13 +140,16 @@ class RunCommand:
         status = outcome.record.status
         if status == "partial":
             click.echo("Warning: some samples lack a score; see the errors in the summary.", err=True)
-        if self._flags.strict and outcome.result:
+        bars = outcome.result.missed_bars if outcome.result and status != "aborted" else ()
+        if self._flags.strict and outcome.result and not bars and status == "completed":
             for name, reason in outcome.result.not_measured.items():
                 click.echo(f"Error: {name} was not measured: {reason}.", err=True)
         if seen:
             return
-        for bar in outcome.result.missed_bars if outcome.result else ():
-            click.echo(f"Error: {bar.reason}", err=True)
+        plan = outcome.record.plan
+        which = f"Run {plan.run_id} of {plan.target.model}: " if plan.group_id != plan.run_id else ""
+        for bar in bars:
+            click.echo(f"Error: {which}{bar.reason}", err=True)
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if status == "aborted":

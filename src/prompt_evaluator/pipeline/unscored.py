@@ -72,10 +72,11 @@ class Unscored:
         return {name: self._reason(source) for name, source in by_name.items()}
 
     def _reason(self, source: str) -> str:
+        failed = "judging failed for {}" if source == self._rubric else "it failed for {}"
         parts = [
-            self._part((source, "skipped"), "skipped for {}"),
-            self._part((source, "failed"), "failed for {}"),
-            self._part((None, "failed"), "without an answer for {}"),
+            self._part((source, "skipped"), "it was skipped for {}"),
+            self._part((source, "failed"), failed),
+            self._part((None, "failed"), "there is no answer for {}"),
         ]
         return ", and ".join(filter(None, parts)) or "no sample was judged"
 
