@@ -146,10 +146,8 @@ class RunCommand:
                 click.echo(f"Error: {name} was not measured: {reason}.", err=True)
         if seen:
             return
-        plan = outcome.record.plan
-        which = f"Run {plan.run_id} of {plan.target.model}: " if plan.group_id != plan.run_id else ""
         for bar in bars:
-            click.echo(f"Error: {which}{bar.reason}", err=True)
+            click.echo(f"Error: {_named(outcome)}{bar.reason}", err=True)
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if status == "aborted":
@@ -166,3 +164,10 @@ class RunCommand:
         if outcome.result.missed_bars:
             return _MISSED
         return _FAILED if self._flags.strict and outcome.result.not_measured else 0
+
+
+def _named(outcome: Outcome) -> str:
+    """Which run it is about, where several were started together."""
+    plan = outcome.record.plan
+    alone = plan.group_id == plan.run_id or plan.parent_run_id is not None
+    return "" if alone else f"Run {plan.run_id} of {plan.target.model}: "
