@@ -42,4 +42,4 @@ class MissedBar(msgspec.Struct, frozen=True, kw_only=True):
     measured: float | None
     """The mean or the share; None where there is none."""
     reason: str
-    """A sentence."""
+    """Why it was missed: a sentence."""
