@@ -41,6 +41,7 @@ from prompt_evaluator.model import (
     ToolCall,
 )
 from prompt_evaluator.model import result as results
+from prompt_evaluator.model.bars import MissedBar
 from prompt_evaluator.model.bounds import BOUNDS, Bound
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, index_entry, tail
@@ -141,6 +142,7 @@ _RUN_PARTS: dict[type[msgspec.Struct], str] = {
     results.RunTotals: "Totals",
     results.FailureCount: "A kind of failure",
     results.WorstCase: "A case to look at",
+    MissedBar: "A missed bar",
 }
 _TITLES = {**_CASE_PARTS, **_RUN_PARTS}
 

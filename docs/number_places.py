@@ -46,7 +46,8 @@ class Flag(NamedTuple):
 def all_places() -> Iterator[Place]:
     """Every place, the flags first; one that several commands or metrics have is named once."""
     yield from dict.fromkeys(Place(f"`{flag}`", bound) for _, flag, bound in flags())
-    yield Place(f"`{OPTIONS['fail_under'].flag}`", OPTIONS["fail_under"].kind.bound)
+    for name in ("fail_under", "fail_over"):
+        yield Place(f"`{OPTIONS[name].flag}`", OPTIONS[name].kind.bound)
     yield from settings()
     for name, bound in numbers(ProviderSettings):
         yield Place(f"`providers.NAME.{name}`", bound)

@@ -315,11 +315,11 @@ async def test_a_template_that_does_not_fit_the_last_case_is_refused(
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ({"max_cases": 2}, "filters was {}, not"),
-        ({"num_samples": 3}, "num samples was 1, not 3"),
-        ({"rubric": None}, "rubric was"),
-        ({"judge_model": "mock/other"}, "judge was mock/default, not mock/other"),
-        ({"metrics": ("is_json",)}, "metrics was length, not is_json"),
+        ({"max_cases": 2}, "--max-cases was not set and is now 2"),
+        ({"num_samples": 3}, "--num-samples was 1 and is now 3"),
+        ({"rubric": None}, "--rubric was default and is now not set"),
+        ({"judge_model": "mock/other"}, "--judge-model was mock/default and is now mock/other"),
+        ({"metrics": ("is_json",)}, "--metrics was length and is now is_json"),
     ],
     ids=["filters", "samples", "rubric", "judge", "metrics"],
 )
@@ -341,7 +341,7 @@ async def test_resuming_with_another_dataset_names_both(options: EvaluateOptions
     with pytest.raises(ConfigurationError) as caught:
         await resume_run(stopped.record.plan.run_id, Session(), wanted=changed(options, dataset=other))
 
-    assert f"dataset was {dataset}, not {other}" in str(caught.value)
+    assert f"--dataset was {dataset} and is now {other}" in str(caught.value)
 
 
 async def test_answers_are_scored_again_for_the_cases_of_the_run(options: EvaluateOptions) -> None:

@@ -21,7 +21,7 @@ from prompt_evaluator.cli.score import score_command
 from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.config.settings import SETTINGS, flags_of
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import RunPlan, Target
+from prompt_evaluator.model import JudgeConfig, RunPlan, Target
 from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ EXAMPLES = {
     "metrics_file": Example(("--metrics-file", "m.yaml"), Path("m.yaml"), Path("m.yaml")),
     "reducers": Example(("--reducers", "pass@2, majority"), ["pass@2", "majority"], ("pass@2", "majority")),
     "fail_under": Example(("--fail-under", "a=4", "--fail-under", "b=.5"), {"a": 4, "b": 0.5}, {"a": 4.0, "b": 0.5}),
+    "fail_over": Example(("--fail-over", "a=0.5, b=1"), {"a": 0.5, "b": 1}, {"a": 0.5, "b": 1.0}),
     "num_samples": Example(("-n", "7"), 7, 7),
     "case_ids": Example(("--case-ids", "a, b"), ("a", "b"), ("a", "b")),
     "where": Example(("--where", "a=b,c", "--where", "d>1"), ["a=b,c", "d>1"], ("a=b,c", "d>1")),
@@ -154,14 +155,14 @@ def test_python_shows_every_option_in_the_signature_and_the_docstring() -> None:
 
 def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
     kept = {option.kept_in for option in EVERY.values() if option.kept_in}
+    of_target = {name.split(".")[1] for name in kept if name.startswith("target.")}
+    of_judge = {name.removeprefix("judge.") for name in kept if name.startswith("judge.")}
     own = {name for name in kept if "." not in name}
-    of_target = {name.removeprefix("target.") for name in kept - own}
 
     assert own <= set(RunPlan.__struct_fields__)
-    assert of_target <= set(Target.__struct_fields__)
-    assert {"dataset", "rubric", "metrics", "reducers", "judge", "num_samples", "filters"} == own
-    decided_elsewhere = {"identity", "context_template"}
-    assert of_target == set(Target.__struct_fields__) - decided_elsewhere
+    assert of_target == set(Target.__struct_fields__) - {"identity", "context_template"}
+    assert of_judge == set(JudgeConfig.__struct_fields__) - {"identity", "max_tokens", "params", "seed"}
+    assert not kept & {"fail_under", "fail_over"}
     assert not {option.kept_in for option in LIMITS.values()} - {None}
 
 
@@ -240,6 +241,7 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
             {"fail_under": {"a": float("nan")}},
             "fail_under has to be a mapping of names to numbers from -1,000,000,000 to 1,000,000,000, not one with",
         ),
+        ({"fail_over": {"a": 1.1}}, "fail_over has to be a mapping of names to numbers from 0 to 1, not one with"),
         ({"params": {"a": object()}}, "params has to be a mapping of names to JSON values"),
         ({"params": {"a": [float("nan")]}}, "params has to be a mapping of names to JSON values"),
         ({"params": {"a": {"b": float("-inf")}}}, "params has to be a mapping of names to JSON values"),

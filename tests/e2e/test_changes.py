@@ -139,11 +139,11 @@ def test_other_settings_are_refused_and_the_same_are_accepted(
     assert service.paid - paid == 4
 
 
-def test_half_of_the_settings_are_refused_instead_of_ignored(online: Workspace, interrupted: str) -> None:
+def test_one_other_setting_is_refused_instead_of_ignored(online: Workspace, interrupted: str) -> None:
     refused = online.run("evaluate-dataset", "--resume", interrupted, "-n", "9")
 
     assert refused.code == 2
-    assert "give none of them or all" in refused.err
+    assert "--num-samples was 1 and is now 9" in refused.err
     assert online.run("evaluate-dataset", "--resume", interrupted).code == 0
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from summaries import RUN_ID, metric, outcome, plan, totals
+from summaries import RUN_ID, flag, metric, outcome, plan, totals
 
 from prompt_evaluator.app.findings import findings, resume_command
 
@@ -54,6 +54,16 @@ STEPS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     ),
     "one sample": (GOOD, {"num_samples": 1}, "more_samples", f"{JUDGED} --num-samples 5 --reuse"),
 }
+
+
+def test_a_flag_above_its_bar_wants_another_prompt_and_keeps_the_bar(found: Make) -> None:
+    above = msgspec.structs.replace(flag(20, 100), fail_over=0.05, above=True)
+
+    made = found({"m": GOOD}, {"rude": above}, change=changed(fail_over={"rude": 0.05}))
+
+    assert (step(made).code, step(made).text) == ("after_a_change", f"{JUDGED} --fail-over rude=0.05")
+    (finding,) = made.flags
+    assert (finding.mark, finding.text) == ("bad", "frequent, above 5 %")
 
 
 @pytest.mark.parametrize(("stats", "changes", "code", "text"), STEPS.values(), ids=STEPS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -11,6 +11,7 @@ from summaries import RUN_ID, flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.findings import findings
 from prompt_evaluator.errors import BudgetSpentError
+from prompt_evaluator.model.bars import MissedBar
 from prompt_evaluator.model.findings import Findings
 from prompt_evaluator.model.result import FailureCount
 
@@ -141,13 +142,31 @@ def test_errors_are_counted_and_named(found: Make) -> None:
     assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
 
 
-def test_a_bar_on_something_unmeasured_is_missed(found: Make) -> None:
-    change = lambda plan: msgspec.structs.replace(plan, fail_under={"speed": 0.5})  # noqa: E731
+@pytest.mark.parametrize(
+    ("kind", "measured", "code"),
+    [("fail_under", None, "unmeasured_bar"), ("fail_under", 0.4, "below_bar"), ("fail_over", 0.6, "above_bar")],
+)
+def test_a_missed_bar_is_told_with_its_reason(found: Make, kind: Any, measured: float | None, code: str) -> None:
+    bar = MissedBar(name="speed", kind=kind, bar=0.5, measured=measured, reason="Because.")
 
-    (note,) = facts(found(GOOD, change=change, missed_bars=("speed",))).unmeasured_bars
+    (note,) = facts(found(GOOD, missed_bars=(bar,))).missed_bars
 
-    assert note.text == "speed was not measured, so its bar of 0.5 is missed."
-    assert note.values == {"metric": "speed", "bar": 0.5}
+    assert (note.code, note.text) == (code, "Because.")
+    assert note.values == {"name": "speed", "bar": 0.5, "measured": measured}
+
+
+def test_metrics_that_always_failed_are_named_beside_the_errors(found: Make) -> None:
+    made = facts(
+        found(
+            GOOD,
+            status="partial",
+            not_measured={"boom": "it failed", "bang": "it failed", "faithfulness": "it was skipped"},
+            totals=totals(0, samples={"judge_error": 250}, errors={"RuntimeError": 250}, skipped={"faithfulness": 250}),
+        )
+    )
+
+    assert made.errors is not None
+    assert made.errors.text.endswith(": 250 runtime. boom and bang have no score in any sample.")
 
 
 def test_a_metric_that_no_case_can_be_scored_by_is_named(found: Make) -> None:

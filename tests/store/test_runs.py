@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from stores import ON_SERVER, everything, sql
 
@@ -41,6 +42,18 @@ def test_a_run_comes_back_as_it_was_given(store: Store, record: MakeRecord) -> N
     store.create_run(given, [])
 
     assert store.run("run-0001") == given
+
+
+def test_a_plan_is_replaced_and_the_rest_of_the_run_stays(store: Store, record: MakeRecord) -> None:
+    given = record(fail_under={"clarity": 4.0})
+    store.create_run(given, [])
+    held = msgspec.structs.replace(given.plan, fail_under={"clarity": 3.0}, fail_over={"rude": 0.1})
+
+    store.replace_plan(held)
+
+    assert store.run("run-0001") == msgspec.structs.replace(given, plan=held)
+    with pytest.raises(UnknownNameError):
+        store.replace_plan(msgspec.structs.replace(held, run_id="run-0002"))
 
 
 def test_cases_come_back_in_file_order_from_any_position(store: Store, record: MakeRecord) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunStatus, TestCase
+    from prompt_evaluator.model.bars import MissedBar
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.result import CaseResult, OverallFlag, OverallMetric, RunTotals
 
@@ -45,6 +46,8 @@ class Evaluation:
     metrics: dict[str, OverallMetric]
     flags: dict[str, OverallFlag]
     totals: RunTotals
+    missed_bars: tuple[MissedBar, ...]
+    """What was below its `fail_under`, above its `fail_over`, or not measured, with the reason."""
     synthetic: bool
     """Whether the offline mock had any part in it."""
     error: PromptEvaluatorError | None
@@ -176,6 +179,7 @@ def _evaluation(outcome: Outcome, session: Session) -> Evaluation:
         metrics=result.overall_metric_stats,
         flags=result.overall_flag_stats,
         totals=result.totals,
+        missed_bars=result.missed_bars,
         synthetic=outcome.record.plan.synthetic,
         error=outcome.stopped_by,
         settings=session.settings,

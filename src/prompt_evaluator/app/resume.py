@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from prompt_evaluator.app.bars import check_bars, score_names, with_bars
 from prompt_evaluator.app.models import CODE_MARK
-from prompt_evaluator.app.outcomes import rebuild
-from prompt_evaluator.app.planning.earlier_run import with_earlier_run
-from prompt_evaluator.app.planning.plans import prepare, read_prompt
-from prompt_evaluator.app.planning.prepared import with_known_cases
+from prompt_evaluator.app.outcomes import rebuild, stored_cases
+from prompt_evaluator.app.planning.plans import read_prompt
+from prompt_evaluator.app.run_settings import refuse_other_settings
 from prompt_evaluator.app.starting import asked_models, carry_out, check_models
 from prompt_evaluator.app.wiring import make_executor
 from prompt_evaluator.datasets import file_hash
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
-from prompt_evaluator.model import MetricUse
+from prompt_evaluator.model.bars import Bars
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.loading import refuse_other_questions
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import Generation, Judgement, ModelConfig, RunPlan, Unit
+    from prompt_evaluator.model import Generation, Judgement, ModelConfig, RunPlan, RunRecord, Unit
     from prompt_evaluator.model.options import EvaluateOptions
+    from prompt_evaluator.store import Store
 
 _FINAL = ("completed", "partial", "failed")
+_FILES = {"dataset", "system_prompt", "rubric"}
+_NO_BARS = Bars()
 
 
 async def resume_run(
-    run_id: str, session: Session, *, retry_errors: bool = False, wanted: EvaluateOptions | None = None
+    run_id: str,
+    session: Session,
+    *,
+    retry_errors: bool = False,
+    wanted: EvaluateOptions | None = None,
+    names: Collection[str] | None = None,
 ) -> Outcome:
     """Continue a run with its own settings: only what is missing is paid for.
 
@@ -44,28 +51,57 @@ async def resume_run(
         run_id: The run, or the start of its id.
         session: What the outside world lends.
         retry_errors: Whether to do again what failed.
-        wanted: Settings given once more; they have to be the run's own.
+        wanted: Settings given once more, which have to be the run's own, also where it has ended; and bars, to which
+            the run is held from now on, beside those that it has.
+        names: Which of `wanted` were given; all of them where this is None.
 
     Raises:
-        ConfigurationError: Something the run was made from has changed; says what.
+        ConfigurationError: Something the run was made from has changed, or a setting is not its own; says what.
     """
     store = session.store
     record = store.run(run_id)
     plan = record.plan
-    if record.status in _FINAL and not (retry_errors and store.has_failures(plan.run_id)):
-        if RunFolder(record).main_file.exists() and not plan.fail_under:
-            return Outcome(record, None)
-        return rebuild(store, record)
+    bars: Bars = wanted or _NO_BARS
+    check_bars(plan, bars, score_names(plan, (stored.case for stored in stored_cases(store, plan.run_id))))
+    given = _kept(OPTIONS if names is None else names) if wanted else ()
+    has_ended = record.status in _FINAL and not (retry_errors and store.has_failures(plan.run_id))
+    if has_ended and not given:
+        return _ended(record, bars, store)
     async with session.models() as models:
-        if wanted:
-            wanted = with_earlier_run(wanted, session)
-        draft = prepare(wanted, models, session.settings.rubrics).draft if wanted else None
-        _refuse_changes(plan, models, with_known_cases(draft, plan) if draft else None)
+        if not has_ended:
+            _refuse_other_models(plan, models)
+        if wanted and given:
+            refuse_other_settings(plan, wanted, given, models, session)
+        _refuse_changed_files(plan, _FILES & set(given) if has_ended else _FILES)
+        if has_ended:
+            return _ended(record, bars, store)
         check_models(plan, models, session)
         executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors)
         refuse_other_questions(store, executor)
+        record = _held_to(bars, record, store)
         record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
         return await carry_out(record, models, session, retry_errors=retry_errors)
+
+
+def _kept(names: Iterable[str]) -> list[str]:
+    """Those of the options that are a part of what a run is."""
+    return [name for name in names if OPTIONS[name].kept_in]
+
+
+def _ended(record: RunRecord, bars: Bars, store: Store) -> Outcome:
+    """Nothing is called for a run that has ended. Its bars are looked at again."""
+    held = _held_to(bars, record, store)
+    if RunFolder(held).main_file.exists() and not (held.plan.fail_under or held.plan.fail_over):
+        return Outcome(held, None)
+    return rebuild(store, held)
+
+
+def _held_to(bars: Bars, record: RunRecord, store: Store) -> RunRecord:
+    plan = with_bars(record.plan, bars)
+    if plan != record.plan:
+        with store.own(plan.run_id):
+            store.replace_plan(plan)
+    return msgspec.structs.replace(record, plan=plan)
 
 
 class _NoSink:
@@ -76,18 +112,21 @@ class _NoSink:
     async def wait_for_capacity(self) -> None: ...
 
 
-def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> None:
-    """Say, with both hashes, what is no longer what the run was made from."""
+def _refuse_other_models(plan: RunPlan, models: Models) -> None:
     for model in asked_models(plan):
         _refuse_another_model(plan.run_id, model, models)
+
+
+def _refuse_changed_files(plan: RunPlan, names: Collection[str]) -> None:
+    """Say, with both hashes, which file is no longer what the run was made from."""
     pairs: dict[str, tuple[str, str | None, str]] = {}
-    if (path := plan.dataset.path) is not None:
+    if "dataset" in names and (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, _hash_of(lambda: file_hash(path)), path)
-    if (prompt := plan.target.prompt) is not None and prompt.path is not None:
+    if "system_prompt" in names and (prompt := plan.target.prompt) is not None and prompt.path is not None:
         prompt_path = prompt.path
         now = _hash_of(lambda: read_prompt(Path(prompt_path), None).hash)
         pairs["The system prompt"] = (prompt.hash, now, prompt_path)
-    if (rubric := plan.rubric) is not None:
+    if "rubric" in names and (rubric := plan.rubric) is not None:
         name = rubric.path or rubric.name
         pairs["The rubric"] = (rubric.hash, _hash_of(lambda: load_rubric(name).hash), name)
     for what, (before, after, where) in pairs.items():
@@ -98,8 +137,6 @@ def _refuse_changes(plan: RunPlan, models: Models, wanted: RunPlan | None) -> No
                 f"{what} {where} has changed since run {plan.run_id} was started: it was {was} and is now {is_now}. "
                 "Restore it, or start a new run (with --reuse, what did not change is not paid for again)."
             )
-    if wanted is not None:
-        _refuse_other_settings(plan, wanted)
 
 
 def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> None:
@@ -119,27 +156,6 @@ def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> No
         f"{model.model} is no longer what it was when run {run_id} was started: it was {model.identity} "
         f"and is now {now_at}. Restore the provider's address, or start a new run."
     )
-
-
-def _refuse_other_settings(plan: RunPlan, wanted: RunPlan) -> None:
-    for field in dict.fromkeys(option.kept_in for option in OPTIONS.values() if option.kept_in):
-        before, after = attrgetter(field)(plan), attrgetter(field)(wanted)
-        if msgspec.json.encode(before) != msgspec.json.encode(after):
-            what = field.rpartition(".")[2].replace("_", " ")
-            raise ConfigurationError(
-                f"Run {plan.run_id} was started with other settings: {what} was {_shown(before)}, not {_shown(after)}. "
-                "Resume it without these settings, or start a new run."
-            )
-
-
-def _shown(value: Any) -> str:
-    """A part of a plan in as few words as tell it from another."""
-    if isinstance(value, tuple) and all(isinstance(item, MetricUse) for item in value):
-        return ", ".join(use.key for use in value) or "none"
-    for name in ("path", "model", "name"):
-        if isinstance(found := getattr(value, name, None), str):
-            return found
-    return msgspec.json.encode(value).decode()
 
 
 def _hash_of(read: Callable[[], str]) -> str | None:

@@ -42,6 +42,7 @@ def run_line_document(line: RunLine) -> dict[str, Any]:
         "overall_metric_stats": summary.overall_metric_stats if summary else {},
         "overall_flag_stats": summary.overall_flag_stats if summary else {},
         "totals": summary.totals if summary else None,
+        "not_measured": summary.not_measured if summary else {},
         "missed_bars": summary.missed_bars if summary else [],
         "progress": line.progress,
     }

@@ -12,12 +12,15 @@ from prompt_evaluator.app.planning.prepared import Prepared
 from prompt_evaluator.app.starting import carry_out, create_run
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig
+from prompt_evaluator.model.bars import Bars
 from prompt_evaluator.model.declaration import NO_RUBRIC
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import Rubric, RunPlan
     from prompt_evaluator.model.outcome import Outcome
+
+_NO_BARS = Bars()
 
 
 async def score_run(  # noqa: PLR0913 - each is a flag of the command
@@ -29,6 +32,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     judge_temperature: float = 0.0,
     judge_repeats: int = 1,
     allow_mock_judge: bool = False,
+    bars: Bars = _NO_BARS,
 ) -> Outcome:
     """Judge the stored answers of a run again, as a new run, without generating anything."""
     store = session.store
@@ -49,7 +53,8 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
                 repeats=judge_repeats,
             ),
             judges={},
-            fail_under={},
+            fail_under=bars.fail_under,
+            fail_over=bars.fail_over,
             reuse=False,
         )
         cases = (stored.case for stored in stored_cases(store, parent.run_id))

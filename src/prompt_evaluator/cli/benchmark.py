@@ -94,7 +94,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @options("metrics_file", "reducers", "max_tokens", "seed", "params", "attempts")
 @option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
 @option("where", help="Evaluate only tasks whose metadata fits.")
-@options("output_dir", "reuse", "allow_mock_judge")
+@options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
 @option("run_note", help="A sentence to remember the runs by.")
 @config_option
 @run_options

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
@@ -20,14 +19,12 @@ from prompt_evaluator.model.options import OPTIONS, QUICK_SAMPLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.model.options import EvaluateOptions
-
 
 @click.command("evaluate-dataset")
 @options("dataset", "system_prompt", "num_samples")
 @click.option("--quick", is_flag=True, help=f"A smoke test: {QUICK_SAMPLES} samples per case.")
 @options("case_ids", "where", "max_cases", "only", "of")
-@options("rubric", "metrics", "metrics_file", "reducers", "fail_under")
+@options("rubric", "metrics", "metrics_file", "reducers", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "template", "render_prompt")
 @options("judge_model", "judge_temperature", "judge_repeats", "judge_system_prompt", "allow_mock_judge")
 @options("output_dir", "reuse")
@@ -49,35 +46,34 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
 ) -> None:
     """Evaluate every case of a dataset: N samples each, judged by a rubric, with statistics and artifacts.
 
-    Offline (the mock) unless a generator is named. Exits 0 when the run completed, 1 below --fail-under, 2 for
-    wrong usage or input, 3 when the run failed, 130 or 143 when it was interrupted and can be resumed.
+    Offline (the mock) unless a generator is named. Exits 0 when the run completed, 1 when it missed a bar
+    (--fail-under, --fail-over), 2 for wrong usage or input, 3 when the run failed, 130 or 143 when it was
+    interrupted and can be resumed.
     """
     _check_resuming(resume, retry_errors=retry_errors, estimate=estimate)
     if quick and given["num_samples"] is not None:
         click.echo(f"Warning: --quick is ignored, because --num-samples {given['num_samples']} is given.", err=True)
     given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
     command = RunCommand(flags, config_path, given)
-    wanted = _wanted(command, given, needed=resume is None)
-    if estimate and wanted is not None:
+    if resume is None:
+        _refuse_missing(given)
+    wanted = evaluate_options(command.settings, given)
+    if estimate:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)
     elif resume is not None:
-        command.carry_out(lambda session: resume_run(resume, session, retry_errors=retry_errors, wanted=wanted))
-    elif wanted is not None:
+        names = [name for name, value in given.items() if value is not None]
+        command.carry_out(
+            lambda session: resume_run(resume, session, retry_errors=retry_errors, wanted=wanted, names=names)
+        )
+    else:
         command.carry_out(lambda session: evaluate_dataset(wanted, session))
 
 
-def _wanted(command: RunCommand, given: dict[str, Any], *, needed: bool) -> EvaluateOptions | None:
-    """None only where a run is resumed with its own settings."""
-    missing = [OPTIONS[name].flag for name in ("dataset", "system_prompt") if given[name] is None]
-    if not missing:
-        return evaluate_options(command.settings, given)
-    if needed:
-        raise click.UsageError(f"Missing option {missing[0]!r}.")
-    if _given_on_the_command_line({*given, "quick"}):
-        what = f"with --resume give none of them or all; {missing[0]} is missing"
-        raise click.UsageError(f"A run keeps its settings: {what}.")
-    return None
+def _refuse_missing(given: dict[str, Any]) -> None:
+    for name in ("dataset", "system_prompt"):
+        if given[name] is None:
+            raise click.UsageError(f"Missing option {OPTIONS[name].flag!r}.")
 
 
 def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -> None:
@@ -85,8 +81,3 @@ def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -
         raise click.UsageError("--retry-errors goes with --resume RUN: a new run has no errors yet.")
     if estimate and resume is not None:
         raise click.UsageError("--estimate is about a new run: it does not go with --resume.")
-
-
-def _given_on_the_command_line(names: set[str]) -> bool:
-    source = click.get_current_context().get_parameter_source
-    return any(source(name) == ParameterSource.COMMANDLINE for name in names)

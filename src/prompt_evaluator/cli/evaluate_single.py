@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--expected-constraints", help="What the answer has to respect; shown to the judge.")
 @click.option("--reference", help="An ideal answer; shown to the judge.")
 @option("num_samples", help="How many answers to ask for.")
-@options("rubric", "metrics", "metrics_file")
+@options("rubric", "metrics", "metrics_file", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "render_prompt")
 @options("judge_model", "allow_mock_judge", "output_dir")
 @config_option

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from prompt_evaluator.cli.number_option import number_type
-from prompt_evaluator.model.bounds import SCORE
+from prompt_evaluator.model.bounds import SCORE, SHARE
 from prompt_evaluator.model.declaration import (
     CONDITIONS,
     DATASET,
@@ -19,6 +19,7 @@ from prompt_evaluator.model.declaration import (
     METRICS,
     NUMBERS,
     PATH,
+    SHARES,
     SWITCH,
     WORDS,
 )
@@ -27,6 +28,7 @@ from prompt_evaluator.model.options import LIMITS, OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prompt_evaluator.model.bounds import Bound
     from prompt_evaluator.model.declaration import Kind, Option
 
 _SHOWN = 40
@@ -100,16 +102,30 @@ def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[st
     return found or None
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
-    """`name=4.0`, as often as it is given."""
-    found: dict[str, float] = {}
-    for name, text in (_pairs(context, parameter, values) or {}).items():
-        try:
-            found[name] = SCORE.read_text(text)
-        except ValueError:
-            what = f"{text[:_SHOWN]!r} is not {SCORE.words}; write metric=4.0"
-            raise click.BadParameter(what, param=parameter) from None
-    return found or None
+def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
+    """`name=4.0`, as often as it is given, or several with commas between them."""
+
+    def read(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
+        found: dict[str, float] = {}
+        for part in (part for value in values for part in _parts(value)):
+            name, equals, text = part.rpartition("=")
+            if not equals or not name:
+                raise click.BadParameter(f"{part!r} is not of the form {example}", param=parameter)
+            try:
+                bar = bound.read_text(text)
+            except ValueError:
+                what = f"{text[:_SHOWN]!r} is not {bound.words}; write {example}"
+                raise click.BadParameter(what, param=parameter) from None
+            if found.setdefault(name, bar) != bar:
+                raise click.BadParameter(f"{name!r} is given twice, with two values", param=parameter)
+        return found or None
+
+    return read
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas. A text without any is a part, so that whoever reads it can say what is wrong."""
+    return [part.strip() for part in text.split(",") if part.strip()] or [text]
 
 
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
@@ -131,14 +147,16 @@ _HOW: dict[Kind, dict[str, Any]] = {
     CONDITIONS: {"multiple": True, "callback": _several},
     METRICS: {"multiple": True, "callback": _several},
     LABELS: {"multiple": True, "callback": _pairs},
-    NUMBERS: {"multiple": True, "callback": _numbers},
+    NUMBERS: {"multiple": True, "callback": _bars(SCORE, "metric=4.0")},
+    SHARES: {"multiple": True, "callback": _bars(SHARE, "flag=0.05")},
     MAPPING: {"multiple": True, "callback": _values},
 }
 _REMARKS = {
     WORDS: "Separated by commas.",
     METRICS: "Separated by commas; may be repeated.",
     MAPPING: "A value is JSON or text. May be repeated.",
-    **dict.fromkeys((CONDITIONS, LABELS, NUMBERS), "May be repeated."),
+    **dict.fromkeys((CONDITIONS, LABELS), "May be repeated."),
+    **dict.fromkeys((NUMBERS, SHARES), "Separated by commas; may be repeated."),
 }
 
 
@@ -154,4 +172,4 @@ def _type(kind: Kind) -> Any:
         return click.Path()  # a text as it is: `./name` is a file where `name` may be a configured name
     if get_origin(kind.type) is Literal:
         return click.Choice(get_args(kind.type))
-    return number_type(kind.bound) if kind.bound and kind is not NUMBERS else None
+    return number_type(kind.bound) if kind.bound and kind not in (NUMBERS, SHARES) else None

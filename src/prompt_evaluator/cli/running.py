@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BELOW, _FAILED = 1, 3
+_MISSED, _FAILED = 1, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class RunFlags:
 _OPTIONS = (
     options(*LIMITS),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else."),
-    click.option("--strict", is_flag=True, help="Exit 3 when a sample has no score."),
+    click.option("--strict", is_flag=True, help="Exit 3 when a sample lacks a score, or a metric has none."),
     click.option("--verbose", "-v", count=True, help="Say more while it runs."),
     click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write progress there, too."),
 )
@@ -140,8 +140,14 @@ class RunCommand:
         status = outcome.record.status
         if status == "partial":
             click.echo("Warning: some samples lack a score; see the errors in the summary.", err=True)
+        bars = outcome.result.missed_bars if outcome.result and status != "aborted" else ()
+        if self._flags.strict and outcome.result and not bars and status == "completed":
+            for name, reason in outcome.result.not_measured.items():
+                click.echo(f"Error: {name} was not measured: {reason}.", err=True)
         if seen:
             return
+        for bar in bars:
+            click.echo(f"Error: {_named(outcome)}{bar.reason}", err=True)
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if status == "aborted":
@@ -153,4 +159,15 @@ class RunCommand:
             return 128 + self._caught
         if status in ("failed", "aborted") or (status == "partial" and self._flags.strict):
             return _FAILED
-        return _BELOW if outcome.result and outcome.result.missed_bars else 0
+        if outcome.result is None:
+            return 0
+        if outcome.result.missed_bars:
+            return _MISSED
+        return _FAILED if self._flags.strict and outcome.result.not_measured else 0
+
+
+def _named(outcome: Outcome) -> str:
+    """Which run it is about, where several were started together."""
+    plan = outcome.record.plan
+    alone = plan.group_id == plan.run_id or plan.parent_run_id is not None
+    return "" if alone else f"Run {plan.run_id} of {plan.target.model}: "

@@ -8,8 +8,9 @@ import click
 
 from prompt_evaluator.app.score import score_run
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.cli.options import option
+from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.model.bars import Bars
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 @option("judge_model", otherwise="the run's own")
 @option("judge_temperature", default=0.0)
 @option("judge_repeats", default=1)
-@option("allow_mock_judge")
+@options("allow_mock_judge", "fail_under", "fail_over")
 @config_option
 @run_options
 def score_command(run: str, *, config_path: Path | None, flags: RunFlags, **given: Any) -> None:
     """Judge the stored answers of RUN again, as a new run that names RUN as its parent. Nothing is generated."""
-    RunCommand(flags, config_path).carry_out(lambda session: score_run(run, session, **given))
+    bars = Bars(fail_under=given.pop("fail_under") or {}, fail_over=given.pop("fail_over") or {})
+    RunCommand(flags, config_path).carry_out(lambda session: score_run(run, session, bars=bars, **given))

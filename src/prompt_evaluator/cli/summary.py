@@ -129,7 +129,7 @@ class _Page:
         return self._sentences(note.text) if note else []
 
     def _missed(self, found: Facts) -> list[str]:
-        lines = [line for note in found.unmeasured_bars for line in self._sentences(note.text)]
+        lines = [line for note in found.missed_bars for line in self._sentences(note.text)]
         return [click.style(line, fg="red") for line in lines]
 
     def _cases(self, cases: Sequence[NotableCase]) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.config.problems import described
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model.declaration import MAPPING, METRICS, NUMBERS
+from prompt_evaluator.model.declaration import MAPPING, METRICS, NUMBERS, SHARES
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.declaration import Kind
@@ -21,7 +21,7 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
         value = os.fspath(value)
     if text and kind in (MAPPING, METRICS):
         value = _json_or_text(value)
-    if kind.bound and kind is not NUMBERS:
+    if kind.bound and kind not in (NUMBERS, SHARES):
         return kind.bound.read_text(value) if text and isinstance(value, str) else kind.bound.read(value)
     result = msgspec.convert(value, kind.type, strict=not text)
     if kind.bound:
@@ -38,7 +38,7 @@ def checked(kind: Kind, value: Any, origin: str, *, text: bool = False) -> Any:
     try:
         return converted(kind, value, text=text)
     except ValueError:
-        within = kind in (MAPPING, NUMBERS) and isinstance(value, dict)
+        within = kind in (MAPPING, NUMBERS, SHARES) and isinstance(value, dict)
         found = "one with something else in it" if within else described(value)
         what = f"{origin} has to be {kind.words}, not {found}"
         raise ConfigurationError(f"{what}. Correct it or leave it out.") from None

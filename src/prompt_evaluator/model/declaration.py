@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from prompt_evaluator.model.bounds import SCORE, Bound
+from prompt_evaluator.model.bounds import SCORE, SHARE, Bound
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -41,6 +41,9 @@ NUMBERS = Kind(
     dict[str, Annotated[float, SCORE.meta]],
     f"a mapping of names to numbers from {SCORE.least:,} to {SCORE.most:,}",
     SCORE,
+)
+SHARES = Kind(
+    dict[str, Annotated[float, SHARE.meta]], f"a mapping of names to numbers from {SHARE.least} to {SHARE.most}", SHARE
 )
 MAPPING = Kind(dict[str, Any], "a mapping of names to JSON values; in a variable, a JSON object")
 """Of names to any JSON. Sources add to each other key by key, where those of other kinds replace each other."""

@@ -148,7 +148,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     errors: ErrorsFinding | None
     skipped: Note | None
     """Metrics that no case has what they need for."""
-    unmeasured_bars: tuple[Note, ...]
+    missed_bars: tuple[Note, ...]
+    """With the codes `below_bar`, `above_bar` and `unmeasured_bar`."""
     judge: Note | None
     """How much judges disagree with themselves."""
     usage: UsageFinding

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from prompt_evaluator.model import bounds
+from prompt_evaluator.model.bars import Bars
 from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.declaration import (
     CONDITIONS,
@@ -16,7 +17,6 @@ from prompt_evaluator.model.declaration import (
     MAPPING,
     METRICS,
     NOTE,
-    NUMBERS,
     PATH,
     PROBLEM,
     RUBRIC,
@@ -31,7 +31,7 @@ from prompt_evaluator.model.declaration import (
 QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
 
 
-class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
+class EvaluateOptions(Bars, frozen=True, kw_only=True):
     """What an evaluation can be told. A field without `Option` is set by the program, not by its user."""
 
     dataset: Annotated[
@@ -71,7 +71,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="Your own name for this version of the prompt.",
             kind=NOTE,
             flags=("--prompt-version",),
-            kept_in="target.prompt",
+            kept_in="target.prompt.version",
         ),
     ] = None
     generator_model: Annotated[
@@ -125,7 +125,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             metavar="KEY=VALUE",
             kept_in="target.params",
         ),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     render_prompt: Annotated[
         bool,
         Option(
@@ -155,7 +155,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             setting="judge.model",
             keyword="judge",
             otherwise="the model under test",
-            kept_in="judge",
+            kept_in="judge.model",
         ),
     ] = None
     judge_temperature: Annotated[
@@ -165,7 +165,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kind=number(bounds.TEMPERATURE),
             flags=("--judge-temperature",),
             setting="judge.temperature",
-            kept_in="judge",
+            kept_in="judge.temperature",
         ),
     ] = 0.0
     judge_repeats: Annotated[
@@ -175,7 +175,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kind=number(bounds.JUDGE_REPEATS),
             flags=("--judge-repeats",),
             setting="judge.repeats",
-            kept_in="judge",
+            kept_in="judge.repeats",
         ),
     ] = 1
     judge_system_prompt: Annotated[
@@ -185,7 +185,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kind=FILE,
             flags=("--judge-system-prompt",),
             setting="judge.system_prompt",
-            kept_in="judge",
+            kept_in="judge.system_prompt",
         ),
     ] = None
     allow_mock_judge: Annotated[
@@ -227,15 +227,6 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kept_in="reducers",
         ),
     ] = ()
-    fail_under: Annotated[
-        dict[str, float],
-        Option(
-            help="The lowest mean a metric may have; below it the command exits with 1.",
-            kind=NUMBERS,
-            flags=("--fail-under",),
-            metavar="METRIC=4.0",
-        ),
-    ] = {}
     num_samples: Annotated[
         int,
         Option(
@@ -249,7 +240,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = DEFAULT_SAMPLES
     case_ids: Annotated[
         tuple[str, ...] | None,
-        Option(help="Evaluate only these cases, by id.", kind=WORDS, flags=("--case-ids",), kept_in="filters"),
+        Option(help="Evaluate only these cases, by id.", kind=WORDS, flags=("--case-ids",), kept_in="filters.case_ids"),
     ] = None
     where: Annotated[
         tuple[str, ...],
@@ -258,7 +249,7 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kind=CONDITIONS,
             flags=("--where",),
             metavar="KEY=VALUE",
-            kept_in="filters",
+            kept_in="filters.where",
         ),
     ] = ()
     max_cases: Annotated[
@@ -268,22 +259,30 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             kind=number(bounds.CASES),
             flags=("--max-cases",),
             metavar="N",
-            kept_in="filters",
+            kept_in="filters.max_cases",
         ),
     ] = None
     only: Annotated[
         str | None,
-        Option(help="Only cases that were like this in --of RUN.", kind=PROBLEM, flags=("--only",), kept_in="filters"),
+        Option(
+            help="Only cases that were like this in --of RUN.", kind=PROBLEM, flags=("--only",), kept_in="filters.only"
+        ),
     ] = None
     of: Annotated[
         str | None,
-        Option(help="The run that --only is about.", kind=TEXT, flags=("--of",), metavar="RUN", kept_in="filters"),
+        Option(help="The run that --only is about.", kind=TEXT, flags=("--of",), metavar="RUN", kept_in="filters.of"),
     ] = None
     among: frozenset[str] | None = None
     """The ids of the cases that `only` and `of` come to."""
     output_dir: Annotated[
         Path,
-        Option(help="Where results go.", kind=FOLDER, flags=("--output-dir", "-o"), setting="output_dir"),
+        Option(
+            help="Where results go.",
+            kind=FOLDER,
+            flags=("--output-dir", "-o"),
+            setting="output_dir",
+            kept_in="output_dir",
+        ),
     ] = Path("runs")
     reuse: Annotated[
         bool,
@@ -291,16 +290,19 @@ class EvaluateOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="Reuse what earlier runs asked in exactly the same way, instead of paying for it again.",
             kind=SWITCH,
             flags=("--reuse",),
+            kept_in="reuse",
         ),
     ] = False
     run_note: Annotated[
         str | None,
-        Option(help="A sentence to remember the run by.", kind=NOTE, flags=("--run-note",), keyword="note"),
+        Option(
+            help="A sentence to remember the run by.", kind=NOTE, flags=("--run-note",), keyword="note", kept_in="note"
+        ),
     ] = None
     tags: Annotated[
         dict[str, str],
-        Option(help="Labels of the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE"),
-    ] = {}
+        Option(help="Labels of the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE", kept_in="tags"),
+    ] = msgspec.field(default_factory=dict)
     group_id: str | None = None
     """The group of runs that are made together; a run alone is its own group."""
 

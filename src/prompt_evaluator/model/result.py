@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from prompt_evaluator.model.bars import MissedBar
 from prompt_evaluator.model.message import Message, ToolCall
 from prompt_evaluator.model.run import CallFailure, CaseStatus, RunStatus, SampleStatus
 
@@ -202,6 +203,9 @@ class OverallFlag(FlagStats, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
     """95 % of the share, exact, with a case's samples counted as one; None below five cases."""
     band: str | None
+    fail_over: float | None = None
+    above: bool = False
+    """Whether the share is above `fail_over`."""
 
 
 class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,8 +260,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     status: RunStatus
     overall_metric_stats: dict[str, OverallMetric]
     overall_flag_stats: dict[str, OverallFlag]
-    missed_bars: tuple[str, ...]
-    """Metrics whose mean is below its `fail_under`, or that were not measured at all."""
+    not_measured: dict[str, str] = {}
+    """By metric or flag that no sample has a value of, why."""
+    missed_bars: tuple[MissedBar, ...] = msgspec.field(default=(), name="bars_missed")
+    """Stored under a name of its own: stores of earlier versions have the names of metrics under the other."""
     totals: RunTotals
     worst: tuple[WorstCase, ...]
     flakiest: tuple[WorstCase, ...]

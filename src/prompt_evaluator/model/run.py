@@ -98,6 +98,9 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     filters: dict[str, Any] = {}
     fail_under: dict[str, float] = {}
+    """By metric, the lowest mean it may have."""
+    fail_over: dict[str, float] = {}
+    """By flag, the largest share of samples that may raise it."""
     reducers: tuple[str, ...] = ()
     """How the samples of a case become one number, beside their mean: `pass@3`, `majority` and the like."""
     reuse: bool = False

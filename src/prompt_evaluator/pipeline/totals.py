@@ -12,6 +12,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
+from prompt_evaluator.pipeline.bars import missed_bars
+from prompt_evaluator.pipeline.unscored import Unscored
+from prompt_evaluator.pipeline.uses import rubric_key
 from prompt_evaluator.stats import case_mean_interval, clustered_share_interval, flag_band, variability
 from prompt_evaluator.stats.reducers import Samples, reducer
 
@@ -43,7 +46,7 @@ class Totals:
         self._reducers = {name: reducer(name) for name in plan.reducers}
         self._order: dict[str, tuple[int, int]] = {}
         """Of each score the first case that has it, and its place there."""
-        self._skipped: Counter[str] = Counter()
+        self._unscored = Unscored(rubric_key(plan))
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
@@ -96,7 +99,7 @@ class Totals:
 
     def _add_sample(self, position: int, sample: SampleResult) -> None:
         self._samples[sample.status] += 1
-        self._skipped.update(name for name, score in sample.scores.items() if score.status == "skipped")
+        self._unscored.add(position, sample)
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
             key = (sample.error_metric, sample.error.kind)
@@ -128,16 +131,19 @@ class Totals:
     def result(self, status: RunStatus) -> RunResult:
         others = sorted(self._metrics.keys() - self._criteria, key=self._order.__getitem__)
         metrics = {name: found for name in (*self._criteria, *others) if (found := self._metrics[name]).means}
-        bars = self._plan.fail_under
+        plan, skipped = self._plan, self._unscored.skipped
+        overall = {
+            name: totals.overall(plan.fail_under.get(name), skipped.get(name, 0)) for name, totals in metrics.items()
+        }
+        flags = {name: totals.overall(plan.fail_over.get(name)) for name, totals in self._flags.items()}
+        not_measured = self._not_measured(overall, flags)
         return RunResult(
-            run_id=self._plan.run_id,
+            run_id=plan.run_id,
             status=status,
-            overall_metric_stats={
-                name: totals.overall(self._plan.fail_under.get(name), self._skipped[name])
-                for name, totals in metrics.items()
-            },
-            overall_flag_stats={name: flags.overall() for name, flags in self._flags.items()},
-            missed_bars=tuple(name for name in bars if name not in metrics or metrics[name].mean < bars[name]),
+            overall_metric_stats=overall,
+            overall_flag_stats=flags,
+            not_measured=not_measured,
+            missed_bars=tuple(missed_bars(plan, overall, flags, not_measured)),
             totals=self._totals(),
             worst=tuple(
                 sorted(
@@ -152,6 +158,13 @@ class Totals:
                 )
             )[:_SHOWN],
         )
+
+    def _not_measured(self, metrics: Mapping[str, object], flags: Mapping[str, OverallFlag]) -> dict[str, str]:
+        judged = [name for name in self._criteria if name not in metrics]
+        judged += [name for name, flag in flags.items() if not flag.total_count]
+        others = sorted(self._metrics.keys() - self._criteria, key=self._order.__getitem__)
+        known = dict.fromkeys((*others, *self._unscored.metrics))
+        return self._unscored.reasons([name for name in known if name not in metrics], judged)
 
     def _by_status(self) -> tuple[dict[str, int], dict[str, int]]:
         """Cases and samples, those included that nobody has begun."""
@@ -179,7 +192,7 @@ class Totals:
             unpriced_calls=self._unpriced,
             time_outs=self._time_outs,
             reused_units=self._reused,
-            skipped=dict(sorted(self._skipped.items())),
+            skipped=dict(sorted(self._unscored.skipped.items())),
         )
 
     def _most_frequent(self, failure: tuple[tuple[str | None, str], int]) -> tuple[int, int, str]:
@@ -313,7 +326,7 @@ class _FlagTotals:
             self._raised.append(stats.true_count)
             self._asked.append(stats.total_count)
 
-    def overall(self) -> OverallFlag:
+    def overall(self, bar: float | None) -> OverallFlag:
         raised, asked = sum(self._raised), sum(self._asked)
         return OverallFlag(
             true_count=raised,
@@ -322,6 +335,8 @@ class _FlagTotals:
             true_proportion=raised / asked if asked else None,
             interval=clustered_share_interval(self._raised, self._asked),
             band=flag_band(raised / asked) if asked else None,
+            fail_over=bar,
+            above=bar is not None and asked > 0 and raised / asked > bar,
         )
 
 

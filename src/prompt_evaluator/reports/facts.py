@@ -13,7 +13,7 @@ from prompt_evaluator.model.findings import (
     Note,
     UsageFinding,
 )
-from prompt_evaluator.model.wording import decimal, kinds, many, money, percent
+from prompt_evaluator.model.wording import decimal, kinds, listed, many, money, percent
 from prompt_evaluator.reports.levels import digits
 from prompt_evaluator.stats import sample_confidence
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.bars import MissedBar
     from prompt_evaluator.model.result import RunResult, RunTotals, WorstCase
 
 _CONFIDENCE = {
@@ -41,7 +42,7 @@ def facts(plan: RunPlan, result: RunResult) -> Facts:
         flakiest=_cases(result.flakiest, result, _flaky_text),
         errors=_errors(result),
         skipped=_skipped(result),
-        unmeasured_bars=tuple(_unmeasured(plan, result)),
+        missed_bars=tuple(map(_missed, result.missed_bars)),
         judge=_judge(result),
         usage=_usage(result.totals),
         confidence=confidence(plan.num_samples, plan.dataset.selected) if result.overall_metric_stats else None,
@@ -89,8 +90,9 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
     unscored = tried - totals.samples.get("completed", 0)
     named = f": {kinds(totals.errors)}" if totals.errors else ""
     lacks = "lack a score" if result.overall_metric_stats else "have no score"
+    text = f"{unscored:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}."
     return ErrorsFinding(
-        text=f"{unscored:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}.",
+        text=f"{text}{_nowhere(result)}",
         unscored=unscored,
         tried=tried,
         share=totals.error_share,
@@ -102,6 +104,14 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
     )
 
 
+def _nowhere(result: RunResult) -> str:
+    """Metrics that failed wherever they were tried, while others have scores."""
+    names = [name for name in result.not_measured if name not in result.totals.skipped]
+    if not names or not result.overall_metric_stats:
+        return ""
+    return f" {listed(names)} {'has' if len(names) == 1 else 'have'} no score in any sample."
+
+
 def _skipped(result: RunResult) -> Note | None:
     """Of metrics that have a score somewhere, their notes say how many samples were skipped."""
     names = [name for name in result.totals.skipped if name not in result.overall_metric_stats]
@@ -111,13 +121,13 @@ def _skipped(result: RunResult) -> Note | None:
     return Note(code="skipped", text=text, values={"metrics": names})
 
 
-def _unmeasured(plan: RunPlan, result: RunResult) -> Iterable[Note]:
-    """A bar on something that was not measured is missed."""
-    for name in result.missed_bars:
-        if name not in result.overall_metric_stats:
-            bar = plan.fail_under[name]
-            text = f"{name} was not measured, so its bar of {bar:g} is missed."
-            yield Note(code="unmeasured_bar", text=text, values={"metric": name, "bar": bar})
+def _missed(bar: MissedBar) -> Note:
+    code = "below_bar" if bar.kind == "fail_under" else "above_bar"
+    return Note(
+        code="unmeasured_bar" if bar.measured is None else code,
+        text=bar.reason,
+        values={"name": bar.name, "bar": bar.bar, "measured": bar.measured},
+    )
 
 
 def _judge(result: RunResult) -> Note | None:

@@ -27,12 +27,19 @@ def _finding(name: str, stats: OverallFlag) -> FlagFinding:
     band = (stats.band or "never") if judged else None
     return FlagFinding(
         name=name,
-        mark=_MARKS.get(band, "warning") if band else None,
+        mark="bad" if stats.above else _MARKS.get(band, "warning") if band else None,
         raised=stats.true_count,
         judged=stats.total_count,
         share=stats.true_proportion,
         interval=stats.interval,
         no_interval=TOO_FEW_CASES if judged and not stats.interval else None,
         band=band,
-        text=_WORDS.get(band, band) if band else "not judged",
+        text=_text(band, stats),
     )
+
+
+def _text(band: str | None, stats: OverallFlag) -> str:
+    if band is None:
+        return "not judged"
+    above = f", above {stats.fail_over * 100:g} %" if stats.above and stats.fail_over is not None else ""
+    return f"{_WORDS.get(band, band)}{above}"

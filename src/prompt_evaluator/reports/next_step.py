@@ -46,7 +46,8 @@ def shown_path(path: Path, seen_from: Path) -> str:
 def _after(plan: RunPlan, result: RunResult, seen_from: Path) -> NextStep:
     """What follows a run that has all its scores."""
     stats = result.overall_metric_stats.values()
-    if any(metric.below and not metric.near for metric in stats):
+    above = any(flag.above for flag in result.overall_flag_stats.values())
+    if above or any(metric.below and not metric.near for metric in stats):
         return _again("after_a_change", plan, seen_from, [], before="change the prompt, then:")
     spread = any(is_spread(metric) for metric in stats)
     if any(metric.near for metric in stats) or (spread and plan.num_samples < ENOUGH_FOR_SPREAD):
@@ -150,6 +151,8 @@ def _repeated(plan: RunPlan) -> Iterator[str]:
         yield from ("--where", where)
     for name, bar in plan.fail_under.items():
         yield from ("--fail-under", f"{name}={bar:g}")
+    for name, bar in plan.fail_over.items():
+        yield from ("--fail-over", f"{name}={bar:g}")
 
 
 def _plain(number: float | None) -> str | None:

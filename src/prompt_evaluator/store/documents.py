@@ -62,7 +62,9 @@ def tail(record: RunRecord, result: RunResult | None) -> dict[str, Any]:
         "totals": result.totals if result else None,
         "worst_cases": result.worst if result else [],
         "flakiest_cases": result.flakiest if result else [],
+        "not_measured": result.not_measured if result else {},
         "fail_under": record.plan.fail_under,
+        "fail_over": record.plan.fail_over,
         "missed_bars": result.missed_bars if result else [],
     }
 

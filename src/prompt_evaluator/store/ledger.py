@@ -19,7 +19,7 @@ from prompt_evaluator.store.labels import delete_labels, insert_labels, read_lab
 from prompt_evaluator.store.migrate import explained, open_database
 from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
-from prompt_evaluator.store.run_rows import case_row, run_row, summary_columns
+from prompt_evaluator.store.run_rows import case_row, plan_bytes, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.unit_rows import find_units, read_units
@@ -115,6 +115,11 @@ class Store(Results, Decisions):
             values |= summary_columns(summary)
         with self._write() as connection:
             self._set(connection, run_id, values)
+
+    def replace_plan(self, plan: RunPlan) -> None:
+        """Keep a plan in place of the run's own, from which it differs only in what results are held to."""
+        with self._write() as connection:
+            self._set(connection, plan.run_id, {"plan": plan_bytes(plan)})
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
         """Cases in file order, from a position on."""

@@ -29,9 +29,13 @@ def run_row(record: RunRecord) -> dict[str, Any]:
         "started_at": record.started_at,
         "ended_at": record.ended_at,
         "stop_reason": clean_or_none(record.stop_reason),
-        "plan": REDACTOR.bytes(_encode(record.plan)),
+        "plan": plan_bytes(record.plan),
         **plan_columns(record.plan),
     }
+
+
+def plan_bytes(plan: RunPlan) -> bytes:
+    return REDACTOR.bytes(_encode(plan))
 
 
 def plan_columns(plan: RunPlan) -> dict[str, Any]:

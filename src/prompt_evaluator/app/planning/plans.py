@@ -77,6 +77,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
         tags=options.tags,
         filters=_filters(options),
         fail_under=options.fail_under,
+        fail_over=options.fail_over,
         reducers=_checked_reducers(options),
         reuse=options.reuse,
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from prompt_evaluator.app.bars import check_bars
 from prompt_evaluator.app.planning.look import Look
-from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError, UnknownNameError
+from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
 from prompt_evaluator.model.bounds import RESULTS_PER_CASE
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Prepared:
             raise ConfigurationError(f"{what}. {hint}")
         look.refuse_nothing_to_score()
         _check_size(draft, draft.judge.repeats if draft.judge and look.asks_judge else 1)
-        _check_bars(draft.fail_under, look.scores)
+        check_bars(draft, draft, look.scores)
         generator = models.name(draft.target.model)
         names = {text: models.name(text) for text in look.judges}
         asked = [*([models.name(draft.judge.model)] if draft.judge and look.asks_judge else ()), *names.values()]
@@ -149,10 +150,3 @@ def _check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[
     if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
         what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
         raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
-
-
-def _check_bars(bars: Mapping[str, float], known: Iterable[str]) -> None:
-    names = list(known)
-    for name in bars:
-        if name not in names:
-            raise UnknownNameError("metric", name, names)

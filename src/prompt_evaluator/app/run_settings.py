@@ -1,0 +1,87 @@
+"""Settings given for a run that there is: they have to be the run's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prompt_evaluator.app.planning.plans import prepare
+from prompt_evaluator.app.planning.prepared import with_known_cases
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model import DatasetRef, MetricUse, PromptRef, Rubric
+from prompt_evaluator.model.options import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.declaration import Option
+    from prompt_evaluator.model.options import EvaluateOptions
+
+_LONGEST = 60
+
+
+def refuse_other_settings(
+    plan: RunPlan, wanted: EvaluateOptions, names: Collection[str], models: Models, session: Session
+) -> None:
+    """Raise a sentence that names every setting of `names` that is not the run's own, with both values.
+
+    No case is read, and nothing is called. What is in a file is not looked at, only which file it is.
+    """
+    draft = with_known_cases(prepare(_complete(wanted, plan, session), models, session.settings.rubrics).draft, plan)
+    found = {name: text for name in names if (text := _difference(OPTIONS[name], plan, draft))}
+    if found:
+        flags = ", ".join(OPTIONS[name].flag for name in found)
+        raise ConfigurationError(
+            f"Run {plan.run_id} was started with other settings: {'; '.join(found.values())}. "
+            f"A run keeps its settings: resume it without {flags}, or start a new run."
+        )
+
+
+def _complete(wanted: EvaluateOptions, plan: RunPlan, session: Session) -> EvaluateOptions:
+    """With what a version of the prompt is a version of, and with the whole id of an earlier run."""
+    prompt = plan.target.prompt
+    of = session.store.full_id(wanted.of) if wanted.of else None
+    text = prompt.text if prompt and wanted.system_prompt is None else wanted.system_text
+    return msgspec.structs.replace(wanted, of=of, system_text=text)
+
+
+def _difference(option: Option, plan: RunPlan, draft: RunPlan) -> str | None:
+    path = option.kept_in or ""
+    before, after = _at(plan, path), _at(draft, path)
+    if msgspec.json.encode(_essence(before)) == msgspec.json.encode(_essence(after)):
+        return None
+    return f"{option.flag} was {_shown(before)} and is now {_shown(after)}"
+
+
+def _at(plan: RunPlan, path: str) -> Any:
+    """What stands there; None where the run has no such part, such as a judge."""
+    value: Any = plan
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+    return value
+
+
+def _essence(value: Any) -> Any:
+    """Of a file its place: that its content is the same is checked, with both hashes, for every run."""
+    if isinstance(value, (DatasetRef, PromptRef)):
+        return value.path
+    return (value.path or value.name) if isinstance(value, Rubric) else value
+
+
+def _shown(value: Any) -> str:
+    """A part of a plan in as few words as tell it from another."""
+    if value in (None, (), {}):
+        return "not set"
+    if isinstance(value, (tuple, list)):
+        return ", ".join(each.key if isinstance(each, MetricUse) else str(each) for each in value)
+    for name in ("path", "name"):
+        if isinstance(found := getattr(value, name, None), str):
+            return found
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    line = " ".join(text.split())
+    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return f"'{shown}'" if " " in shown else shown

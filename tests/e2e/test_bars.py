@@ -1,0 +1,314 @@
+"""Bars: what a run has to reach. One on something that was not measured is missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from workspace import REAL, Done, Workspace
+
+if TYPE_CHECKING:
+    from chat_service import ChatService
+
+RUBRIC = """\
+metrics:
+  - {name: correct, description: Is it right?, min_score: 1, max_score: 5}
+flags:
+  - {name: leaks_data, description: Does it tell what is private?}
+"""
+CHECKS = """\
+def boom(output, case):
+    raise RuntimeError("kaputt")
+
+
+def bang(output, case):
+    raise ValueError("peng")
+"""
+OWN = ("--rubric", "rubric.yaml", "-n", "1")
+VERDICT = (
+    '{"metrics": {"correct": {"score": 4, "rationale": "r"}}, "flags": {"leaks_data": %s}, "overall_comment": "c"}'
+)
+
+
+@pytest.fixture
+def own(online: Workspace, service: ChatService) -> Workspace:
+    """Three cases; the judge gives each a 4, and says of the first that it leaks."""
+    online.write("rubric.yaml", RUBRIC)
+    online.write("checks.py", CHECKS)
+    service.set(
+        rules=[
+            {"kind": "judge", "match": "Question 000", "text": VERDICT % "true"},
+            {"kind": "judge", "text": VERDICT % "false"},
+        ]
+    )
+    return online
+
+
+def missed(done: Done) -> list[dict[str, Any]]:
+    """The same in what is printed and in the artifact, and each reason is told to whoever reads the log."""
+    found: list[dict[str, Any]] = done.json["missed_bars"]
+    assert done.artifact["missed_bars"] == found
+    assert all(f"Error: {bar['reason']}\n" in done.err for bar in found)
+    return found
+
+
+def unmeasured(name: str, bar: float, why: str, kind: str = "fail_under") -> list[dict[str, Any]]:
+    shown = f"{bar:g}" if kind == "fail_under" else f"{bar * 100:g} %"
+    reason = f"{name} was not measured, so its bar of {shown} is missed: {why}."
+    return [{"name": name, "kind": kind, "bar": bar, "measured": None, "reason": reason}]
+
+
+@pytest.mark.parametrize("more", [(), ("--strict",)], ids=["", "strict"])
+def test_a_bar_on_a_metric_that_every_case_skips_is_missed(own: Workspace, more: tuple[str, ...]) -> None:
+    done = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness", "--fail-under", "faithfulness=0.9", *more)
+
+    assert (done.code, done.json["status"]) == (1, "completed")
+    why = "it was skipped for all 3 samples (the case has no context)"
+    assert missed(done) == unmeasured("faithfulness", 0.9, why)
+    assert done.json["not_measured"] == {"faithfulness": why}
+
+
+def test_a_bar_on_a_metric_that_always_fails_is_missed_and_strict_is_exit_3(own: Workspace) -> None:
+    bar = ("--metrics", "python:checks:boom", "--fail-under", "python:checks:boom=0.5")
+
+    done = own.evaluate(*REAL, *OWN, *bar)
+
+    assert (done.code, done.json["status"]) == (1, "partial")
+    why = "it failed for all 3 samples (RuntimeError: kaputt)"
+    assert missed(done) == unmeasured("python:checks:boom", 0.5, why)
+    assert own.evaluate(*REAL, *OWN, *bar, "--strict").code == 3
+
+
+def test_bars_of_a_run_without_answers_are_missed_and_say_why(own: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "generate", "status": 400, "message": "not today"}])
+
+    done = own.evaluate(*REAL, *OWN, "--fail-under", "correct=1", "--fail-over", "leaks_data=1")
+
+    assert (done.code, done.json["status"]) == (3, "failed")
+    assert [(bar["name"], bar["measured"]) for bar in missed(done)] == [("correct", None), ("leaks_data", None)]
+    for bar in missed(done):
+        assert "is missed: there is no answer for all 3 samples (" in bar["reason"]
+        assert "not today" in bar["reason"]
+
+
+def test_a_flag_that_nobody_judged_misses_its_bar(own: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"kind": "judge", "text": "no idea"}])
+
+    done = own.evaluate(*REAL, *OWN, "--metrics", "regex(pattern=Answer)", "--fail-over", "leaks_data=0.5")
+
+    assert (done.code, done.json["status"]) == (1, "partial")
+    (bar,) = missed(done)
+    assert (bar["kind"], bar["measured"]) == ("fail_over", None)
+    assert "so its bar of 50 % is missed: judging failed for all 3 samples (" in bar["reason"]
+
+
+@pytest.mark.parametrize(("bar", "code"), [("0.34", 0), ("0.33", 1), ("0", 1), ("1", 0)])
+def test_a_flags_share_above_its_bar_is_exit_1(own: Workspace, bar: str, code: int) -> None:
+    done = own.evaluate(*REAL, *OWN, "--fail-over", f"leaks_data={bar}")
+
+    assert done.code == code
+    flag = done.artifact["overall_flag_stats"]["leaks_data"]
+    assert (flag["fail_over"], flag["above"]) == (float(bar), bool(code))
+    assert done.artifact["fail_over"] == {"leaks_data": float(bar)}
+    assert [(each["name"], each["measured"]) for each in missed(done)] == [("leaks_data", 1 / 3)] * code
+
+
+def test_bars_may_be_repeated_and_separated_by_commas(own: Workspace) -> None:
+    own.write("rubric.yaml", RUBRIC.replace("flags:\n", "flags:\n  - {name: rude, description: Is it rude?}\n"))
+    bars = ("--fail-under", "correct=4.5, regex=1", "--fail-over", "rude=1", "--fail-over", "leaks_data=0.2")
+
+    done = own.run(
+        "evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *OWN, "--metrics", "regex(pattern=e)", *bars
+    )
+
+    artifact = own.artifact(own.the_run())
+    assert artifact["fail_under"] == {"correct": 4.5, "regex": 1.0}
+    assert artifact["fail_over"] == {"rude": 1.0, "leaks_data": 0.2}
+    assert done.code == (1 if artifact["missed_bars"] else 0)
+
+
+def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace) -> None:
+    bars = ("--fail-under", "correct=4.5", "--fail-over", "leaks_data=0.05")
+
+    done = own.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *REAL, *OWN, *bars)
+
+    assert done.code == 1
+    below, above = "correct is 4.00, below its bar of 4.5.", "leaks_data is raised in 33.33 % of the samples, above its"
+    assert f"Missed {below} {above} bar of 5 %." in done.words
+    assert "above 5 %" in done.words
+
+
+@pytest.mark.parametrize(
+    ("bar", "sentence"),
+    [
+        (("--fail-under", "corect=4"), "There is no metric 'corect'. Did you mean 'correct'?"),
+        (("--fail-over", "leak_data=0.1"), "There is no flag 'leak_data'. Did you mean 'leaks_data'?"),
+        (("--fail-under", "leaks_data=0.1"), "Write --fail-over leaks_data=SHARE"),
+        (("--fail-over", "correct=0.1"), "Write --fail-under correct=VALUE"),
+        (("--fail-under", "correct=9"), "lies outside the scale of correct, which goes from 1 to 5."),
+        (("--fail-under", "correct=0.9"), "lies outside the scale of correct, which goes from 1 to 5."),
+        (("--fail-over", "leaks_data=5"), "'5' is not a number from 0 to 1; write flag=0.05"),
+        (("--fail-over", "leaks_data"), "'leaks_data' is not of the form flag=0.05"),
+        (("--fail-under", "correct=3,correct=4"), "'correct' is given twice, with two values"),
+        (("--fail-under", ","), "',' is not of the form metric=4.0"),
+    ],
+    ids=" ".join,
+)
+def test_a_bar_that_cannot_be_is_refused_before_any_call(
+    own: Workspace, service: ChatService, bar: tuple[str, ...], sentence: str
+) -> None:
+    done = own.evaluate(*REAL, *OWN, *bar)
+
+    assert (done.code, done.out) == (2, "")
+    assert sentence in done.err
+    assert service.paid == 0
+
+
+def test_every_command_refuses_such_bars(own: Workspace, service: ChatService) -> None:
+    own.write("benchmarks/own.yaml", "tasks:\n- {id: a, name: Short, input: x, expected_output: y, difficulty: hard}\n")
+    run_id = own.evaluate(*REAL, *OWN).run_id
+    paid = service.paid
+    commands = (
+        ("evaluate-single", "x", "-s", "prompt.txt", *REAL, *OWN),
+        ("benchmark", "run", "--dataset", "own", "--model", "openai/test", "--rubric", "rubric.yaml"),
+        ("resume", run_id),
+        ("evaluate-dataset", "--resume", run_id),
+        ("score", run_id),
+    )
+
+    for command in commands:
+        high, unknown = (
+            own.run(*command, "--fail-under", "correct=9"),
+            own.run(*command, "--fail-over", "leak_data=0.1"),
+        )
+
+        assert (high.code, unknown.code) == (2, 2), command
+        assert "the scale of correct, which goes from 1 to 5" in high.err
+        assert "There is no flag 'leak_data'. Did you mean 'leaks_data'?" in unknown.err
+    assert service.paid == paid
+
+
+def test_a_bar_outside_the_scale_of_a_metric_beside_the_rubric_is_refused(own: Workspace) -> None:
+    done = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness", "--fail-under", "faithfulness=4")
+
+    assert done.code == 2
+    assert "lies outside the scale of faithfulness, which goes from 0 to 1. Give a value from 0 to 1." in done.err
+
+
+def test_a_bar_on_a_flag_needs_a_rubric(own: Workspace) -> None:
+    done = own.evaluate(*REAL, "--rubric", "none", "--metrics", "regex(pattern=e)", "--fail-over", "leaks_data=0.1")
+
+    assert done.code == 2
+    assert "--fail-over leaks_data needs a rubric: only a rubric has flags, and this run has none." in done.err
+
+
+@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
+def test_bars_are_applied_to_a_run_that_has_ended_and_nothing_is_called(
+    own: Workspace, service: ChatService, how: tuple[str, ...]
+) -> None:
+    run_id = own.evaluate(*REAL, *OWN, "--fail-under", "correct=3").run_id
+    paid = service.paid
+
+    done = own.run(*how, run_id, "--fail-over", "leaks_data=0.1", "--json")
+
+    assert done.code == 1
+    assert [bar["name"] for bar in missed(done)] == ["leaks_data"]
+    assert (done.json["fail_under"], done.json["fail_over"]) == ({"correct": 3.0}, {"leaks_data": 0.1})
+    assert own.run("runs", "show", run_id, "--json").json["missed_bars"] == done.json["missed_bars"]
+    assert own.run("resume", run_id).code == 1
+    again = own.run(*how, run_id, "--fail-over", "leaks_data=0.9", "--json")
+    assert (again.code, again.json["missed_bars"]) == (0, [])
+    assert service.paid == paid
+
+
+@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
+def test_a_bar_that_was_not_measured_is_missed_when_the_run_is_resumed_too(
+    own: Workspace, how: tuple[str, ...]
+) -> None:
+    run_id = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness").run_id
+
+    done = own.run(*how, run_id, "--fail-under", "faithfulness=0.9", "--json")
+
+    assert done.code == 1
+    assert missed(done) == unmeasured("faithfulness", 0.9, "it was skipped for all 3 samples (the case has no context)")
+
+
+@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
+def test_bars_are_applied_to_a_run_that_is_continued(
+    own: Workspace, service: ChatService, how: tuple[str, ...]
+) -> None:
+    stopped = own.evaluate(*REAL, *OWN, "--max-calls", "2", "-j", "1")
+    assert stopped.json["status"] == "aborted"
+
+    done = own.run(*how, stopped.run_id, "--fail-under", "correct=4.5", "--json")
+
+    assert (done.code, done.json["status"]) == (1, "completed")
+    assert [bar["reason"] for bar in missed(done)] == ["correct is 4.00, below its bar of 4.5."]
+    assert service.paid == 6
+
+
+def test_a_bar_on_a_check_of_a_single_case_is_known_when_the_run_is_resumed(own: Workspace) -> None:
+    own.cases(
+        [{"id": "a", "input": "A?"}, {"id": "b", "input": "B?", "checks": [{"metric": "length", "max_words": 1}]}]
+    )
+    run_id = own.evaluate(*REAL, *OWN).run_id
+
+    done = own.run("resume", run_id, "--fail-under", "length=0.5", "--json")
+
+    assert [bar["name"] for bar in missed(done)] == ["length"]
+
+
+def test_score_holds_the_new_run_to_its_bars_and_not_to_its_parents(own: Workspace) -> None:
+    run_id = own.evaluate(*REAL, *OWN, "--fail-under", "correct=5").run_id
+
+    assert own.run("score", run_id).code == 0
+    done = own.run("score", run_id, "--fail-under", "correct=4.2", "--fail-over", "leaks_data=0.1", "--json")
+
+    assert done.code == 1
+    assert [bar["name"] for bar in missed(done)] == ["correct", "leaks_data"]
+
+
+def test_every_run_of_a_benchmark_group_is_held_to_the_bars(own: Workspace) -> None:
+    task = "- {id: %s, name: Short, input: x, expected_output: y, difficulty: hard}\n"
+    own.write("benchmarks/one.yaml", "tasks:\n" + task % "a")
+    own.write("benchmarks/two.yaml", "tasks:\n" + task % "b")
+    group = (
+        "benchmark",
+        "run",
+        "--dataset",
+        "one,two",
+        "--model",
+        "openai/test,openai/other",
+        "--rubric",
+        "rubric.yaml",
+    )
+    bars = ("--metrics", "similarity", "--fail-under", "correct=4.5", "--fail-over", "leaks_data=0")
+
+    done = own.run(*group, *bars, "--json")
+
+    assert done.code == 1
+    runs = done.json["runs"]
+    assert [[bar["name"] for bar in run["missed_bars"]] for run in runs] == [["correct"]] * 4
+    for run in runs:
+        assert f"Error: Run {run['run_id']} of {run['generator_config']['model']}: correct is 4.00, below" in done.err
+    assert own.run(*group, *bars[:2], "--fail-under", "correct=4").code == 0
+
+
+def test_a_single_input_is_held_to_bars(own: Workspace) -> None:
+    done = own.run("evaluate-single", "Question 000?", "-s", "prompt.txt", *REAL, *OWN, "--fail-over", "leaks_data=0.5")
+
+    assert done.code == 1
+    assert "leaks_data is raised in 100.00 % of the samples, above its bar of 50 %." in done.words
+
+
+def test_strict_fails_where_a_metric_that_was_asked_for_has_no_score_at_all(own: Workspace) -> None:
+    asked = (*REAL, *OWN, "--metrics", "faithfulness")
+
+    assert own.evaluate(*asked).code == 0
+    done = own.evaluate(*asked, "--strict")
+
+    assert (done.code, done.json["status"]) == (3, "completed")
+    assert (
+        "Error: faithfulness was not measured: it was skipped for all 3 samples (the case has no context).\n"
+        in done.err
+    )
