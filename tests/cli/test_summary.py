@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
@@ -232,18 +231,6 @@ def test_colours_are_for_terminals_only(folder: Path, capsys: pytest.CaptureFixt
     print_summary(mixed(folder))
 
     assert "\x1b" not in capsys.readouterr().out
-
-
-def test_the_next_command_asks_the_model_in_the_same_way(folder: Path) -> None:
-    asked = plan(folder)
-    target = msgspec.structs.replace(
-        asked.target, params={"top_p": 0.9, "effort": "low", "n": None}, render_prompt=True, attempts=3
-    )
-    flaky = {"accuracy": metric(3.1, 1.4, variability="high", high_variability_cases=9)}
-
-    text = summary_text(findings(outcome(plan(folder, target=target), flaky)), 400)
-
-    assert "--attempts 3 --render-prompt --param top_p=0.9 --param effort=low --param n=null" in text
 
 
 def cases(number: int) -> list[TestCase]:

@@ -16,7 +16,7 @@ from prompt_evaluator.model.declaration import NO_RUBRIC
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import Rubric, RunPlan
+    from prompt_evaluator.model import CommandLine, Rubric, RunPlan
     from prompt_evaluator.model.outcome import Outcome
 
 
@@ -29,6 +29,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     judge_temperature: float = 0.0,
     judge_repeats: int = 1,
     allow_mock_judge: bool = False,
+    command: CommandLine | None = None,
 ) -> Outcome:
     """Judge the stored answers of a run again, as a new run, without generating anything."""
     store = session.store
@@ -51,6 +52,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             judges={},
             fail_under={},
             reuse=False,
+            command=command,
         )
         cases = (stored.case for stored in stored_cases(store, parent.run_id))
         prepared = Prepared(draft, cases, models, allow_mock_judge=allow_mock_judge)

@@ -115,7 +115,8 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     if metrics and not any(text.strip(" ,") for text in metrics):
         raise click.BadParameter("name at least one", param_hint="--metrics")
     command = RunCommand(flags, config_path, given)
-    wanted = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics or _own_metrics(given))
+    fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
+    wanted = evaluate_options(command.settings, given, **fixed)
     folder = datasets_folder(command.settings)
     paths = [get_benchmark(name, folder).path for name in datasets]
     asked = models or (wanted.generator_model,)

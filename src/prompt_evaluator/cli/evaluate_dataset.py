@@ -71,7 +71,7 @@ def _wanted(command: RunCommand, given: dict[str, Any], *, needed: bool) -> Eval
     """None only where a run is resumed with its own settings."""
     missing = [OPTIONS[name].flag for name in ("dataset", "system_prompt") if given[name] is None]
     if not missing:
-        return evaluate_options(command.settings, given)
+        return evaluate_options(command.settings, given, command=command.typed())
     if needed:
         raise click.UsageError(f"Missing option {missing[0]!r}.")
     if _given_on_the_command_line({*given, "quick"}):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @option("num_samples", help="How many answers to ask for.")
 @options("rubric", "metrics", "metrics_file")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "render_prompt")
-@options("judge_model", "allow_mock_judge", "output_dir")
+@options("judge_model", "allow_mock_judge", "output_dir", "reuse")
 @config_option
 @run_options
 def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
@@ -44,5 +45,8 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     text = question(input, "input")
     case = TestCase(id="input", input=text, task=task, expected_constraints=expected_constraints, reference=reference)
     command = RunCommand(flags, config_path, given)
-    wanted = evaluate_options(command.settings, given, cases=(case,))
+    typed = command.typed()
+    if input is None:  # a text that was piped in would have to be piped in again
+        typed = msgspec.structs.replace(typed, arguments=None)
+    wanted = evaluate_options(command.settings, given, cases=(case,), command=typed)
     command.carry_out(lambda session: evaluate_dataset(wanted, session))

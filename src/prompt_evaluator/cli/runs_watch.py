@@ -12,6 +12,7 @@ import click
 from prompt_evaluator.app.findings import resume_command
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.watch import watch_run
+from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.progress import make_outlet, started_line
 from prompt_evaluator.cli.summary import print_summary
@@ -40,7 +41,7 @@ def watch_command(run: str, *, config_path: Path | None) -> None:
     watched = watch_run(read_settings(config_path), run, screen.show)
     outcome, notes = watched.outcome, []
     if watched.interrupted:
-        command = " ".join(resume_command(outcome))
+        command = resume_command(outcome, program())
         notes = [f"Interrupted: no process works on this run any more. Continue with: {command}"]
     screen.end(notes)
     print_summary(outcome)

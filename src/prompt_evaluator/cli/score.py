@@ -26,4 +26,5 @@ if TYPE_CHECKING:
 @run_options
 def score_command(run: str, *, config_path: Path | None, flags: RunFlags, **given: Any) -> None:
     """Judge the stored answers of RUN again, as a new run that names RUN as its parent. Nothing is generated."""
-    RunCommand(flags, config_path).carry_out(lambda session: score_run(run, session, **given))
+    command = RunCommand(flags, config_path)
+    command.carry_out(lambda session: score_run(run, session, command=command.typed(), **given))

@@ -14,7 +14,9 @@ from prompt_evaluator.model.run import RunStatus
 Mark = Literal["good", "warning", "bad"]
 NoteValue = str | int | float | bool | list[str] | dict[str, float] | None
 Scale = tuple[float, float]
-StepCode = Literal["resume", "after_a_change", "more_samples", "lower_temperature", "another_rubric", "compare"]
+StepCode = Literal[
+    "resume", "after_a_change", "another_model", "more_samples", "lower_temperature", "another_rubric", "compare"
+]
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +175,8 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     code: StepCode
     before: str | None = None
     """What a person has to do first, in words."""
+    folder: str | None = None
+    """Where the command has to be typed, if that is not where its reader is."""
     arguments: tuple[str, ...] = ()
     """The command; empty where it cannot be known."""
     text: str

@@ -79,6 +79,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
         fail_under=options.fail_under,
         reducers=_checked_reducers(options),
         reuse=options.reuse,
+        command=options.command,
     )
 
 
