@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 INSTALLED = Path(sys.executable).with_name("prompt-evaluator")
 CHANGED = {*RUN_TIMES, "artifact", "num_samples_per_case", "totals", "overall_metric_stats", "overall_flag_stats"}
 CHANGED |= {"worst_cases", "flakiest_cases", "missed_bars", "run_id"}
-METRICS = "- metric: length\n  max: 5000\n  name: not_too_long\n"
+METRICS = "metrics:\n  - metric: length\n    max_words: 5000\n    name: not_too_long\n"
 COMMANDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
     "flags that say what is built in, where the file says otherwise": (
         ["evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--generator-model", "mock/default", "-n2"],
@@ -26,7 +26,16 @@ COMMANDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
     "metrics, filters, parameters and labels": (
         [
             *("evaluate-dataset", "-d", "./data.jsonl", "-s", "prompt.txt", "--quick", "--rubric", "none"),
-            *("--metrics", "includes", "--metrics-file", "metrics.yaml", "--template", "template.txt", "--seed", "7"),
+            *(
+                "--metrics",
+                "is_json,finish_reason",
+                "--metrics-file",
+                "metrics.yaml",
+                "--template",
+                "template.txt",
+                "--seed",
+                "7",
+            ),
             *("--param", "top_p=0.5", "--param", 'stop=["a b"]', "--tag", "owner=me & you", "--prompt-version", "v 2"),
             *("--where", "topic=two words", "--max-cases", "2", "--run-note", "it's a note", "-o", "out", "-t", "1.5"),
         ],
@@ -37,14 +46,14 @@ COMMANDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
         {"PROMPT_EVALUATOR_GENERATOR_MODEL": "mock/variable", "PROMPT_EVALUATOR_GENERATOR_PARAMS": '{"top_k": 3}'},
     ),
     "a single input": (["evaluate-single", "What's tea?", "-s", "prompt.txt", "--task", "Say it.", "-n", "1"], {}),
-    "a benchmark": (["benchmark", "run", "--dataset", "own", "--metrics", "includes", "--tag", "x=y"][:-2], {}),
+    "a benchmark": (["benchmark", "run", "--dataset", "own", "--metrics", "is_json"], {}),
 }
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     project = Workspace(tmp_path)
-    project.cases([{"id": f"case-{at}", "input": "Tea?", "topic": "two words", "includes": ["tea"]} for at in range(3)])
+    project.cases([{"id": f"case-{at}", "input": "Tea?", "topic": "two words"} for at in range(3)])
     project.configure(generator={"model": "mock/configured", "temperature": 0.9}, num_samples=3)
     project.write("metrics.yaml", METRICS)
     project.write("template.txt", "Please: {{input}}")

@@ -26,7 +26,7 @@ from prompt_evaluator.cli.text import (
     wrap,
     writable,
 )
-from prompt_evaluator.model.wording import decimal, percent
+from prompt_evaluator.model.wording import decimal, many, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -150,6 +150,8 @@ class _Page:
         for failure in found.failures[:_SHOWN_FAILURES]:
             message = fit(" ".join(clean(failure.message).split()), 2 * room)
             lines += hang("", wrap(f"{failure.count:,} × {message}", room - 2), 2)
+        if (more := found.reasons - _SHOWN_FAILURES) > 0:
+            lines.append(f"  and {many(more, 'more reason')}")
         return [click.style(line, fg="yellow") for line in lines]
 
     def advice(self) -> list[str]:

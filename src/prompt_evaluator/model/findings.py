@@ -124,7 +124,9 @@ class ErrorsFinding(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, int]
     """By the error's class."""
     failures: tuple[FailureFinding, ...]
-    """The most frequent first."""
+    """The most frequent reasons first."""
+    reasons: int
+    """How many there are, those included that are not listed."""
 
 
 class UsageFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,8 +207,8 @@ class CaseMetricFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     mark: Mark
-    label: Literal["HIGH VARIABILITY"] | None
-    """What the dataset guide writes behind the numbers."""
+    label: Literal["HIGH VARIABILITY", "WIDE RANGE"] | None
+    """What stands behind the numbers, the first as the dataset guide writes it."""
     text: str
     """The numbers as the dataset guide writes them."""
     digits: int
