@@ -19,6 +19,7 @@ from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import commas, option, options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -83,7 +84,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
         click.echo(f"  {case.id}  {title}{f'  ({level})' if level else ''}")
 
 
-@benchmark_command.command("run")
+@benchmark_command.command("run", epilog=legend())
 @click.option("--dataset", "datasets", callback=_some, required=True, help="One or more names, separated by commas.")
 @click.option("--model", "models", callback=_some, help="One or more.  [default: mock/default]")
 @option("metrics", help="Metrics to score by.", otherwise="correctness, unless there is a --metrics-file")

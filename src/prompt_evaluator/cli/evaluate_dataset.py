@@ -12,6 +12,7 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.options import EvaluateOptions
 
 
-@click.command("evaluate-dataset")
+@click.command("evaluate-dataset", epilog=legend())
 @options("dataset", "system_prompt", "num_samples")
 @click.option("--quick", is_flag=True, help=f"A smoke test: {QUICK_SAMPLES} samples per case.")
 @options("case_ids", "where", "max_cases", "only", "of")

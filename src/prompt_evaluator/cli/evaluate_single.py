@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,17 +10,24 @@ import msgspec
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
+from prompt_evaluator.app.run_cases import show_case
+from prompt_evaluator.cli.answers import answers
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
+from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prompt_evaluator.model.outcome import Outcome
 
-@click.command("evaluate-single")
+
+@click.command("evaluate-single", epilog=legend())
 @click.argument("input", required=False)
 @option("system_prompt", required=True)
 @click.option("--task", help="What is to be done; shown to the judge.")
@@ -41,7 +49,10 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     reference: str | None,
     **given: Any,
 ) -> None:
-    """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric."""
+    """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric.
+
+    Shows each answer with its scores, then the summary.
+    """
     text = question(input, "input")
     case = TestCase(id="input", input=text, task=task, expected_constraints=expected_constraints, reference=reference)
     command = RunCommand(flags, config_path, given)
@@ -49,4 +60,9 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     if input is None:  # a text that was piped in would have to be piped in again
         typed = msgspec.structs.replace(typed, arguments=None)
     wanted = evaluate_options(command.settings, given, cases=(case,), command=typed)
-    command.carry_out(lambda session: evaluate_dataset(wanted, session))
+
+    def print_answers(outcome: Outcome) -> None:
+        found = show_case(command.settings, outcome.record.plan.run_id, case.id)
+        print_lines([*answers(found, columns(sys.stdout) - 1), ""])
+
+    command.carry_out(lambda session: evaluate_dataset(wanted, session), before_summary=print_answers)

@@ -102,11 +102,18 @@ class RunCommand:
         """What was typed, to be kept with the run."""
         return with_variables(typed_command(click.get_current_context()), self.settings, {*self._given, *LIMITS})
 
-    def carry_out(self, use_case: Callable[[Session], Coroutine[None, None, Outcome]]) -> None:
+    def carry_out(
+        self,
+        use_case: Callable[[Session], Coroutine[None, None, Outcome]],
+        *,
+        before_summary: Callable[[Outcome], None] | None = None,
+    ) -> None:
         """Print how it went and exit with the code that says so."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
             print_json(run_document(outcome))
+        elif before_summary:
+            before_summary(outcome)
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:

@@ -14,6 +14,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.watch import watch_run
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.progress import make_outlet, started_line
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.tally import View
@@ -29,7 +30,7 @@ _WINDOW = 30.0
 """Seconds that the rate is taken over, as where the run itself is shown."""
 
 
-@click.command("watch")
+@click.command("watch", epilog=legend())
 @click.argument("run")
 @config_option
 def watch_command(run: str, *, config_path: Path | None) -> None:

@@ -8,6 +8,7 @@ import click
 
 from prompt_evaluator.app.score import score_run
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("score")
+@click.command("score", epilog=legend())
 @click.argument("run")
 @option("rubric", otherwise="the run's own")
 @option("judge_model", otherwise="the run's own")

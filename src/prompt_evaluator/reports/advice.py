@@ -85,7 +85,8 @@ def _about_means(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[N
     below = [name for name, stats in metrics.items() if stats.below and not stats.near and name not in poor]
     for code, names, how in (("poor_overall", poor, "poor overall"), ("below_bar", below, "below the bar")):
         if names:
-            text = f"{listed(names)} {_are(names)} {how}: {remedy} before looking at single cases."
+            first = " before looking at single cases" if plan.dataset.selected > 1 else ""
+            text = f"{listed(names)} {_are(names)} {how}: {remedy}{first}."
             yield Note(code=code, text=text, values={"metrics": names})
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from prompt_evaluator.model.findings import NextStep
 from prompt_evaluator.model.options import DEFAULT_SAMPLES
+from prompt_evaluator.model.wording import is_known, listed
 from prompt_evaluator.reports.levels import COOLER, ENOUGH_FOR_SPREAD, is_spread
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
     if "ModelNotFoundError" in errors:
         return writer.with_another_model(judge=_is_judges(result, "ModelNotFoundError"))
     if record.status == "aborted" or errors:
-        before = "correct the key, then:" if "AuthenticationError" in errors else None
-        return writer.about_the_run("resume", "resume", _retry(result), before=before)
+        return writer.about_the_run("resume", "resume", _retry(result), before=_before_resuming(result))
     return _after(record.plan, result, writer)
 
 
@@ -60,6 +60,14 @@ def shown_path(path: Path, seen_from: Path) -> str:
 
 def _retry(result: RunResult | None) -> tuple[str, ...]:
     return ("--retry-errors",) if result is not None and result.totals.errors else ()
+
+
+def _before_resuming(result: RunResult) -> str | None:
+    """What trying again does not mend by itself: a key, or somebody's own code."""
+    if "AuthenticationError" in result.totals.errors:
+        return "correct the key, then:"
+    broken = [failure.metric for failure in result.totals.failures if failure.metric and not is_known(failure.kind)]
+    return f"fix {listed(dict.fromkeys(broken))}, then:" if broken else None
 
 
 def _is_judges(result: RunResult, kind: str) -> bool:
