@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from summaries import RUN_ID, metric, outcome, plan, totals, typed
 
-from prompt_evaluator.app.findings import findings, resume_command
+from prompt_evaluator.app.findings import findings, how_to_continue
 from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_an_aborted_run_is_resumed_and_its_errors_tried_again(
     ended: dict[str, Any] = {"status": "aborted", "totals": totals(1, errors=errors)}
 
     assert step(found({"accuracy": GOOD}, **ended)).text == command
-    assert resume_command(outcome(plan(tmp_path), {}, **ended)) == command
+    assert how_to_continue(outcome(plan(tmp_path), {}, **ended)) == f"Continue with: {command}"
 
 
 def test_a_wrong_key_is_corrected_before_the_run_is_resumed(found: Make) -> None:
@@ -102,6 +102,19 @@ def test_a_wrong_key_is_corrected_before_the_run_is_resumed(found: Make) -> None
 
     assert made.before == "correct the key, then:"
     assert made.text == f"prompt-evaluator resume {RUN_ID} --retry-errors"
+
+
+def test_a_broken_metric_is_fixed_before_the_run_is_resumed(found: Make) -> None:
+    failure = FailureCount(metric="python:checks:boom", kind="RuntimeError", message="kaputt", count=12)
+    ended = totals(0, errors={"RuntimeError": 12}, failures=(failure,))
+
+    assert step(found({}, status="partial", totals=ended)).before == "fix python:checks:boom, then:"
+
+
+def test_what_is_said_in_one_sentence_fits_the_errors_too(tmp_path: Path) -> None:
+    ended = outcome(plan(tmp_path), {}, status="aborted", totals=totals(0, errors={"AuthenticationError": 8}))
+
+    assert how_to_continue(ended) == f"Correct the key, then: prompt-evaluator resume {RUN_ID} --retry-errors"
 
 
 @pytest.mark.parametrize(

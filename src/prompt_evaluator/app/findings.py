@@ -52,6 +52,9 @@ def digits(scale: tuple[float, float]) -> int:
     return levels.digits(scale)
 
 
-def resume_command(outcome: Outcome, program: tuple[str, ...] = next_step.PROGRAM) -> str:
-    """The command that does what is missing, and again what failed, for a shell in the working directory."""
-    return next_step.resume_command(outcome.record, outcome.result, next_step.Reader(Path.cwd(), program))
+def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGRAM) -> str:
+    """A sentence for whoever stands in the working directory: the command that does what is missing."""
+    reader = next_step.Reader(Path.cwd(), program)
+    step = next_step.continuation(outcome.record.plan, outcome.result, reader)
+    before = step.before or "continue with:"
+    return f"{before[0].upper()}{before[1:]} {step.text}"

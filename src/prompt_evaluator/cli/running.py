@@ -16,7 +16,7 @@ import click
 from prompt_evaluator.app.calls import Meter
 from prompt_evaluator.app.command_line import with_variables
 from prompt_evaluator.app.documents import run_document
-from prompt_evaluator.app.findings import resume_command
+from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
@@ -159,7 +159,7 @@ class RunCommand:
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if status == "aborted":
-            click.echo(f"Continue with: {resume_command(outcome, program())}", err=True)
+            click.echo(how_to_continue(outcome, program()), err=True)
 
     def _exit_code(self, outcome: Outcome) -> int:
         status = outcome.record.status

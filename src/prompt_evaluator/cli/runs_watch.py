@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.app.findings import resume_command
+from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.watch import watch_run
 from prompt_evaluator.cli.command_line import program
@@ -42,8 +42,7 @@ def watch_command(run: str, *, config_path: Path | None) -> None:
     watched = watch_run(read_settings(config_path), run, screen.show)
     outcome, notes = watched.outcome, []
     if watched.interrupted:
-        command = resume_command(outcome, program())
-        notes = [f"Interrupted: no process works on this run any more. Continue with: {command}"]
+        notes = [f"Interrupted: no process works on this run any more. {how_to_continue(outcome, program())}"]
     screen.end(notes)
     print_summary(outcome)
 

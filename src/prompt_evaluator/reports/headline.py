@@ -56,7 +56,7 @@ def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
     if record.plan.synthetic:
         text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
         yield Note(code="synthetic", text=text)
-    elif note := judges_itself(record.plan):
+    elif result.overall_metric_stats and (note := judges_itself(record.plan)):
         yield note
 
 

@@ -37,7 +37,7 @@ LEGEND = (
             Entry("✓", "nothing stands out; a flag: never raised"),
             Entry(
                 "⚠",
-                "look closer: high variability, a wide range, flaky cases, fewer than "
+                "look closer: high variability or a wide range in cases, flaky cases, fewer than "
                 f"{percent(ENOUGH_PASS)} of samples pass, close to its bar, or some scores are missing; "
                 "a flag: occasional or frequent",
             ),

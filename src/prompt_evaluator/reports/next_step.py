@@ -38,28 +38,26 @@ class Reader(msgspec.Struct, frozen=True):
 
 def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
     """What to do about this result."""
-    writer = _Writer(record.plan, reader)
-    errors = result.totals.errors
-    if "ModelNotFoundError" in errors:
+    if record.status == "aborted" or result.totals.errors:
+        return continuation(record.plan, result, reader)
+    return _after(record.plan, result, _Writer(record.plan, reader))
+
+
+def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> NextStep:
+    """What gets a run that misses something to its end, or a better one started where it cannot get there."""
+    writer = _Writer(plan, reader)
+    if result is None:
+        return writer.about_the_run("resume", "resume", ())
+    if "ModelNotFoundError" in result.totals.errors:
         return writer.with_another_model(judge=_is_judges(result, "ModelNotFoundError"))
-    if record.status == "aborted" or errors:
-        return writer.about_the_run("resume", "resume", _retry(result), before=_before_resuming(result))
-    return _after(record.plan, result, writer)
-
-
-def resume_command(record: RunRecord, result: RunResult | None, reader: Reader) -> str:
-    """Does what is missing, and again what failed; as a shell takes it."""
-    return _Writer(record.plan, reader).about_the_run("resume", "resume", _retry(result)).text
+    retry = ("--retry-errors",) if result.totals.errors else ()
+    return writer.about_the_run("resume", "resume", retry, before=_before_resuming(result))
 
 
 def shown_path(path: Path, seen_from: Path) -> str:
     """An absolute path, or the way from that folder where that is shorter."""
     relative = os.path.relpath(path, seen_from)
     return str(path) if relative.startswith("..") or len(relative) >= len(str(path)) else relative
-
-
-def _retry(result: RunResult | None) -> tuple[str, ...]:
-    return ("--retry-errors",) if result is not None and result.totals.errors else ()
 
 
 def _before_resuming(result: RunResult) -> str | None:
