@@ -84,7 +84,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[tuple[str, ...], ...] = ()
     """Each a long flag and, unless it is a switch, its value. What only an environment variable said is among them."""
     arguments: tuple[str, ...] | None = ()
-    """None where they cannot be written again, such as a long text that came on standard input."""
+    """None where a text came on standard input in their place."""
     folder: str
     """Absolute; where its relative paths start."""
 

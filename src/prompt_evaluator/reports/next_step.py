@@ -24,6 +24,7 @@ _COMPARE = "change the prompt or the model, run it again, and compare"
 _SAMPLES, _TEMPERATURE, _REUSE, _RUBRIC = "--num-samples", "--temperature", "--reuse", "--rubric"
 _SAME_AS = {_SAMPLES: ("--quick",)}
 """Switches that say what the flag says."""
+_PIPE = "pipe the same input into:"
 _CARRIED = ("--config", "--allow-mock-judge")
 """What a command about a run needs as well, if the run was started with it."""
 
@@ -149,9 +150,11 @@ class _Writer:
         changes = changes or {}
         added = [part for flag, value in changes.items() for part in (flag, value) if part is not None]
         typed = self._typed
-        if typed is None or typed.arguments is None or not all(map(str.isprintable, _words(typed, ()))):
+        if typed is None or not all(map(str.isprintable, _words(typed, ()))):
             words = f"the same command{' with ' if added else ''}{shlex.join(added)}"
             return NextStep(code=code, before=before if otherwise is None else None, text=otherwise or words)
+        if typed.arguments is None:
+            before = f"{before.removesuffix(':')} {_PIPE}" if before else _PIPE
         replaced = {*changes, *(same for flag in changes for same in _SAME_AS.get(flag, ()))}
         return self._command(code, (*_words(typed, replaced), *added), typed.folder, before=before)
 
