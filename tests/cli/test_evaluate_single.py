@@ -97,3 +97,47 @@ def test_two_inputs_are_two_datasets(project: Workspace) -> None:
     hashes = {single(project, text, "--json", "-n", "1").artifact["dataset_hash"] for text in ("one", "two", "one")}
 
     assert len(hashes) == 2
+
+
+def test_each_answer_is_shown_with_its_scores(project: Workspace) -> None:
+    done = single(project, "What is tea?", "-n", "2")
+    samples = project.artifact(project.the_run())["test_case_results"][0]["samples"]
+
+    before, _, after = done.out.partition("\nRun ")
+    assert "95 % interval" in after
+    for number, sample in enumerate(samples, 1):
+        answer = " ".join(sample["generator_output"].split())
+        assert answer[:40] in " ".join(before.split())
+        score = sample["judge_metrics"]["semantic_fidelity"]["score"]
+        assert f"Sample {number}  semantic_fidelity {score:.2f}" in before
+
+
+def test_what_went_wrong_with_an_answer_or_a_score_is_shown_beside_it(project: Workspace) -> None:
+    project.write("checks.py", "def boom(output, case):\n    raise RuntimeError('kaputt')\n")
+
+    done = single(project, "What is tea?", "-n", "2", "--metrics", "python:checks:boom", "-v")
+
+    before, _, after = done.out.partition("\nRun ")
+    assert before.count("  error: python:checks:boom: RuntimeError: kaputt\n") == 2
+    assert "2 × python:checks:boom: RuntimeError: kaputt\n" in after
+    assert "python:checks:boom: RuntimeError: kaputt" in done.err
+
+
+def test_a_long_answer_is_cut_and_the_command_that_shows_all_of_it_is_named(project: Workspace) -> None:
+    project.write("long.py", "def answer(text):\n    return 'word ' * 500 + '\\x1b[2J'\n")
+
+    done = single(
+        *(project, "Go.", "-n", "1", "--generator-model", "python/long:answer"),
+        *("--rubric", "none", "--metrics", "is_json"),
+    )
+
+    before = done.out.partition("\nRun ")[0]
+    assert before.startswith("Sample 1  is_json 0.00 (does not pass)\n  word word")
+    assert "more lines\n" in before
+    assert f"All of it: prompt-evaluator runs show {project.the_run()[:8]} --case input\n" in before
+    assert "judged by" not in done.out + done.err
+    assert "\x1b" not in done.out
+
+
+def test_for_programs_there_is_json_and_no_answer_before_it(project: Workspace) -> None:
+    assert single(project, "What is tea?", "-n", "1", "--json").json["status"] == "completed"

@@ -6,9 +6,8 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
@@ -19,6 +18,7 @@ from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
 from prompt_evaluator.model.outcome import Outcome
+from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -219,6 +219,26 @@ def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
     assert "had ended before" in summary_text(findings(ended), 80)
 
 
+def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
+    failures = tuple(FailureCount(metric=None, kind="X", message=f"reason {at}", count=9 - at) for at in range(5))
+    ended = totals(
+        10, samples={"completed": 10, "generation_error": 40}, failures=failures, reasons=17, errors={"X": 40}
+    )
+
+    text = plain(summary_text(findings(outcome(plan(folder), {}, totals=ended)), 80))
+
+    assert "9 × reason 0\n" in text
+    assert "7 × reason 2\n            and 14 more reasons\n" in text
+
+
+def test_advice_names_the_program_so_that_it_can_be_pasted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [str(folder / "bin" / "prompt-evaluator")])
+
+    text = plain(summary_text(findings(all_errors(folder)), 160))
+
+    assert "`bin/prompt-evaluator providers` lists which are there." in text
+
+
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
@@ -232,18 +252,6 @@ def test_colours_are_for_terminals_only(folder: Path, capsys: pytest.CaptureFixt
     print_summary(mixed(folder))
 
     assert "\x1b" not in capsys.readouterr().out
-
-
-def test_the_next_command_asks_the_model_in_the_same_way(folder: Path) -> None:
-    asked = plan(folder)
-    target = msgspec.structs.replace(
-        asked.target, params={"top_p": 0.9, "effort": "low", "n": None}, render_prompt=True, attempts=3
-    )
-    flaky = {"accuracy": metric(3.1, 1.4, variability="high", high_variability_cases=9)}
-
-    text = summary_text(findings(outcome(plan(folder, target=target), flaky)), 400)
-
-    assert "--attempts 3 --render-prompt --param top_p=0.9 --param effort=low --param n=null" in text
 
 
 def cases(number: int) -> list[TestCase]:
@@ -273,6 +281,24 @@ def test_estimates_read_as_they_did(width: int, folder: Path) -> None:
 
     check(f"estimate_{width}", estimate_text(estimate(asked, cases(50), PRICES, limits), width))
     check(f"estimate_unpriced_{width}", estimate_text(estimate(asked, cases(50), {}, {}), width))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"rubric": None, "metrics": (MetricUse(metric="faithfulness"),)},
+        {"metrics": (MetricUse(metric="correctness"), MetricUse(metric="exact_match"))},
+        {"rubric": None, "judge": None, "metrics": (MetricUse(metric="exact_match"),)},
+    ],
+    ids=["rubric", "three questions", "prepared", "no judge"],
+)
+def test_the_calls_of_a_small_start_are_those_that_its_own_estimate_has(folder: Path, changes: dict[str, Any]) -> None:
+    whole = estimate(plan(folder, **changes), cases(50), PRICES, {})
+    small = estimate(of(plan(folder, num_samples=2, **changes), 5), cases(5), PRICES, {})
+
+    assert whole.smoke_calls == small.calls
+    assert f"--max-cases 5 --quick makes {small.calls} calls." in " ".join(estimate_text(whole, 80).split())
 
 
 def test_the_guides_smoke_test_is_20_calls_and_about_40_seconds(folder: Path) -> None:

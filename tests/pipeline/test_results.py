@@ -249,6 +249,36 @@ def test_a_bar_is_missed_or_close(bar: float, *, below: bool, near: bool) -> Non
     assert (overall.below, overall.near) == (below, near)
 
 
+def test_failures_are_counted_by_their_reason_whatever_numbers_it_has() -> None:
+    def broke(message: str) -> CaseResult:
+        attempt = Attempt(_generation())
+        attempt.judgements[RUBRIC_KEY, 0] = applied_rubric(RUBRIC).judgement(Failed(message, kind="RuntimeError"))
+        return _case(SampleUnits([attempt]), plan=_plan(1))
+
+    messages = [
+        "late by 3 s",
+        "kaputt",
+        "late by 12 s",
+        "kaputt",
+        "late by 7 s",
+        *(f"other {'x' * at}" for at in range(5)),
+    ]
+    totals = _run(*map(broke, messages), plan=_plan(1)).totals
+
+    assert [(each.count, each.message) for each in totals.failures][:3] == [
+        (3, f"{RUBRIC_KEY}: late by 3 s"),
+        (2, f"{RUBRIC_KEY}: kaputt"),
+        (1, f"{RUBRIC_KEY}: other "),
+    ]
+    assert (len(totals.failures), totals.reasons) == (5, 7)
+
+
+def test_cases_with_a_wide_range_are_counted() -> None:
+    wide, narrow = _case(_sample(2.0), _sample(5.0)), _case(_sample(4.0), _sample(5.0))
+
+    assert _run(wide, narrow).overall_metric_stats["clarity"].wide_range_cases == 1
+
+
 def test_the_worst_case_comes_first_on_whichever_scale() -> None:
     cases = [_case(_sample(score), case=TestCase(id=f"c{score}", input="?")) for score in (3.0, 1.0, 2.0)]
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from summaries import RUN_ID, flag, metric, outcome, plan, totals
+from summaries import RUN_ID, flag, metric, outcome, plan, totals, typed
 
-from prompt_evaluator.app.findings import findings, resume_command
+from prompt_evaluator.app.findings import findings, how_to_continue
+from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 GOOD, SPREAD = metric(4.5), metric(4.0, 1.3)
 BELOW, NEAR = metric(3.5, fail_under=4.0, below=True), metric(4.1, fail_under=4.0, near=True)
-START = "prompt-evaluator evaluate-dataset -d data.yaml -s prompt.txt --generator-model openai/gpt-4o"
-JUDGED = f"{START} --judge-model anthropic/claude-sonnet-4-0"
+START = "prompt-evaluator evaluate-dataset --dataset data.yaml --system-prompt prompt.txt"
+JUDGED = f"{START} --generator-model openai/gpt-4o --judge-model anthropic/claude-sonnet-4-0"
 
 
 def step(made: Findings) -> NextStep:
@@ -37,12 +38,7 @@ def changed(**changes: Any) -> Callable[[RunPlan], RunPlan]:
 
 STEPS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "good": (GOOD, {}, "another_rubric", f"prompt-evaluator score {RUN_ID} --rubric content-quality"),
-    "without a rubric": (
-        GOOD,
-        {"rubric": None},
-        "compare",
-        "change the prompt or the model, run it again, and compare",
-    ),
+    "without a rubric": (GOOD, {"rubric": None}, "compare", JUDGED),
     "below its bar": (BELOW, {}, "after_a_change", JUDGED),
     "near its bar": (NEAR, {}, "more_samples", f"{JUDGED} --num-samples 10 --reuse"),
     "spread on few samples": (SPREAD, {}, "more_samples", f"{JUDGED} --num-samples 10 --reuse"),
@@ -50,7 +46,7 @@ STEPS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         SPREAD,
         {"num_samples": 20},
         "lower_temperature",
-        f"{JUDGED} --num-samples 20 --temperature 0.3",
+        f"{JUDGED} --temperature 0.3",
     ),
     "one sample": (GOOD, {"num_samples": 1}, "more_samples", f"{JUDGED} --num-samples 5 --reuse"),
 }
@@ -73,39 +69,157 @@ def test_the_next_step_follows_from_the_result(
     made = step(found({"accuracy": stats}, change=changed(**changes)))
 
     assert (made.code, made.text) == (code, text)
-    assert made.arguments == (() if code == "compare" else tuple(shlex.split(text)))
+    assert made.arguments == tuple(shlex.split(text))
 
 
 def test_below_a_bar_the_prompt_has_to_change_first(found: Make) -> None:
     assert step(found({"accuracy": BELOW})).before == "change the prompt, then:"
 
 
-def test_a_command_that_was_not_kept_is_given_in_words(found: Make) -> None:
-    made = step(found({"accuracy": NEAR}, change=changed(parent_run_id="another")))
+@pytest.mark.parametrize(
+    ("stats", "text"),
+    [
+        (NEAR, "the same command with --num-samples 10 --reuse"),
+        (BELOW, "the same command"),
+        (GOOD, "change the prompt or the model, run it again, and compare"),
+    ],
+)
+def test_a_command_that_was_not_kept_is_given_in_words(found: Make, stats: Any, text: str) -> None:
+    made = step(found({"accuracy": stats}, change=changed(command=None, rubric=None)))
+
+    assert (made.arguments, made.text) == ((), text)
+
+
+def test_a_command_that_could_move_the_cursor_is_given_in_words(found: Make, tmp_path: Path) -> None:
+    made = step(found({"accuracy": NEAR}, change=changed(command=typed(tmp_path, ("--run-note", "\x1b[2J")))))
 
     assert made.arguments == ()
-    assert made.text == "the same command with --num-samples 10 --reuse"
 
 
-@pytest.mark.parametrize(("errors", "flags"), [({}, []), ({"RateLimitedError": 2}, ["--retry-errors"])])
+@pytest.mark.parametrize(("errors", "flags"), [({}, ""), ({"RateLimitedError": 2}, " --retry-errors")])
 def test_an_aborted_run_is_resumed_and_its_errors_tried_again(
-    found: Make, tmp_path: Path, errors: dict[str, int], flags: list[str]
+    found: Make, tmp_path: Path, errors: dict[str, int], flags: str
 ) -> None:
-    command = ("prompt-evaluator", "resume", RUN_ID, *flags)
+    command = f"prompt-evaluator resume {RUN_ID}{flags}"
     ended: dict[str, Any] = {"status": "aborted", "totals": totals(1, errors=errors)}
 
-    assert step(found({"accuracy": GOOD}, **ended)).arguments == command
-    assert resume_command(outcome(plan(tmp_path), {}, **ended)) == command
+    assert step(found({"accuracy": GOOD}, **ended)).text == command
+    assert how_to_continue(outcome(plan(tmp_path), {}, **ended)) == f"Continue with: {command}"
 
 
-def test_a_value_with_a_blank_is_one_argument(found: Make) -> None:
-    made = step(found({"accuracy": NEAR}, change=changed(filters={"where": ["topic=two words"]})))
+def test_a_wrong_key_is_corrected_before_the_run_is_resumed(found: Make) -> None:
+    made = step(found({}, status="failed", totals=totals(0, errors={"AuthenticationError": 250})))
+
+    assert made.before == "correct the key, then:"
+    assert made.text == f"prompt-evaluator resume {RUN_ID} --retry-errors"
+
+
+def test_a_broken_metric_is_fixed_before_the_run_is_resumed(found: Make) -> None:
+    failure = FailureCount(metric="python:checks:boom", kind="RuntimeError", message="kaputt", count=12)
+    ended = totals(0, errors={"RuntimeError": 12}, failures=(failure,))
+
+    assert step(found({}, status="partial", totals=ended)).before == "fix python:checks:boom, then:"
+
+
+def test_what_is_said_in_one_sentence_fits_the_errors_too(tmp_path: Path) -> None:
+    ended = outcome(plan(tmp_path), {}, status="aborted", totals=totals(0, errors={"AuthenticationError": 8}))
+
+    assert how_to_continue(ended) == f"Correct the key, then: prompt-evaluator resume {RUN_ID} --retry-errors"
+
+
+@pytest.mark.parametrize(
+    ("metric_name", "model"), [(None, "openai/gpt-4o"), ("correct", "anthropic/claude-sonnet-4-0")]
+)
+def test_a_misspelt_model_is_corrected_and_the_run_started_again(
+    found: Make, metric_name: str | None, model: str
+) -> None:
+    failure = FailureCount(metric=metric_name, kind="ModelNotFoundError", message="404", count=250)
+    ended = totals(0, errors={"ModelNotFoundError": 250}, failures=(failure,))
+
+    made = step(found({}, status="failed", totals=ended))
+
+    assert made.before == f"correct the name of the model {model}, then:"
+    assert made.arguments[:2] == ("prompt-evaluator", "evaluate-dataset")
+    assert model in made.arguments
+
+
+def test_a_misspelt_model_from_the_settings_is_written_where_it_can_be_corrected(found: Make, tmp_path: Path) -> None:
+    ended = totals(0, errors={"ModelNotFoundError": 250})
+
+    made = step(found({}, status="failed", totals=ended, change=changed(command=typed(tmp_path))))
+
+    assert made.text == "prompt-evaluator evaluate-dataset --generator-model openai/gpt-4o"
+
+
+def test_a_value_with_a_blank_is_one_argument(found: Make, tmp_path: Path) -> None:
+    made = step(found({"accuracy": NEAR}, change=changed(command=typed(tmp_path, ("--where", "topic=two words")))))
 
     assert "topic=two words" in made.arguments
     assert "--where 'topic=two words'" in made.text
 
 
-def test_paths_are_written_as_seen_from_where_they_are_read(tmp_path: Path) -> None:
-    made = step(findings(outcome(plan(tmp_path), {"accuracy": NEAR}), seen_from=tmp_path / "elsewhere"))
+def test_a_flag_that_is_changed_is_given_once(found: Make, tmp_path: Path) -> None:
+    command = typed(tmp_path, ("--quick",), ("--num-samples", "2"), ("--reuse",))
 
-    assert str(tmp_path / "data.yaml") in made.arguments
+    made = step(found({"accuracy": NEAR}, change=changed(command=command)))
+
+    assert made.text == "prompt-evaluator evaluate-dataset --num-samples 10 --reuse"
+
+
+def test_a_text_that_looks_like_a_flag_stands_behind_two_dashes(found: Make, tmp_path: Path) -> None:
+    command = msgspec.structs.replace(typed(tmp_path, name=("evaluate-single",)), arguments=("-5 + 3?",))
+
+    made = step(found({"accuracy": BELOW}, change=changed(command=command)))
+
+    assert made.text == "prompt-evaluator evaluate-single -- '-5 + 3?'"
+
+
+def test_an_input_that_was_piped_in_is_piped_in_again(found: Make, tmp_path: Path) -> None:
+    command = msgspec.structs.replace(typed(tmp_path, name=("evaluate-single",)), arguments=None)
+
+    near, below = (step(found({"accuracy": each}, change=changed(command=command))) for each in (NEAR, BELOW))
+
+    assert (near.before, near.text) == (
+        "pipe the same input into:",
+        "prompt-evaluator evaluate-single --num-samples 10 --reuse",
+    )
+    assert below.before == "change the prompt, then pipe the same input into:"
+
+
+def test_a_command_is_typed_where_its_paths_start(tmp_path: Path) -> None:
+    ended = outcome(plan(tmp_path), {"accuracy": NEAR})
+
+    made = step(findings(ended, seen_from=tmp_path / "elsewhere", program=("bin/prompt-evaluator",)))
+
+    assert made.folder == str(tmp_path)
+    assert made.text.startswith(f"cd {tmp_path} && {tmp_path}/elsewhere/bin/prompt-evaluator evaluate-dataset ")
+
+
+def test_a_run_with_its_own_configuration_is_resumed_with_it(found: Make, tmp_path: Path) -> None:
+    command = typed(tmp_path, ("--config", "other.yaml"), ("--temperature", "1"))
+    ended: dict[str, Any] = {"status": "aborted", "totals": totals(1)}
+
+    made = step(found({"accuracy": GOOD}, change=changed(command=command), **ended))
+
+    assert made.text == f"prompt-evaluator resume {RUN_ID} --config other.yaml"
+
+
+def test_a_run_of_a_group_is_repeated_alone(found: Make, tmp_path: Path) -> None:
+    both = (("--dataset", "data,other"), ("--model", "openai/gpt-4o,mock/default"), ("--metrics", "length"))
+    command = typed(tmp_path, *both, name=("benchmark", "run"))
+
+    made = step(found({"accuracy": NEAR}, change=changed(command=command, rubric=None)))
+
+    start = "prompt-evaluator benchmark run --dataset data --model openai/gpt-4o --metrics length"
+    assert made.text == f"{start} --num-samples 10 --reuse"
+
+
+def test_answers_that_were_judged_again_are_judged_by_another_rubric_with_the_same_judge(
+    found: Make, tmp_path: Path
+) -> None:
+    command = typed(tmp_path, ("--judge-model", "openai/o3"), ("--rubric", "default"), name=("score",))
+    command = msgspec.structs.replace(command, arguments=("parent",))
+
+    made = step(found({"accuracy": SPREAD}, change=changed(command=command, parent_run_id="parent")))
+
+    assert made.text == "prompt-evaluator score parent --judge-model openai/o3 --rubric content-quality"

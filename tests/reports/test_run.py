@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.findings import Facts
 
     Make = Callable[..., Findings]
@@ -120,6 +121,24 @@ def test_a_case_at_the_top_of_the_scale_is_not_among_the_worst(found: Make) -> N
     assert [case.test_case_id for case in made.worst] == ["b"]
 
 
+def test_equal_cases_have_no_worst_and_no_flakiest(found: Make) -> None:
+    same = {"accuracy": metric(3.0, 0.5, min_of_means=3.0, max_of_means=3.0)}
+    cases = (worst("a", "accuracy", 3.0, 0.5), worst("b", "accuracy", 3.0, 0.5))
+
+    made = facts(found(same, worst=cases, flakiest=cases))
+
+    assert (made.worst, made.flakiest) == ((), ())
+
+
+def test_a_single_case_is_neither_the_worst_nor_the_flakiest(found: Make) -> None:
+    only = {"accuracy": metric(3.0, 0.5, num_cases=1, min_of_means=3.0, max_of_means=3.0)}
+    cases = (worst("a", "accuracy", 3.0, 0.5),)
+
+    made = facts(found(only, worst=cases, flakiest=cases, change=lambda plan: of(plan, 1)))
+
+    assert (made.worst, made.flakiest) == ((), ())
+
+
 def test_errors_are_counted_and_named(found: Make) -> None:
     failure = FailureCount(metric="accuracy", kind="InvalidJudgement", message="no number", count=2)
     made = facts(
@@ -140,6 +159,17 @@ def test_errors_are_counted_and_named(found: Make) -> None:
     assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 reply unreadable."
     assert (made.errors.unscored, made.errors.tried, made.errors.share) == (15, 250, 0.06)
     assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
+
+
+def test_the_class_of_somebodys_own_error_is_not_put_into_words(found: Make) -> None:
+    failure = FailureCount(metric="python:checks:boom", kind="RuntimeError", message="kaputt", count=12)
+    broken = totals(0, samples={"judge_error": 12}, errors={"RuntimeError": 12}, failures=(failure,), error_share=1.0)
+
+    made = facts(found(GOOD, totals=broken)).errors
+
+    assert made is not None
+    assert made.text == "12 of 12 samples (100 %) lack a score."
+    assert (made.reasons, made.failures[0].message) == (1, "kaputt")
 
 
 @pytest.mark.parametrize(
@@ -271,6 +301,59 @@ def test_what_to_do_about_spread_depends_on_the_samples(found: Make, samples: in
     made = found({"clarity": metric(4.0, 1.3)}, change=lambda plan: of(plan, 50, num_samples=samples))
 
     assert advice(made) == {"spread": text}
+
+
+def test_only_cases_that_vary_a_lot_are_named_for_it(found: Make) -> None:
+    made = found(
+        {"clarity": metric(4.0, 0.3, high_variability_cases=1)},
+        flakiest=(worst("wild", "clarity", 4.0, 1.2), worst("calm", "clarity", 4.0, 0.6)),
+    )
+
+    assert advice(made)["spread_in_cases"].startswith("clarity varies a lot in single cases (wild), ")
+
+
+def test_without_a_prompt_nothing_is_said_about_one(found: Make) -> None:
+    metrics = {"poor": metric(2.0), "spread": metric(3.6, 1.4, repeat_std=0.9)}
+    flags = {"most": flag(60, 100), "often": flag(30, 100), "sometimes": flag(10, 100)}
+
+    made = found(metrics, flags, change=without_prompt)
+
+    assert advice(made)["poor_overall"] == (
+        "poor is poor overall: change the model or how it is asked before looking at single cases."
+    )
+    assert not [note for note in made.advice if "prompt" in note.text]
+
+
+def without_prompt(plan: RunPlan) -> RunPlan:
+    target = msgspec.structs.replace(plan.target, prompt=None)
+    return msgspec.structs.replace(plan, target=target, num_samples=20)
+
+
+def test_a_run_of_one_case_is_not_told_to_look_at_single_cases_later(found: Make) -> None:
+    made = found({"poor": metric(2.0)}, change=lambda plan: of(plan, 1))
+
+    assert advice(made)["poor_overall"] == "poor is poor overall: improve the core prompt."
+
+
+def test_a_model_that_judges_itself_is_pointed_out_with_the_flag(found: Make) -> None:
+    made = found(GOOD, change=judged_by_itself)
+
+    (note,) = made.headline.notes
+    assert note.code == "judges_itself"
+    assert note.text.startswith("openai/gpt-4o judges its own answers")
+    assert "--judge-model" in note.text
+
+
+def judged_by_itself(plan: RunPlan) -> RunPlan:
+    assert plan.judge is not None
+    return msgspec.structs.replace(plan, judge=msgspec.structs.replace(plan.judge, model=plan.target.model))
+
+
+def test_a_run_that_nobody_judges_names_no_judge(found: Make) -> None:
+    made = found(GOOD, change=lambda plan: msgspec.structs.replace(plan, judge=None, rubric=None))
+
+    assert "judged by" not in made.headline.text
+    assert made.headline.notes == ()
 
 
 def test_nothing_in_findings_is_made_for_a_terminal(found: Make) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.model import (
+    CommandLine,
     Criterion,
     DatasetRef,
     Flag,
@@ -33,6 +34,13 @@ RUBRIC = Rubric(
 )
 
 
+MODELS = (("--generator-model", "openai/gpt-4o"), ("--judge-model", "anthropic/claude-sonnet-4-0"))
+
+
+def typed(folder: Path, *options: tuple[str, ...], name: tuple[str, ...] = ("evaluate-dataset",)) -> CommandLine:
+    return CommandLine(name=name, options=options, folder=str(folder))
+
+
 def plan(folder: Path, **changes: Any) -> RunPlan:
     found = RunPlan(
         run_id=RUN_ID,
@@ -50,6 +58,7 @@ def plan(folder: Path, **changes: Any) -> RunPlan:
         ),
         num_samples=5,
         output_dir=str(folder / "runs"),
+        command=typed(folder, ("--dataset", "data.yaml"), ("--system-prompt", "prompt.txt"), *MODELS),
     )
     return msgspec.structs.replace(found, **changes)
 

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "prompt_evaluator")
 REAL = ("--generator-model", "openai/test")
@@ -57,7 +57,8 @@ class Workspace:
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
-        self.environment = {**home, "PYTHONWARNINGS": "error", **(environment or {})}
+        installed = os.pathsep.join([str(Path(sys.executable).parent), home.get("PATH", os.defpath)])
+        self.environment = {**home, "PATH": installed, "PYTHONWARNINGS": "error", **(environment or {})}
         self._started: list[Started] = []
         self.write("prompt.txt", "Answer in one sentence.\n")
         self.cases(3)

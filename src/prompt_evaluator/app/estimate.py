@@ -8,6 +8,7 @@ import msgspec
 
 from prompt_evaluator.app.wiring import make_uses
 from prompt_evaluator.model import Limits
+from prompt_evaluator.model.options import QUICK_SAMPLES
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.naming import preparation_name
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
@@ -23,6 +24,7 @@ _EITHER_WAY = 0.25
 _SHORT_ANSWER, _LONG_ANSWER = 50, 800
 _METRIC_PROMPT = 1_500
 """Characters of a metric's question beside the case and the answer."""
+SMOKE_CASES = 5
 _SECONDS_PER_CALL = (2.0, 3.0)
 """As in the dataset guide."""
 
@@ -52,6 +54,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of the generator."""
     judgements: int
     """Calls of judges."""
+    smoke_calls: int
+    """Calls that the first few cases with few samples would take: `--max-cases 5 --quick`."""
     attempts: int
     """How many times as many calls it may be, if no answer passes."""
     input_tokens: Range
@@ -109,6 +113,7 @@ class Workload:
         self._cases = self._characters = 0
         self._judges: dict[str | None, _Tally] = {}
         """By what a use of a metric calls its judge; None is the run's own."""
+        self._smoke = 0
 
     def add(self, case: TestCase) -> None:
         self._cases += 1
@@ -119,6 +124,13 @@ class Workload:
                 tally.add(_questions(applied.metric) * applied.repeats, _shown(case) + _around(applied.metric))
                 if hasattr(applied.metric, "preparation") and not getattr(applied.metric, "steps", ()):
                     tally.prepared.add(preparation_name(applied.metric, applied.judge))
+        if self._cases <= SMOKE_CASES:
+            self._smoke = self._calls(QUICK_SAMPLES)
+
+    def _calls(self, samples: int) -> int:
+        tallies = self._judges.values()
+        prepared = {name for tally in tallies for name in tally.prepared}
+        return samples * (self._cases + sum(tally.calls for tally in tallies)) + len(prepared)
 
     def estimate(self, plan: RunPlan, prices: Mapping[str, Price], limits: Mapping[str, Limits]) -> Estimate:
         """Work out what the completed plan takes, once all cases were added.
@@ -141,6 +153,7 @@ class Workload:
             judge_repeats=plan.judge.repeats if plan.judge else 0,
             answers=sides[0].calls,
             judgements=calls - sides[0].calls,
+            smoke_calls=self._smoke,
             attempts=plan.target.attempts,
             input_tokens=_sum(side.input for side in sides),
             output_tokens=_sum(side.output for side in sides),

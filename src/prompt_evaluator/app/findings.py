@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.cases import CaseScores, FlagCounts
 
 
-def findings(outcome: Outcome, *, seen_from: Path | None = None) -> Findings:
+def findings(
+    outcome: Outcome, *, seen_from: Path | None = None, program: tuple[str, ...] = next_step.PROGRAM
+) -> Findings:
     """Everything to say about a run.
 
     Args:
         outcome: How the run ended.
         seen_from: The folder in which paths and commands will be read; the working directory where none is given.
+        program: What starts this program there.
     """
     return runs.run_findings(
         outcome.record,
         outcome.result,
         main_file=outcome.main_file,
-        seen_from=seen_from or Path.cwd(),
+        reader=next_step.Reader(seen_from or Path.cwd(), program),
         stopped_by=outcome.stopped_by,
     )
 
@@ -49,6 +52,9 @@ def digits(scale: tuple[float, float]) -> int:
     return levels.digits(scale)
 
 
-def resume_command(outcome: Outcome) -> tuple[str, ...]:
-    """The arguments of the command that does what is missing, and again what failed."""
-    return next_step.resume_command(outcome.record, outcome.result)
+def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGRAM) -> str:
+    """A sentence for whoever stands in the working directory: the command that does what is missing."""
+    reader = next_step.Reader(Path.cwd(), program)
+    step = next_step.continuation(outcome.record.plan, outcome.result, reader)
+    before = step.before or "continue with:"
+    return f"{before[0].upper()}{before[1:]} {step.text}"

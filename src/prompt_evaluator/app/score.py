@@ -17,7 +17,7 @@ from prompt_evaluator.model.declaration import NO_RUBRIC
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import Rubric, RunPlan
+    from prompt_evaluator.model import CommandLine, Rubric, RunPlan
     from prompt_evaluator.model.outcome import Outcome
 
 _NO_BARS = Bars()
@@ -33,6 +33,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     judge_repeats: int = 1,
     allow_mock_judge: bool = False,
     bars: Bars = _NO_BARS,
+    command: CommandLine | None = None,
 ) -> Outcome:
     """Judge the stored answers of a run again, as a new run, without generating anything."""
     store = session.store
@@ -56,6 +57,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             fail_under=bars.fail_under,
             fail_over=bars.fail_over,
             reuse=False,
+            command=command,
         )
         cases = (stored.case for stored in stored_cases(store, parent.run_id))
         prepared = Prepared(draft, cases, models, allow_mock_judge=allow_mock_judge)

@@ -19,6 +19,7 @@ from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import commas, option, options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -83,7 +84,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
         click.echo(f"  {case.id}  {title}{f'  ({level})' if level else ''}")
 
 
-@benchmark_command.command("run")
+@benchmark_command.command("run", epilog=legend())
 @click.option("--dataset", "datasets", callback=_some, required=True, help="One or more names, separated by commas.")
 @click.option("--model", "models", callback=_some, help="One or more.  [default: mock/default]")
 @option("metrics", help="Metrics to score by.", otherwise="correctness, unless there is a --metrics-file")
@@ -115,7 +116,8 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     if metrics and not any(text.strip(" ,") for text in metrics):
         raise click.BadParameter("name at least one", param_hint="--metrics")
     command = RunCommand(flags, config_path, given)
-    wanted = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics or _own_metrics(given))
+    fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
+    wanted = evaluate_options(command.settings, given, **fixed)
     folder = datasets_folder(command.settings)
     paths = [get_benchmark(name, folder).path for name in datasets]
     asked = models or (wanted.generator_model,)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.run_table import SHORT_ID
 from prompt_evaluator.cli.text import SEPARATOR, clean, fit, squeeze
 from prompt_evaluator.model.wording import decimal, kind, listed, many
@@ -80,7 +81,7 @@ def _after(found: CaseList, selection: CaseSelection) -> Iterator[str]:
     if more > 0 and found.next and not selection.worst and not selection.cursor:
         yield f"{more:,} more: --limit {found.matching}"
     first = found.cases[0].line.case_id
-    yield f"All about one: prompt-evaluator runs show {run_id} --case {shlex.quote(clean(first))}"
+    yield f"All about one: {shlex.join(program())} runs show {run_id} --case {shlex.quote(clean(first))}"
 
 
 def _case(view: CaseView, width: int) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.app.estimate import SMOKE_CASES
 from prompt_evaluator.cli.text import clean, columns, hang, span, tokens, wrap, writable
 from prompt_evaluator.model.wording import many, money
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
-_SMOKE_CASES, _SMOKE_SAMPLES = 5, 2
 
 
 def print_estimate(estimate: Estimate) -> None:
@@ -46,9 +46,8 @@ def estimate_text(estimate: Estimate, width: int) -> str:
     if estimate.attempts > 1:
         more = f"With --attempts {estimate.attempts} it may be up to {estimate.attempts} times as much."
         lines += wrap(more, width)
-    smoke = _SMOKE_CASES * _SMOKE_SAMPLES * (1 + estimate.judge_repeats)
-    if estimate.calls > smoke:
-        less = f"Start small: --max-cases {_SMOKE_CASES} --quick makes {smoke} calls."
+    if estimate.calls > estimate.smoke_calls:
+        less = f"Start small: --max-cases {SMOKE_CASES} --quick makes {estimate.smoke_calls:,} calls."
         lines += wrap(less, width)
     return "\n".join(lines)
 

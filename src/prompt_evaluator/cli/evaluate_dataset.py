@@ -11,6 +11,7 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("evaluate-dataset")
+@click.command("evaluate-dataset", epilog=legend())
 @options("dataset", "system_prompt", "num_samples")
 @click.option("--quick", is_flag=True, help=f"A smoke test: {QUICK_SAMPLES} samples per case.")
 @options("case_ids", "where", "max_cases", "only", "of")
@@ -57,7 +58,7 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
     command = RunCommand(flags, config_path, given)
     if resume is None:
         _refuse_missing(given)
-    wanted = evaluate_options(command.settings, given)
+    wanted = evaluate_options(command.settings, given, command=command.typed())
     if estimate:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)

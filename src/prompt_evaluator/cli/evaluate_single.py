@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
+from prompt_evaluator.app.run_cases import show_case
+from prompt_evaluator.cli.answers import answers
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
+from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model import TestCase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prompt_evaluator.model.outcome import Outcome
 
-@click.command("evaluate-single")
+
+@click.command("evaluate-single", epilog=legend())
 @click.argument("input", required=False)
 @option("system_prompt", required=True)
 @click.option("--task", help="What is to be done; shown to the judge.")
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 @option("num_samples", help="How many answers to ask for.")
 @options("rubric", "metrics", "metrics_file", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "render_prompt")
-@options("judge_model", "allow_mock_judge", "output_dir")
+@options("judge_model", "allow_mock_judge", "output_dir", "reuse")
 @config_option
 @run_options
 def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
@@ -40,9 +49,20 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     reference: str | None,
     **given: Any,
 ) -> None:
-    """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric."""
+    """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric.
+
+    Shows each answer with its scores, then the summary.
+    """
     text = question(input, "input")
     case = TestCase(id="input", input=text, task=task, expected_constraints=expected_constraints, reference=reference)
     command = RunCommand(flags, config_path, given)
-    wanted = evaluate_options(command.settings, given, cases=(case,))
-    command.carry_out(lambda session: evaluate_dataset(wanted, session))
+    typed = command.typed()
+    if input is None:  # a text that was piped in would have to be piped in again
+        typed = msgspec.structs.replace(typed, arguments=None)
+    wanted = evaluate_options(command.settings, given, cases=(case,), command=typed)
+
+    def print_answers(outcome: Outcome) -> None:
+        found = show_case(command.settings, outcome.record.plan.run_id, case.id)
+        print_lines([*answers(found, columns(sys.stdout) - 1), ""])
+
+    command.carry_out(lambda session: evaluate_dataset(wanted, session), before_summary=print_answers)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from prompt_evaluator.app.init import create_project
+from prompt_evaluator.cli.command_line import PROGRAM, program
 
 
 @click.command("init")
@@ -19,11 +20,12 @@ def init_command(folder: Path, *, force: bool) -> None:
     It runs offline at once. Files that are there already are named and left alone, with exit code 2.
     """
     project = create_project(folder, force=force)
+    command = project.command.replace(PROGRAM, shlex.join(program(folder)), 1)
     for name in project.written:
         click.echo(f"  {folder / name}")
     click.echo()
     if folder.resolve() != Path.cwd():
         click.echo(f"Next: cd {shlex.quote(str(folder))}")
-        click.echo(f"      {project.command}")
+        click.echo(f"      {command}")
     else:
-        click.echo(f"Next: {project.command}")
+        click.echo(f"Next: {command}")

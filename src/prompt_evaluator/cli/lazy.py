@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+TYPED = "prompt_evaluator.typed"
+"""Where the context keeps everything that was typed behind the program's name."""
 _NEW_OBJECTS = 20_000
 """Between two looks for garbage that counting references does not find. There is little of it in a run, and a look
 every 700, as is usual, takes 3 % of its time."""
@@ -37,6 +39,11 @@ class LazyGroup(click.Group):
         """Take a table: by name, where the command lives (`module:attribute`), and its line in `--help`."""
         super().__init__(*arguments, **more)
         self._table = table
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.parent is None:
+            ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self._table)

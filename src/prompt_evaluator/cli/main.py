@@ -57,7 +57,7 @@ def main() -> None:
     except click.Abort:
         code = _INTERRUPTED
     except PromptEvaluatorError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_pasteable(str(error))}", err=True)
         code = error.exit_code
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         _silence_stdout()
@@ -69,6 +69,12 @@ def main() -> None:
         click.echo("Error: the output cannot be written: the disk is full.", err=True)
         code = _FAILED
     sys.exit(code)
+
+
+def _pasteable(text: str) -> str:
+    from prompt_evaluator.cli.command_line import pasteable  # noqa: PLC0415 - help needs none of it
+
+    return pasteable(text)
 
 
 def _silence_stdout() -> None:

@@ -8,6 +8,7 @@ import click
 
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.options import EvaluateOptions
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("resume")
+@click.command("resume", epilog=legend())
 @click.argument("run")
 @click.option("--retry-errors", is_flag=True, help="Do again what failed.")
 @options("fail_under", "fail_over")

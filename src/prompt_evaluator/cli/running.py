@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from prompt_evaluator.app.calls import Meter
+from prompt_evaluator.app.command_line import with_variables
 from prompt_evaluator.app.documents import run_document
-from prompt_evaluator.app.findings import resume_command
+from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.cli.command_line import program, typed_command
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.progress import make_watcher
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from prompt_evaluator.app.session import Stoppable
+    from prompt_evaluator.model import CommandLine
     from prompt_evaluator.model.outcome import Outcome
 
 T = TypeVar("T")
@@ -79,7 +82,7 @@ class RunCommand:
         self, flags: RunFlags, config_path: Path | None = None, given: Mapping[str, Any] | None = None
     ) -> None:
         """Take the common flags, the configuration file, and what else was given by flag."""
-        self._flags = flags
+        self._flags, self._given = flags, frozenset(given or ())
         self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
         self._run: Stoppable | None = None
@@ -95,11 +98,22 @@ class RunCommand:
             on_run=self._remember,
         )
 
-    def carry_out(self, use_case: Callable[[Session], Coroutine[None, None, Outcome]]) -> None:
+    def typed(self) -> CommandLine:
+        """What was typed, to be kept with the run."""
+        return with_variables(typed_command(click.get_current_context()), self.settings, {*self._given, *LIMITS})
+
+    def carry_out(
+        self,
+        use_case: Callable[[Session], Coroutine[None, None, Outcome]],
+        *,
+        before_summary: Callable[[Outcome], None] | None = None,
+    ) -> None:
         """Print how it went and exit with the code that says so."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
             print_json(run_document(outcome))
+        elif before_summary:
+            before_summary(outcome)
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:
@@ -151,7 +165,7 @@ class RunCommand:
         if outcome.stopped_by is not None:
             click.echo(f"Error: {outcome.stopped_by}", err=True)
         if status == "aborted":
-            click.echo(f"Continue with: {' '.join(resume_command(outcome))}", err=True)
+            click.echo(how_to_continue(outcome, program()), err=True)
 
     def _exit_code(self, outcome: Outcome) -> int:
         status = outcome.record.status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import click
 from prompt_evaluator.app.row_documents import runs_document
 from prompt_evaluator.app.run_queries import query_runs
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.query import Page, RunLine
 
-_NONE_YET = "No runs yet. Start one: prompt-evaluator evaluate-dataset -d DATASET -s PROMPT"
-_NONE_FITS = "No run fits. `prompt-evaluator runs list` shows all."
+_NONE_YET = "No runs yet. Start one: {program} evaluate-dataset -d DATASET -s PROMPT"
+_NONE_FITS = "No run fits. `{program} runs list` shows all."
 
 
 @click.command("list")
@@ -63,7 +65,8 @@ def list_command(  # noqa: PLR0913 - one for each flag
     elif page.items:
         print_lines([*run_table(page.items, columns(sys.stdout) - 1, datetime.now(UTC)), *_more(page)])
     else:
-        click.echo(_NONE_FITS if where or cursor else _NONE_YET)
+        text = _NONE_FITS if where or cursor else _NONE_YET
+        click.echo(text.format(program=shlex.join(program())))
 
 
 def _more(page: Page[RunLine]) -> list[str]:

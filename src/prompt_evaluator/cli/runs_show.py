@@ -15,6 +15,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.case_list import case_list
 from prompt_evaluator.cli.case_view import case_page
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.summary import print_summary
@@ -28,7 +29,7 @@ _KINDS = ("flaky", "errors", "flagged", "failing")
 _SHOWN = 20
 
 
-@click.command("show")
+@click.command("show", epilog=legend())
 @click.argument("run")
 @click.option("--case", "case_id", metavar="ID", help="One case with its answers, scores, reasons and errors.")
 @click.option("--worst", type=number_type(LISTED), metavar="N", help="The N cases with the lowest means.")

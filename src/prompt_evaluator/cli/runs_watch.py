@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.app.findings import resume_command
+from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.watch import watch_run
+from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.progress import make_outlet, started_line
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.tally import View
@@ -28,7 +30,7 @@ _WINDOW = 30.0
 """Seconds that the rate is taken over, as where the run itself is shown."""
 
 
-@click.command("watch")
+@click.command("watch", epilog=legend())
 @click.argument("run")
 @config_option
 def watch_command(run: str, *, config_path: Path | None) -> None:
@@ -40,8 +42,7 @@ def watch_command(run: str, *, config_path: Path | None) -> None:
     watched = watch_run(read_settings(config_path), run, screen.show)
     outcome, notes = watched.outcome, []
     if watched.interrupted:
-        command = " ".join(resume_command(outcome))
-        notes = [f"Interrupted: no process works on this run any more. Continue with: {command}"]
+        notes = [f"Interrupted: no process works on this run any more. {how_to_continue(outcome, program())}"]
     screen.end(notes)
     print_summary(outcome)
 

@@ -8,6 +8,7 @@ import click
 
 from prompt_evaluator.app.score import score_run
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.bars import Bars
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command("score")
+@click.command("score", epilog=legend())
 @click.argument("run")
 @option("rubric", otherwise="the run's own")
 @option("judge_model", otherwise="the run's own")
@@ -28,4 +29,5 @@ if TYPE_CHECKING:
 def score_command(run: str, *, config_path: Path | None, flags: RunFlags, **given: Any) -> None:
     """Judge the stored answers of RUN again, as a new run that names RUN as its parent. Nothing is generated."""
     bars = Bars(fail_under=given.pop("fail_under") or {}, fail_over=given.pop("fail_over") or {})
-    RunCommand(flags, config_path).carry_out(lambda session: score_run(run, session, bars=bars, **given))
+    command = RunCommand(flags, config_path)
+    command.carry_out(lambda session: score_run(run, session, bars=bars, command=command.typed(), **given))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from prompt_evaluator.app.findings import findings
+from prompt_evaluator.cli.command_line import pasteable, program
 from prompt_evaluator.cli.marks import COLOURS
 from prompt_evaluator.cli.table import Row, table
 from prompt_evaluator.cli.text import (
@@ -24,7 +26,7 @@ from prompt_evaluator.cli.text import (
     wrap,
     writable,
 )
-from prompt_evaluator.model.wording import decimal, percent
+from prompt_evaluator.model.wording import decimal, many, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +54,7 @@ _GUIDE_SCALE = (1.0, 5.0)
 
 def print_summary(outcome: Outcome) -> None:
     """Everything a person wants to know first, and where to look next."""
-    text = summary_text(findings(outcome), columns(sys.stdout))
+    text = summary_text(findings(outcome, program=program()), columns(sys.stdout))
     if not coloured(sys.stdout):
         text = plain(text)
     if sys.stdout.isatty() and sys.stderr.isatty():
@@ -123,7 +125,7 @@ class _Page:
         return [line for label, lines in facts for line in hang(label, lines, _GUTTER)]
 
     def _sentences(self, text: str) -> list[str]:
-        return wrap(clean(text), self._text_width - _GUTTER)
+        return wrap(pasteable(clean(text)), self._text_width - _GUTTER)
 
     def _note(self, note: Note | None) -> list[str]:
         return self._sentences(note.text) if note else []
@@ -148,10 +150,12 @@ class _Page:
         for failure in found.failures[:_SHOWN_FAILURES]:
             message = fit(" ".join(clean(failure.message).split()), 2 * room)
             lines += hang("", wrap(f"{failure.count:,} × {message}", room - 2), 2)
+        if (more := found.reasons - _SHOWN_FAILURES) > 0:
+            lines.append(f"  and {many(more, 'more reason')}")
         return [click.style(line, fg="yellow") for line in lines]
 
     def advice(self) -> list[str]:
-        texts = [clean(note.text) for note in self._found.advice]
+        texts = [pasteable(clean(note.text)) for note in self._found.advice]
         return [line for text in texts for line in hang("→", wrap(text, self._text_width - 2), 2)]
 
     def files(self) -> list[str]:
@@ -190,7 +194,10 @@ def _flag_row(flag: FlagFinding) -> Row:
 
 def _step_lines(step: NextStep, width: int) -> list[str]:
     before = wrap(step.before, width) if step.before else []
-    return [*before, *(shell_lines(step.arguments, width) if step.arguments else wrap(step.text, width))]
+    if not step.arguments:
+        return [*before, *wrap(step.text, width)]
+    there = [f"cd {shlex.quote(step.folder)} && \\"] if step.folder else []
+    return [*before, *there, *shell_lines(step.arguments, width)]
 
 
 def _joined(texts: Sequence[str], width: int) -> str:

@@ -10,6 +10,7 @@ from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import (
     CallFailure,
     CaseStatus,
+    CommandLine,
     DatasetRef,
     Generation,
     JudgeConfig,
@@ -36,6 +37,7 @@ __all__ = [
     "Answer",
     "CallFailure",
     "CaseStatus",
+    "CommandLine",
     "Criterion",
     "Dataset",
     "DatasetRef",

@@ -14,7 +14,9 @@ from prompt_evaluator.model.run import RunStatus
 Mark = Literal["good", "warning", "bad"]
 NoteValue = str | int | float | bool | list[str] | dict[str, float] | None
 Scale = tuple[float, float]
-StepCode = Literal["resume", "after_a_change", "more_samples", "lower_temperature", "another_rubric", "compare"]
+StepCode = Literal[
+    "resume", "after_a_change", "another_model", "more_samples", "lower_temperature", "another_rubric", "compare"
+]
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +124,9 @@ class ErrorsFinding(msgspec.Struct, frozen=True, kw_only=True):
     kinds: dict[str, int]
     """By the error's class."""
     failures: tuple[FailureFinding, ...]
-    """The most frequent first."""
+    """The most frequent reasons first."""
+    reasons: int
+    """How many there are, those included that are not listed."""
 
 
 class UsageFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +178,8 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     code: StepCode
     before: str | None = None
     """What a person has to do first, in words."""
+    folder: str | None = None
+    """Where the command has to be typed, if that is not where its reader is."""
     arguments: tuple[str, ...] = ()
     """The command; empty where it cannot be known."""
     text: str
@@ -202,8 +208,8 @@ class CaseMetricFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     mark: Mark
-    label: Literal["HIGH VARIABILITY"] | None
-    """What the dataset guide writes behind the numbers."""
+    label: Literal["HIGH VARIABILITY", "WIDE RANGE"] | None
+    """What stands behind the numbers, the first as the dataset guide writes it."""
     text: str
     """The numbers as the dataset guide writes them."""
     digits: int

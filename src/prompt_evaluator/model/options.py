@@ -27,6 +27,7 @@ from prompt_evaluator.model.declaration import (
     declared,
     number,
 )
+from prompt_evaluator.model.run import CommandLine
 
 QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
 
@@ -305,6 +306,8 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     group_id: str | None = None
     """The group of runs that are made together; a run alone is its own group."""
+    command: CommandLine | None = None
+    """What somebody typed to start the run."""
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -189,6 +189,8 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     """95 % of the pass rate, exact, with a case's samples counted as one; None below five cases."""
     flaky_cases: int
     """Cases that pass sometimes."""
+    wide_range_cases: int = 0
+    """Cases whose scores lie three quarters of the scale apart or more."""
     skipped: int
     """Samples of cases that do not have what the metric needs."""
     failed: int
@@ -238,7 +240,9 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     errors: dict[str, int]
     """By the error's class."""
     failures: tuple[FailureCount, ...]
-    """The most frequent first, by metric and the error's class."""
+    """The most frequent reasons first, each with how often it was given; numbers in a message aside."""
+    reasons: int = 0
+    """How many different reasons there are. `failures` lists at most five of them."""
     error_share: float
     """Of the samples that were tried, the share that lacks a score."""
     input_tokens: int

@@ -76,6 +76,23 @@ class JudgeConfig(ModelConfig, frozen=True, kw_only=True):
     repeats: int = 1
 
 
+class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The command that started a run, as somebody wrote it."""
+
+    name: tuple[str, ...]
+    """Without the program: `evaluate-dataset`, or `benchmark` and `run`."""
+    options: tuple[tuple[str, ...], ...] = ()
+    """Each a long flag and, unless it is a switch, its value. What only an environment variable said is among them."""
+    arguments: tuple[str, ...] | None = ()
+    """None where a text came on standard input in their place."""
+    folder: str
+    """Absolute; where its relative paths start."""
+
+    def value(self, flag: str) -> str | None:
+        """The last one that was given."""
+        return next((option[-1] for option in reversed(self.options) if option[0] == flag), None)
+
+
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides what a run does. Resuming it with anything else would be another run."""
 
@@ -106,6 +123,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     reuse: bool = False
     synthetic: bool = False
     """Whether the offline mock has any part in it."""
+    command: CommandLine | None = None
+    """None for a run that no command started."""
 
     @property
     def judge_models(self) -> tuple[str, ...]:

@@ -72,6 +72,11 @@ def kind(name: str) -> str:
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in words)
 
 
+def is_known(name: str) -> bool:
+    """Whether an error's class says something in words; that of somebody's own code does not."""
+    return name in _KINDS
+
+
 def kinds(counts: Mapping[str, int]) -> str:
     """`18 rate limited, 5 unavailable`, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

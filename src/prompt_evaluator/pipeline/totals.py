@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 import statistics
 from array import array
 from collections import Counter
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
 from prompt_evaluator.pipeline.bars import missed_bars
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Preparation, RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
 
+_Reason: TypeAlias = tuple[str | None, str, str]
+"""Metric, class and message of an error; a message's numbers aside, as times and request ids are."""
+_NUMBER = re.compile(r"\d+")
+_COMPARED = 200
+_MOST_REASONS = 1_000
+"""Beyond that, errors are told apart by metric and class only."""
 _SHOWN = 5
 _PARTS = 2**70
 """Of a dollar."""
@@ -50,8 +57,8 @@ class Totals:
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
-        self._failures: Counter[tuple[str | None, str]] = Counter()
-        self._messages: dict[tuple[str | None, str], tuple[int, str]] = {}
+        self._failures: Counter[_Reason] = Counter()
+        self._messages: dict[_Reason, tuple[int, str]] = {}
         """With the position of the case, because the first one is shown."""
         self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
@@ -102,7 +109,9 @@ class Totals:
         self._unscored.add(position, sample)
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
-            key = (sample.error_metric, sample.error.kind)
+            key = (sample.error_metric, sample.error.kind, _NUMBER.sub("0", sample.error.message[:_COMPARED]))
+            if key not in self._failures and len(self._failures) >= _MOST_REASONS:
+                key = (*key[:2], "")
             self._failures[key] += 1
             said = (position, sample.error.message)
             self._messages[key] = min(self._messages.get(key, said), said, key=itemgetter(0))
@@ -182,9 +191,10 @@ class Totals:
             samples=samples,
             errors=dict(sorted(self._errors.items())),
             failures=tuple(
-                FailureCount(metric=metric, kind=kind, message=self._messages[metric, kind][1], count=count)
-                for (metric, kind), count in sorted(self._failures.items(), key=self._most_frequent)[:_SHOWN]
+                FailureCount(metric=key[0], kind=key[1], message=self._messages[key][1], count=count)
+                for key, count in sorted(self._failures.items(), key=self._most_frequent)[:_SHOWN]
             ),
+            reasons=len(self._failures),
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
             input_tokens=self._input,
             output_tokens=self._output,
@@ -195,10 +205,10 @@ class Totals:
             skipped=dict(sorted(self._unscored.skipped.items())),
         )
 
-    def _most_frequent(self, failure: tuple[tuple[str | None, str], int]) -> tuple[int, int, str]:
+    def _most_frequent(self, failure: tuple[_Reason, int]) -> tuple[int, int, str]:
         """The most frequent first, and of equals the one that comes first in the file."""
-        (metric, kind), count = failure
-        return -count, self._messages[metric, kind][0], f"{metric}{kind}"
+        key, count = failure
+        return -count, self._messages[key][0], str(key)
 
 
 class _MetricTotals:
@@ -215,7 +225,7 @@ class _MetricTotals:
         self._stds = array("d")
         self._repeat_stds = array("d")
         self._pass_rates = array("d")
-        self._high_variability = self._failed = 0
+        self._high_variability = self._wide_range = self._failed = 0
         self._reduced: dict[str, array[float]] = {}
         self._worst: list[tuple[float, str, float | None]] = []
         self._flakiest: list[tuple[float, str, float]] = []
@@ -236,6 +246,7 @@ class _MetricTotals:
             _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
         if stats.repeat_std is not None:
             self._repeat_stds.append(stats.repeat_std)
+        self._wide_range += stats.wide_range
         self._pass_rates.append(stats.pass_rate)
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
@@ -309,6 +320,7 @@ class _MetricTotals:
             # Of the mean of rates above, in which every case counts once.
             pass_interval=clustered_share_interval(self._pass_rates, [1] * len(self._pass_rates)),
             flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
+            wide_range_cases=self._wide_range,
             skipped=skipped,
             failed=self._failed,
             reduced={name: statistics.fmean(values) for name, values in self._reduced.items()},

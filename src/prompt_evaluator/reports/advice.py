@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.findings import Note
 from prompt_evaluator.model.wording import listed
 from prompt_evaluator.reports.levels import COOLER, ENOUGH_FOR_SPREAD, has_poor_cases, is_good, is_poor, is_spread
+from prompt_evaluator.stats import variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +19,12 @@ _NAMED = 3
 _ABOUT_ERRORS = {
     "AuthenticationError": (
         "key_not_accepted",
-        "The key is missing or not accepted: `prompt-evaluator providers` lists which are there.",
+        "The key is missing or not accepted: correct it. `prompt-evaluator providers` lists which are there.",
     ),
-    "ModelNotFoundError": ("no_such_model", "The service does not know the model: check its name."),
+    "ModelNotFoundError": (
+        "no_such_model",
+        "The service does not know the model: correct its name, and start a new run.",
+    ),
     "QuotaExhaustedError": (
         "out_of_quota",
         "The account is out of quota: nothing will be answered before that changes.",
@@ -44,10 +48,15 @@ _ABOUT_ERRORS = {
 }
 """By the error's class, the most important first."""
 _ABOUT_FLAGS = {
-    "majority": "raised in most samples, a serious problem: fix the prompt first.",
-    "frequent": "raised often, likely a systemic issue: say in the prompt what must not happen.",
-    "occasional": "raised now and then: review these samples; it may be acceptable.",
+    "majority": ("raised in most samples, a serious problem", "fix the prompt first.", "look at these answers first."),
+    "frequent": (
+        "raised often, likely a systemic issue",
+        "say in the prompt what must not happen.",
+        "look for what these answers have in common.",
+    ),
+    "occasional": ("raised now and then", *["review these samples; it may be acceptable."] * 2),
 }
+"""By band: what it means, and what to do where there is a prompt and where there is none."""
 
 
 def advice(plan: RunPlan, result: RunResult) -> tuple[Note, ...]:
@@ -55,12 +64,12 @@ def advice(plan: RunPlan, result: RunResult) -> tuple[Note, ...]:
     metrics = result.overall_metric_stats
     return (
         *_about_errors(result),
-        *_about_means(metrics),
+        *_about_means(plan, metrics),
         *_about_uneven(result),
         *_about_bars(metrics),
         *_about_spread(plan, result),
-        *_about_judges(metrics),
-        *_about_flags(result.overall_flag_stats),
+        *_about_judges(plan, metrics),
+        *_about_flags(plan, result.overall_flag_stats),
     )
 
 
@@ -70,12 +79,14 @@ def _about_errors(result: RunResult) -> Iterator[Note]:
             yield Note(code=code, text=text, values={"count": count})
 
 
-def _about_means(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+def _about_means(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+    remedy = "improve the core prompt" if _has_prompt(plan) else "change the model or how it is asked"
     poor = [name for name, stats in metrics.items() if is_poor(stats)]
     below = [name for name, stats in metrics.items() if stats.below and not stats.near and name not in poor]
     for code, names, how in (("poor_overall", poor, "poor overall"), ("below_bar", below, "below the bar")):
         if names:
-            text = f"{listed(names)} {_are(names)} {how}: improve the core prompt before looking at single cases."
+            first = " before looking at single cases" if plan.dataset.selected > 1 else ""
+            text = f"{listed(names)} {_are(names)} {how}: {remedy}{first}."
             yield Note(code=code, text=text, values={"metrics": names})
 
 
@@ -105,12 +116,17 @@ def _about_bars(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
 
 def _about_spread(plan: RunPlan, result: RunResult) -> Iterator[Note]:
     everywhere, somewhere = _spread(result.overall_metric_stats)
-    cases = _first_cases(result.flakiest, somewhere)
+    cases = _first_cases((case for case in result.flakiest if _is_high(case, result)), somewhere)
     where = f" in single cases ({listed(cases)})" if cases else " in single cases"
     if everywhere:
         yield _varies("spread", everywhere, [], f" a lot{_against_spread(plan)}")
     if somewhere:
         yield _varies("spread_in_cases", somewhere, cases, f" a lot{where}{_against_spread(plan)}")
+
+
+def _is_high(case: WorstCase, result: RunResult) -> bool:
+    stats = result.overall_metric_stats.get(case.metric)
+    return stats is not None and variability(case.mean, case.std, stats.scale) == "high"
 
 
 def _varies(code: str, names: list[str], cases: list[str], how: str) -> Note:
@@ -124,15 +140,17 @@ def _against_spread(plan: RunPlan) -> str:
     temperature = plan.target.temperature
     warm = temperature is not None and temperature > COOLER
     cooler = f"lower the temperature (it is {temperature:g}; try {COOLER:g}), or " if warm else ""
-    return f" between samples: {cooler}make the prompt clearer with examples or constraints."
+    clearer = "make the prompt clearer with examples or constraints" if _has_prompt(plan) else "try another model"
+    return f" between samples: {cooler}{clearer}."
 
 
-def _about_judges(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
+def _about_judges(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[Note]:
     everywhere, somewhere = _spread(metrics)
     unsure = [name for name in (*everywhere, *somewhere) if _mostly_the_judges(metrics[name])]
     if unsure:
         text = f"Much of the spread of {listed(unsure)} is the judge's own: "
-        text += "use another judge, or raise --judge-repeats, before changing the prompt."
+        what = "the prompt" if _has_prompt(plan) else "the model"
+        text += f"use another judge, or raise --judge-repeats, before changing {what}."
         yield Note(code="judges_spread", text=text, values={"metrics": unsure})
 
 
@@ -146,8 +164,9 @@ def _mostly_the_judges(stats: OverallMetric) -> bool:
     return stats.repeat_std is not None and stats.std is not None and stats.repeat_std > stats.std / 2
 
 
-def _about_flags(flags: dict[str, OverallFlag]) -> Iterator[Note]:
-    for band, text in _ABOUT_FLAGS.items():
+def _about_flags(plan: RunPlan, flags: dict[str, OverallFlag]) -> Iterator[Note]:
+    for band, (meaning, with_prompt, without) in _ABOUT_FLAGS.items():
+        text = f"{meaning}: {with_prompt if _has_prompt(plan) else without}"
         names = [name for name, stats in flags.items() if stats.band == band]
         if names:
             yield Note(code=f"flag_{band}", text=f"{listed(names)} {_are(names)} {text}", values={"flags": names})
@@ -155,6 +174,10 @@ def _about_flags(flags: dict[str, OverallFlag]) -> Iterator[Note]:
 
 def _first_cases(cases: Iterable[WorstCase], metrics: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(case.test_case_id for case in cases if case.metric in metrics))[:_NAMED]
+
+
+def _has_prompt(plan: RunPlan) -> bool:
+    return plan.target.prompt is not None
 
 
 def _are(names: Sequence[str]) -> str:

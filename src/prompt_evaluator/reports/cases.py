@@ -79,7 +79,7 @@ def case_metric(name: str, scores: CaseScores, scale: Scale) -> CaseMetricFindin
     return CaseMetricFinding(
         name=name,
         mark="warning" if any(note.code in _WARNINGS for note in notes) else "good",
-        label="HIGH VARIABILITY" if level == "high" else None,
+        label="HIGH VARIABILITY" if level == "high" else "WIDE RANGE" if _is_wide(notes) else None,
         text=_numbers(name, scores, digits(scale)),
         digits=digits(scale),
         mean=scores.mean,
@@ -90,6 +90,10 @@ def case_metric(name: str, scores: CaseScores, scale: Scale) -> CaseMetricFindin
         variability=level,
         notes=notes,
     )
+
+
+def _is_wide(notes: Iterable[Note]) -> bool:
+    return any(note.code == "wide_range" for note in notes)
 
 
 def _numbers(name: str, scores: CaseScores, places: int) -> str:

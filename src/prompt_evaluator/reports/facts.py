@@ -13,7 +13,7 @@ from prompt_evaluator.model.findings import (
     Note,
     UsageFinding,
 )
-from prompt_evaluator.model.wording import decimal, kinds, listed, many, money, percent
+from prompt_evaluator.model.wording import decimal, is_known, kinds, listed, many, money, percent
 from prompt_evaluator.reports.levels import digits
 from prompt_evaluator.stats import sample_confidence
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.bars import MissedBar
     from prompt_evaluator.model.result import RunResult, RunTotals, WorstCase
 
+_ROUNDING = 1 + 1e-9
+"""A mean of equal numbers may differ from them in its last digit."""
 _CONFIDENCE = {
     "none": "It says nothing about spread. Take 2 for a smoke test, 5 for an evaluation.",
     "low": "Good for a smoke test; a spread or a difference may be chance. Take 5 or more for an evaluation.",
@@ -35,11 +37,9 @@ _CONFIDENCE = {
 
 
 def facts(plan: RunPlan, result: RunResult) -> Facts:
-    top = {name: stats.scale[1] for name, stats in result.overall_metric_stats.items()}
-    worst = [case for case in result.worst if case.mean < top.get(case.metric, float("inf"))]
     return Facts(
-        worst=_cases(worst, result, _worst_text),
-        flakiest=_cases(result.flakiest, result, _flaky_text),
+        worst=_cases((case for case in result.worst if _is_worse(case, result)), result, _worst_text),
+        flakiest=_cases((case for case in result.flakiest if _is_flakier(case, result)), result, _flaky_text),
         errors=_errors(result),
         skipped=_skipped(result),
         missed_bars=tuple(map(_missed, result.missed_bars)),
@@ -74,6 +74,18 @@ def _cases(
     return tuple(NotableCase(test_case_id=case_id, scores=tuple(scores)) for case_id, scores in by_case.items())
 
 
+def _is_worse(case: WorstCase, result: RunResult) -> bool:
+    """Than another case: where all are equal, or at the top of the scale, there is no worst."""
+    stats = result.overall_metric_stats.get(case.metric)
+    return stats is None or case.mean < min(stats.max_of_means, stats.scale[1])
+
+
+def _is_flakier(case: WorstCase, result: RunResult) -> bool:
+    """Than the mean of all cases: where all are equal, none is."""
+    stats = result.overall_metric_stats.get(case.metric)
+    return stats is None or stats.std is None or (case.std or 0.0) > stats.std * _ROUNDING
+
+
 def _worst_text(case: WorstCase, places: int) -> str:
     return f"{case.metric} {decimal(case.mean, places)}"
 
@@ -88,7 +100,8 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
         return None
     tried = sum(number for status, number in totals.samples.items() if status != "pending")
     unscored = tried - totals.samples.get("completed", 0)
-    named = f": {kinds(totals.errors)}" if totals.errors else ""
+    known = {name: count for name, count in totals.errors.items() if is_known(name)}
+    named = f": {kinds(known)}" if known else ""
     lacks = "lack a score" if result.overall_metric_stats else "have no score"
     text = f"{unscored:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}."
     return ErrorsFinding(
@@ -101,6 +114,7 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
             FailureFinding(count=each.count, kind=each.kind, metric=each.metric, message=each.message)
             for each in totals.failures
         ),
+        reasons=max(totals.reasons, len(totals.failures)),
     )
 
 

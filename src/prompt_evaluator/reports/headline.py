@@ -56,6 +56,17 @@ def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
     if record.plan.synthetic:
         text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
         yield Note(code="synthetic", text=text)
+    elif result.overall_metric_stats and (note := judges_itself(record.plan)):
+        yield note
+
+
+def judges_itself(plan: RunPlan) -> Note | None:
+    """Said where the model under test is also a judge. The mock's judgements mean nothing anyway."""
+    model = plan.target.model
+    if plan.synthetic or model not in plan.judge_models:
+        return None
+    text = f"{model} judges its own answers, and models tend to favour their own: name another with --judge-model."
+    return Note(code="judges_itself", text=text, values={"model": model})
 
 
 def _stopped(record: RunRecord, result: RunResult) -> Note:

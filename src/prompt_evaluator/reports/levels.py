@@ -12,8 +12,10 @@ ENOUGH_FOR_SPREAD = 10
 """Samples a case from which on the guide takes a high spread for real."""
 COOLER = 0.3
 """The temperature that the guide says to try against spread."""
-_GOOD, _POOR = 0.75, 0.5
+GOOD, POOR = 0.75, 0.5
 """Shares of a scale: from 4 up and below 3 on a scale from 1 to 5."""
+ENOUGH_PASS = 0.75
+"""The share of samples that have to pass for a metric to be marked as good."""
 
 
 def is_spread(stats: OverallMetric) -> bool:
@@ -21,18 +23,22 @@ def is_spread(stats: OverallMetric) -> bool:
     return stats.variability == "high" or bool(stats.high_variability_cases)
 
 
+def few_pass(stats: OverallMetric) -> bool:
+    return stats.pass_rate is not None and stats.pass_rate < ENOUGH_PASS
+
+
 def is_poor(stats: OverallMetric) -> bool:
-    return _level(stats, stats.mean_of_means) < _POOR
+    return _level(stats, stats.mean_of_means) < POOR
 
 
 def is_good(stats: OverallMetric) -> bool:
-    return not stats.below if stats.fail_under is not None else _level(stats, stats.mean_of_means) >= _GOOD
+    return not stats.below if stats.fail_under is not None else _level(stats, stats.mean_of_means) >= GOOD
 
 
 def has_poor_cases(stats: OverallMetric) -> bool:
     if stats.fail_under is not None and stats.min_of_means < stats.fail_under:
         return True
-    return _level(stats, stats.min_of_means) < _POOR
+    return _level(stats, stats.min_of_means) < POOR
 
 
 def digits(scale: Scale | None) -> int:

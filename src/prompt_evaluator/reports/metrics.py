@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.findings import MetricFinding, Note
 from prompt_evaluator.model.wording import decimal, many
-from prompt_evaluator.reports.levels import digits, is_poor, is_spread
+from prompt_evaluator.reports.levels import digits, few_pass, is_poor, is_spread
 from prompt_evaluator.stats import FEWEST_CASES
 from prompt_evaluator.stats.bands import wide_range
 
@@ -49,7 +49,8 @@ def _finding(name: str, stats: OverallMetric, tried: int) -> MetricFinding:
 def _mark(stats: OverallMetric) -> Mark:
     if stats.below or is_poor(stats):
         return "bad"
-    return "warning" if stats.near or is_spread(stats) or stats.bounds or stats.flaky_cases else "good"
+    doubtful = (stats.near, is_spread(stats), stats.bounds, stats.flaky_cases, stats.wide_range_cases, few_pass(stats))
+    return "warning" if any(doubtful) else "good"
 
 
 def _no_interval(stats: OverallMetric) -> Note:
@@ -81,6 +82,8 @@ def _stability(stats: OverallMetric) -> Iterator[Note]:
     if stats.flaky_cases:
         text = f"{many(stats.flaky_cases, 'case')} flaky"
         yield Note(code="flaky", text=text, values={"cases": stats.flaky_cases})
+    if cases := stats.wide_range_cases:
+        yield Note(code="wide_range_in_cases", text=f"wide range in {many(cases, 'case')}", values={"cases": cases})
     if wide_range(stats.min_of_means, stats.max_of_means, stats.scale):
         yield Note(
             code="wide_range",

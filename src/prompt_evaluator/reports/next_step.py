@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.declaration import NO_RUBRIC
+import msgspec
+
 from prompt_evaluator.model.findings import NextStep
-from prompt_evaluator.model.options import DEFAULT_SAMPLES, OPTIONS
+from prompt_evaluator.model.options import DEFAULT_SAMPLES
+from prompt_evaluator.model.wording import is_known, listed
 from prompt_evaluator.reports.levels import COOLER, ENOUGH_FOR_SPREAD, is_spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prompt_evaluator.model import RunPlan, RunRecord
+    from prompt_evaluator.model import CommandLine, RunPlan, RunRecord
     from prompt_evaluator.model.findings import StepCode
     from prompt_evaluator.model.result import RunResult
 
+PROGRAM = ("prompt-evaluator",)
 _COMPARE = "change the prompt or the model, run it again, and compare"
-_DEFAULTS = {option.flag: (option.default_text or "").removesuffix(".0") for option in OPTIONS.values()}
+_SAMPLES, _TEMPERATURE, _REUSE, _RUBRIC = "--num-samples", "--temperature", "--reuse", "--rubric"
+_SAME_AS = {_SAMPLES: ("--quick",)}
+"""Switches that say what the flag says."""
+_PIPE = "pipe the same input into:"
+_CARRIED = ("--config", "--allow-mock-judge")
+"""What a command about a run needs as well, if the run was started with it."""
 
 
-def next_step(record: RunRecord, result: RunResult, seen_from: Path) -> NextStep:
-    """What to do about this result. Paths in it are as they are written in the folder `seen_from`."""
+class Reader(msgspec.Struct, frozen=True):
+    """Who will type the command: in which folder, and what starts the program there."""
+
+    folder: Path
+    """Absolute."""
+    program: tuple[str, ...] = PROGRAM
+
+
+def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
+    """What to do about this result."""
     if record.status == "aborted" or result.totals.errors:
-        return _command("resume", resume_command(record, result))
-    return _after(record.plan, result, seen_from)
+        return continuation(record.plan, result, reader)
+    return _after(record.plan, result, _Writer(record.plan, reader))
 
 
-def resume_command(record: RunRecord, result: RunResult | None) -> tuple[str, ...]:
-    """Does what is missing, and again what failed."""
-    failed = result is not None and result.totals.errors
-    return ("prompt-evaluator", "resume", record.plan.run_id, *(["--retry-errors"] if failed else ()))
+def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> NextStep:
+    """What gets a run that misses something to its end, or a better one started where it cannot get there."""
+    writer = _Writer(plan, reader)
+    if result is None:
+        return writer.about_the_run("resume", "resume", ())
+    if "ModelNotFoundError" in result.totals.errors:
+        return writer.with_another_model(judge=_is_judges(result, "ModelNotFoundError"))
+    retry = ("--retry-errors",) if result.totals.errors else ()
+    return writer.about_the_run("resume", "resume", retry, before=_before_resuming(result))
 
 
 def shown_path(path: Path, seen_from: Path) -> str:
@@ -43,117 +61,135 @@ def shown_path(path: Path, seen_from: Path) -> str:
     return str(path) if relative.startswith("..") or len(relative) >= len(str(path)) else relative
 
 
-def _after(plan: RunPlan, result: RunResult, seen_from: Path) -> NextStep:
+def _before_resuming(result: RunResult) -> str | None:
+    """What trying again does not mend by itself: a key, or somebody's own code."""
+    if "AuthenticationError" in result.totals.errors:
+        return "correct the key, then:"
+    broken = [failure.metric for failure in result.totals.failures if failure.metric and not is_known(failure.kind)]
+    return f"fix {listed(dict.fromkeys(broken))}, then:" if broken else None
+
+
+def _is_judges(result: RunResult, kind: str) -> bool:
+    """Whether an error of this kind came from a judge, and not from the model under test."""
+    return any(failure.kind == kind and failure.metric is not None for failure in result.totals.failures)
+
+
+def _after(plan: RunPlan, result: RunResult, writer: _Writer) -> NextStep:
     """What follows a run that has all its scores."""
+    if plan.parent_run_id:
+        return writer.with_another_rubric()
     stats = result.overall_metric_stats.values()
     above = any(flag.above for flag in result.overall_flag_stats.values())
     if above or any(metric.below and not metric.near for metric in stats):
-        return _again("after_a_change", plan, seen_from, [], before="change the prompt, then:")
+        return writer.again("after_a_change", before=f"{_change(plan)}, then:")
     spread = any(is_spread(metric) for metric in stats)
     if any(metric.near for metric in stats) or (spread and plan.num_samples < ENOUGH_FOR_SPREAD):
-        return _with_samples(max(ENOUGH_FOR_SPREAD, plan.num_samples * 2), plan, seen_from)
+        return writer.with_samples(max(ENOUGH_FOR_SPREAD, plan.num_samples * 2))
     if plan.num_samples < DEFAULT_SAMPLES:
-        return _with_samples(DEFAULT_SAMPLES, plan, seen_from)
+        return writer.with_samples(DEFAULT_SAMPLES)
     if spread and (plan.target.temperature or 0) > COOLER:
-        return _again("lower_temperature", plan, seen_from, ["--temperature", f"{COOLER:g}"])
-    return _for_another_view(plan)
+        return writer.again("lower_temperature", {_TEMPERATURE: f"{COOLER:g}"})
+    return writer.with_another_rubric()
 
 
-def _for_another_view(plan: RunPlan) -> NextStep:
-    if plan.rubric is None:
-        return NextStep(code="compare", text=_COMPARE)
-    other = "content-quality" if plan.rubric.name != "content-quality" else "default"
-    return _command("another_rubric", ("prompt-evaluator", "score", plan.run_id, "--rubric", other))
+def _change(plan: RunPlan) -> str:
+    return "change the prompt" if plan.target.prompt else "change the model or how it is asked"
 
 
-def _with_samples(samples: int, plan: RunPlan, seen_from: Path) -> NextStep:
-    """With more samples; those that are there are not paid for again."""
-    return _again("more_samples", plan, seen_from, ["--num-samples", str(samples), "--reuse"])
+class _Writer:
+    """Writes commands for one reader about one run."""
+
+    def __init__(self, plan: RunPlan, reader: Reader) -> None:
+        self._plan, self._reader = plan, reader
+        self._typed = _of_this_run(plan) if plan.command else None
+
+    def with_samples(self, samples: int) -> NextStep:
+        """With more samples; those that are there are not paid for again."""
+        return self.again("more_samples", {_SAMPLES: str(samples), _REUSE: None})
+
+    def with_another_rubric(self) -> NextStep:
+        if self._plan.rubric is None:
+            return self.again("compare", before="change the prompt or the model, then:", otherwise=_COMPARE)
+        other = "content-quality" if self._plan.rubric.name != "content-quality" else "default"
+        if self._plan.parent_run_id:
+            return self.again("another_rubric", {_RUBRIC: other})
+        return self.about_the_run("another_rubric", "score", (_RUBRIC, other), carried=_CARRIED)
+
+    def with_another_model(self, *, judge: bool) -> NextStep:
+        """The model's name stands in the command even where it came from the settings, so that it can be corrected."""
+        model = self._plan.judge.model if judge and self._plan.judge else self._plan.target.model
+        of_target = "--model" if self._typed and self._typed.name[0] == "benchmark" else "--generator-model"
+        flag = "--judge-model" if judge or self._plan.parent_run_id else of_target
+        written = (self._typed.value(flag) if self._typed else None) or model
+        return self.again("another_model", {flag: written}, before=f"correct the name of the model {written}, then:")
+
+    def about_the_run(
+        self,
+        code: StepCode,
+        name: str,
+        more: tuple[str, ...],
+        *,
+        before: str | None = None,
+        carried: tuple[str, ...] = _CARRIED[:1],
+    ) -> NextStep:
+        """Another command that is given the run's id."""
+        kept = [
+            part for option in (self._typed.options if self._typed else ()) if option[0] in carried for part in option
+        ]
+        folder = self._typed.folder if self._typed and "--config" in kept else None
+        return self._command(code, (name, self._plan.run_id, *more, *kept), folder, before=before)
+
+    def again(
+        self,
+        code: StepCode,
+        changes: dict[str, str | None] | None = None,
+        *,
+        before: str | None = None,
+        otherwise: str | None = None,
+    ) -> NextStep:
+        """The run once more, with these flags in place of its own; a switch has no value."""
+        changes = changes or {}
+        added = [part for flag, value in changes.items() for part in (flag, value) if part is not None]
+        typed = self._typed
+        if typed is None or not all(map(str.isprintable, _words(typed, ()))):
+            words = f"the same command{' with ' if added else ''}{shlex.join(added)}"
+            return NextStep(code=code, before=before if otherwise is None else None, text=otherwise or words)
+        if typed.arguments is None:
+            before = f"{before.removesuffix(':')} {_PIPE}" if before else _PIPE
+        replaced = {*changes, *(same for flag in changes for same in _SAME_AS.get(flag, ()))}
+        return self._command(code, (*_words(typed, replaced), *added), typed.folder, before=before)
+
+    def _command(self, code: StepCode, parts: tuple[str, ...], folder: str | None, *, before: str | None) -> NextStep:
+        here = str(self._reader.folder)
+        program = self._reader.program
+        elsewhere = folder if folder != here else None
+        if elsewhere and os.sep in program[0]:
+            program = (str(self._reader.folder / program[0]), *program[1:])
+        arguments = (*program, *parts)
+        start = f"cd {shlex.quote(elsewhere)} && " if elsewhere else ""
+        return NextStep(
+            code=code, before=before, folder=elsewhere, arguments=arguments, text=start + shlex.join(arguments)
+        )
 
 
-def _again(
-    code: StepCode, plan: RunPlan, seen_from: Path, changes: list[str], *, before: str | None = None
-) -> NextStep:
-    """The run once more, with these flags in place of its own."""
-    if not _is_known(plan):
-        return NextStep(code=code, before=before, text=_in_words(changes))
-    changed = {part for part in changes if part.startswith("--")}
-    return _command(code, (*_settings(plan, seen_from, changed), *_repeated(plan), *changes), before=before)
+def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """The command as it was typed, without the program; arguments before the flags, so that no flag takes one."""
+    arguments = typed.arguments or ()
+    options = [part for option in typed.options if option[0] not in without for part in option]
+    if any(argument.startswith("-") for argument in arguments):
+        return (*typed.name, *options, "--", *arguments)
+    return (*typed.name, *arguments, *options)
 
 
-def _in_words(changes: list[str]) -> str:
-    return f"the same command with {' '.join(changes)}" if changes else "the same command"
-
-
-def _command(code: StepCode, arguments: tuple[str, ...], *, before: str | None = None) -> NextStep:
-    return NextStep(code=code, before=before, arguments=arguments, text=shlex.join(arguments))
-
-
-def _is_known(plan: RunPlan) -> bool:
-    """Whether all of the run's command is: not where a part of it came from a file whose name was not kept."""
-    if plan.target.template or plan.parent_run_id or plan.metrics or (plan.judge and plan.judge.system_prompt):
-        return False
-    return bool(plan.target.prompt and plan.target.prompt.path is not None and plan.dataset.path is not None)
-
-
-def _settings(plan: RunPlan, seen_from: Path, changed: set[str]) -> Iterator[str]:
-    """What starts this run again, without flags that say what holds anyway."""
-    yield from ("prompt-evaluator", "evaluate-dataset")
-    for flag, value in (_inputs(plan, seen_from) | _numbers(plan) | _places(plan, seen_from)).items():
-        if value is not None and flag not in changed and _DEFAULTS.get(flag) != value:
-            yield from (flag, value)
-
-
-def _inputs(plan: RunPlan, seen_from: Path) -> dict[str, str | None]:
-    target, judge, rubric = plan.target, plan.judge, plan.rubric
-    prompt = target.prompt.path if target.prompt else None
-    return {
-        "-d": shown_path(Path(plan.dataset.path), seen_from) if plan.dataset.path else None,
-        "-s": shown_path(Path(prompt), seen_from) if prompt else None,
-        "--generator-model": target.model,
-        "--judge-model": judge.model if judge and judge.model != target.model else None,
-        "--rubric": (rubric.path or rubric.name) if rubric else NO_RUBRIC,
-    }
-
-
-def _numbers(plan: RunPlan) -> dict[str, str | None]:
-    target, judge = plan.target, plan.judge
-    return {
-        "--num-samples": str(plan.num_samples),
-        "--temperature": _plain(target.temperature),
-        "--judge-temperature": _plain(judge.temperature) if judge else None,
-        "--judge-repeats": str(judge.repeats) if judge else None,
-        "--max-tokens": _plain(target.max_tokens),
-        "--seed": _plain(target.seed),
-        "--attempts": str(target.attempts),
-    }
-
-
-def _places(plan: RunPlan, seen_from: Path) -> dict[str, str | None]:
-    folder = Path(plan.output_dir)
-    return {
-        "--reducers": ",".join(plan.reducers) or None,
-        "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
-        "--max-cases": _plain(plan.filters.get("max_cases")),
-        "--only": plan.filters.get("only"),
-        "--of": plan.filters.get("of"),
-        "-o": shown_path(folder, seen_from) if folder != seen_from / "runs" else None,
-    }
-
-
-def _repeated(plan: RunPlan) -> Iterator[str]:
-    """Flags that may be given more than once, or that have no value."""
-    if plan.target.render_prompt:
-        yield "--render-prompt"
-    for name, value in plan.target.params.items():
-        yield from ("--param", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
-    for where in plan.filters.get("where") or ():
-        yield from ("--where", where)
-    for name, bar in plan.fail_under.items():
-        yield from ("--fail-under", f"{name}={bar:g}")
-    for name, bar in plan.fail_over.items():
-        yield from ("--fail-over", f"{name}={bar:g}")
-
-
-def _plain(number: float | None) -> str | None:
-    return None if number is None else str(int(number)) if float(number).is_integer() else str(number)
+def _of_this_run(plan: RunPlan) -> CommandLine | None:
+    """Of a command that started several runs, the part that started this one."""
+    typed = plan.command
+    if typed is None or typed.name != ("benchmark", "run"):
+        return typed
+    own = {"--model": plan.target.model, "--dataset": Path(plan.dataset.path or "").stem}
+    for flag, value in own.items():
+        given = [option[1] for option in typed.options if option[0] == flag]
+        if len(given) != 1 or "," in given[0]:
+            kept = tuple(option for option in typed.options if option[0] != flag)
+            typed = msgspec.structs.replace(typed, options=((flag, value), *kept))
+    return typed

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import RunResult
+    from prompt_evaluator.reports.next_step import Reader
 
 
 def run_findings(
@@ -26,7 +27,7 @@ def run_findings(
     result: RunResult | None,
     *,
     main_file: Path,
-    seen_from: Path,
+    reader: Reader,
     stopped_by: PromptEvaluatorError | None = None,
 ) -> Findings:
     """Everything to say about a run.
@@ -35,10 +36,10 @@ def run_findings(
         record: The run.
         result: What it came to; None for a run that had ended before.
         main_file: Its main artifact, as an absolute path.
-        seen_from: The folder in which paths and commands will be read; absolute.
+        reader: Who will read paths and commands.
         stopped_by: What ended it early, if something went wrong.
     """
-    shown = shown_path(main_file, seen_from)
+    shown = shown_path(main_file, reader.folder)
     if result is None:
         files = Files(main=str(main_file), shown=shown, cases=None)
         return Findings(ended_before=True, headline=headline(record, None, stopped_by), files=files)
@@ -51,7 +52,7 @@ def run_findings(
         facts=facts(record.plan, result),
         advice=advice(record.plan, result),
         files=Files(main=str(main_file), shown=shown, cases=_case_files(record)),
-        next_step=next_step(record, result, seen_from),
+        next_step=next_step(record, result, reader),
     )
 
 

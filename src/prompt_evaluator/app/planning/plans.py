@@ -80,6 +80,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
         fail_over=options.fail_over,
         reducers=_checked_reducers(options),
         reuse=options.reuse,
+        command=options.command,
     )
 
 

@@ -1,0 +1,35 @@
+"""The end of a command's help: what the marks and words that it shows mean."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.app.legend import LEGEND
+from prompt_evaluator.cli.text import SEPARATOR, hang, wrap, writable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WIDTH, _GUTTER = 76, 14
+_AS_IT_IS = "\b\n"
+"""What click takes for "do not join these lines"."""
+
+
+def legend() -> str:
+    """For click's `epilog`."""
+    return writable(_AS_IT_IS + "\n".join(_lines()), sys.stdout.encoding)
+
+
+def _lines() -> Iterator[str]:
+    yield "Marks and words in what is shown:"
+    for part in LEGEND:
+        if part.unit:
+            limits = SEPARATOR.join(f"{entry.shown} {entry.meaning}" for entry in part.entries)
+            yield from _entry(part.title, f"{limits} ({part.unit})")
+        for entry in () if part.unit else part.entries:
+            yield from _entry(entry.shown, entry.meaning)
+
+
+def _entry(shown: str, meaning: str) -> list[str]:
+    return hang(f"  {shown}", wrap(meaning, _WIDTH - _GUTTER - 2), _GUTTER)
