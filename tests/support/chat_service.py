@@ -52,7 +52,8 @@ class Brain:
             self.kept.append(asked)
         texts = [message["content"] for message in asked["messages"]]
         for rule in self.settings["rules"]:
-            if rule.get("kind", kind) == kind and any(rule.get("match", "") in said for said in texts):
+            meant = rule.get("kind", kind) == kind and rule.get("model", asked["model"]) == asked["model"]
+            if meant and any(rule.get("match", "") in said for said in texts):
                 if "times" in rule:
                     rule["times"] -= 1
                     if rule["times"] < 0:

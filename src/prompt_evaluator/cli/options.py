@@ -23,6 +23,7 @@ from prompt_evaluator.model.declaration import (
     WORDS,
 )
 from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.several import SEVERAL, split_pairs, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,30 +81,49 @@ def option(
     )
 
 
-def commas(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Words separated by commas."""
-    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+def several_words(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Every word of an option that may be repeated and may hold several; at least one, if it is given at all."""
+    found = tuple(word for value in values for word in split_words(value))
+    if values and not found:
+        raise click.BadParameter("name at least one", param=parameter)
+    return found or None
 
 
-def _several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+def several_conditions(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Every condition; one that is empty is left for whoever reads it, who can say what to write."""
+    return tuple(part for value in values for part in split_pairs(value) or [value]) or None
+
+
+def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """As they were written: their commas are for who reads metrics, because options of metrics have commas too."""
+    if values and not any(text.strip(" ,") for text in values):
+        raise click.BadParameter("name at least one", param=parameter)
     return values or None
 
 
 def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
-    """`name=value`, as often as it is given."""
+    return _named(parameter, [part for value in values for part in split_pairs(value) or [value]])
+
+
+def _named(parameter: click.Parameter, parts: list[str]) -> dict[str, str] | None:
     found = {}
-    for value in values:
-        name, equals, text = value.partition("=")
+    for part in parts:
+        name, equals, text = part.partition("=")
         if not equals or not name:
-            raise click.BadParameter(f"{value!r} is not of the form name=value", param=parameter)
+            raise click.BadParameter(f"{part!r} is not of the form name=value", param=parameter)
         found[name] = text
     return found or None
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
-    """`name=4.0`, as often as it is given."""
+def _numbers(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
+    """`name=4.0`; no number has a comma, so that each comma separates."""
     found: dict[str, float] = {}
-    for name, text in (_pairs(context, parameter, values) or {}).items():
+    parts = [part for value in values for part in split_words(value) or [value]]
+    for name, text in (_named(parameter, parts) or {}).items():
         try:
             found[name] = SCORE.read_text(text)
         except ValueError:
@@ -113,7 +133,7 @@ def _numbers(context: click.Context, parameter: click.Parameter, values: tuple[s
 
 
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
-    """`name=value`, as often as it is given; a value that is JSON is what the JSON says."""
+    """`name=value`; a value that is JSON is what the JSON says."""
     pairs = _pairs(context, parameter, values)
     return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
 
@@ -127,18 +147,16 @@ def _json_or_text(text: str) -> Any:
 
 _HOW: dict[Kind, dict[str, Any]] = {
     SWITCH: {"is_flag": True},
-    WORDS: {"callback": commas},
-    CONDITIONS: {"multiple": True, "callback": _several},
-    METRICS: {"multiple": True, "callback": _several},
+    WORDS: {"multiple": True, "callback": several_words},
+    CONDITIONS: {"multiple": True, "callback": several_conditions},
+    METRICS: {"multiple": True, "callback": _metrics},
     LABELS: {"multiple": True, "callback": _pairs},
     NUMBERS: {"multiple": True, "callback": _numbers},
     MAPPING: {"multiple": True, "callback": _values},
 }
 _REMARKS = {
-    WORDS: "Separated by commas.",
-    METRICS: "Separated by commas; may be repeated.",
-    MAPPING: "A value is JSON or text. May be repeated.",
-    **dict.fromkeys((CONDITIONS, LABELS, NUMBERS), "May be repeated."),
+    **dict.fromkeys((WORDS, METRICS, CONDITIONS, LABELS, NUMBERS), SEVERAL),
+    MAPPING: f"A value is JSON or text. {SEVERAL}",
 }
 
 

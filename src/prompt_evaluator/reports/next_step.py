@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.declaration import NO_RUBRIC
 from prompt_evaluator.model.findings import NextStep
 from prompt_evaluator.model.options import DEFAULT_SAMPLES, OPTIONS
+from prompt_evaluator.model.several import join_words, written_pair
 from prompt_evaluator.reports.levels import COOLER, ENOUGH_FOR_SPREAD, is_spread
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _places(plan: RunPlan, seen_from: Path) -> dict[str, str | None]:
     folder = Path(plan.output_dir)
     return {
         "--reducers": ",".join(plan.reducers) or None,
-        "--case-ids": ",".join(plan.filters.get("case_ids") or ()) or None,
+        "--case-ids": join_words(plan.filters.get("case_ids") or ()) or None,
         "--max-cases": _plain(plan.filters.get("max_cases")),
         "--only": plan.filters.get("only"),
         "--of": plan.filters.get("of"),
@@ -145,9 +146,9 @@ def _repeated(plan: RunPlan) -> Iterator[str]:
     if plan.target.render_prompt:
         yield "--render-prompt"
     for name, value in plan.target.params.items():
-        yield from ("--param", f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+        yield from ("--param", written_pair(f"{name}={value if isinstance(value, str) else json.dumps(value)}"))
     for where in plan.filters.get("where") or ():
-        yield from ("--where", where)
+        yield from ("--where", written_pair(where))
     for name, bar in plan.fail_under.items():
         yield from ("--fail-under", f"{name}={bar:g}")
 
