@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.findings import Mark
 
 _GAP = 2
-_LONGEST_NAME, _SHORTEST_NAME = 28, 8
+_LONGEST_NAME, _CUT_NAME, _SHORTEST_NAME = 28, 20, 8
 _LONGEST_TITLE = 28
 
 
@@ -56,7 +56,7 @@ def grid(columns: Sequence[Column], rows: Sequence[GridRow], width: int) -> list
 
 
 def fits(columns: Sequence[Column], rows: Sequence[GridRow], width: int) -> bool:
-    """Whether all columns have room beside each other, and no name is cut."""
+    """Whether all columns have room beside each other, and names are still to be told apart."""
     return _Grid(columns, rows, width).fits
 
 
@@ -67,16 +67,23 @@ class _Grid:
         self._marked = [any(row.cells[at].mark for row in rows) for at in range(len(columns))]
         self._widths = [self._column_width(at) for at in range(len(columns))]
         longest = max(self._indent + cells(clean(row.name)) for row in rows)
-        room = width - max(self._widths, default=0) - _GAP
-        self._names = max(_SHORTEST_NAME, min(longest, room, max(_LONGEST_NAME, width // 4)))
-        self._chunks = self._chunked(width - self._names)
-        self.fits = len(self._chunks) == 1 and self._names >= longest
+        self._names, self._chunks = self._arranged(longest, width)
+        self.fits = len(self._chunks) == 1
 
     def lines(self) -> list[str]:
         found: list[str] = []
         for chunk in self._chunks:
             found += [*([""] if found else ()), *self._block(chunk)]
         return found
+
+    def _arranged(self, longest: int, width: int) -> tuple[int, list[list[int]]]:
+        """How wide the names are, and which columns stand beside each other: names are cut to save a block."""
+        room = max(_SHORTEST_NAME, width - max(self._widths) - _GAP)
+        whole = min(longest, room, max(_LONGEST_NAME, width // 4))
+        beside = width - sum(_GAP + each for each in self._widths)
+        cut = [names for names in (beside, _CUT_NAME) if _CUT_NAME <= names < whole]
+        tried = {names: self._chunked(width - names) for names in (whole, *cut)}
+        return min(tried.items(), key=lambda each: (len(each[1]), -each[0]))
 
     def _column_width(self, at: int) -> int:
         title = min(cells(clean(self._columns[at].title)), _LONGEST_TITLE)

@@ -11,14 +11,13 @@ from prompt_evaluator.cli.grid import Cell, Column, GridRow, fits, grid, row_lab
 from prompt_evaluator.cli.marks import symbol
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import SEPARATOR, cells, clean, columns, span, squeeze, wrap
-from prompt_evaluator.model.wording import decimal, many, money
+from prompt_evaluator.model.wording import decimal, listed, many, money
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
 
 _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
 _NO_SCORE = "no score"
-_STATUS = {"aborted": "stopped", "not_begun": "not begun"}
 
 
 def print_group(found: GroupFindings) -> None:
@@ -103,7 +102,7 @@ def _state(member: MemberFinding) -> Cell:
     """In place of a score."""
     if member.status in ("completed", "partial"):
         return Cell(_NO_SCORE, "warning")
-    return Cell(_STATUS.get(member.status, member.status), "bad")
+    return Cell(member.label, "bad")
 
 
 def _interval(interval: tuple[float, float] | None, digits: int) -> str:
@@ -126,15 +125,18 @@ def _time(member: MemberFinding) -> str:
 
 
 def _problems(found: GroupFindings, width: int) -> list[str]:
-    """Why a run is not as good as it could be, a line or two for each."""
-    lines: list[str] = []
+    """Why runs are not as good as they could be; what went wrong alike on several datasets is said once."""
+    alike: dict[tuple[str, str, str], list[MemberFinding]] = {}
     for member in found.members:
         if member.reason is not None:
-            status = _STATUS.get(member.status, member.status)
-            text = f"{member.model} on {member.dataset} {status}: {member.reason.rstrip('.')}."
-            first, *more = wrap(" ".join(clean(text).split()), min(width, _WIDEST_TEXT) - 2)
-            mark = "bad" if member.status == "completed" else member.mark
-            lines += [f"{symbol(mark)} {first}", *(f"  {line}" for line in more)]
+            alike.setdefault((member.model, member.label, member.reason), []).append(member)
+    lines: list[str] = []
+    for (model, label, reason), members in alike.items():
+        datasets = listed(member.dataset for member in members)
+        text = " ".join(clean(f"{model} {label} on {datasets}: {reason.rstrip('.')}.").split())
+        first, *more = wrap(text, min(width, _WIDEST_TEXT) - 2)
+        mark = "bad" if members[0].mark == "good" else members[0].mark  # a bar that was missed
+        lines += [f"{symbol(mark)} {first}", *(f"  {line}" for line in more)]
     return lines
 
 

@@ -84,11 +84,11 @@ def option(
 def several_words(
     _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """Every word of an option that may be repeated and may hold several; at least one, if it is given at all."""
-    found = tuple(word for value in values for word in split_words(value))
-    if values and not found:
+    """Every word of an option that may be repeated and may hold several; each time it is given, at least one."""
+    found = [split_words(value) for value in values]
+    if not all(found):
         raise click.BadParameter("name at least one", param=parameter)
-    return found or None
+    return tuple(word for words in found for word in words) or None
 
 
 def several_conditions(
@@ -100,7 +100,7 @@ def several_conditions(
 
 def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
     """As they were written: their commas are for who reads metrics, because options of metrics have commas too."""
-    if values and not any(text.strip(" ,") for text in values):
+    if not all(text.strip(" ,") for text in values):
         raise click.BadParameter("name at least one", param=parameter)
     return values or None
 

@@ -57,6 +57,8 @@ class MemberFinding(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str | None
     """None where it was not begun, or could not be carried out at all."""
     status: MemberStatus
+    label: str
+    """How it ended, in a word or two: a run that an error stopped has failed, for whoever looks at a table."""
     mark: Mark
     reason: str | None
     """Why it is not as good as it could be: what failed, what stopped it, which bar it missed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.errors import ProviderError
 from prompt_evaluator.model.findings import Note
 from prompt_evaluator.model.group import GroupFindings, GroupMetric, MemberFinding, MemberScore
 from prompt_evaluator.model.wording import listed
@@ -61,6 +62,7 @@ def _member(member: Member) -> MemberFinding:
         model=member.model,
         run_id=outcome.record.plan.run_id if outcome else None,
         status=status,
+        label=_label(member, status),
         mark=_MARKS.get(status, "bad"),
         reason=_reason(member),
         judges=outcome.record.plan.judge_models if outcome else (),
@@ -84,6 +86,13 @@ def _status(member: Member) -> MemberStatus:
         return "failed" if member.error else "not_begun"
     status = member.outcome.record.status
     return "aborted" if status == "running" else status
+
+
+def _label(member: Member, status: MemberStatus) -> str:
+    if status == "aborted":
+        stopped_by = member.outcome.stopped_by if member.outcome else None
+        return "failed" if isinstance(stopped_by, ProviderError) else "stopped"
+    return status.replace("_", " ")
 
 
 def _worse(mark: Mark, status: MemberStatus) -> Mark:
