@@ -152,3 +152,9 @@ def test_one_benchmark_is_estimated_in_the_words_of_evaluate_dataset(offline: Wo
         return [line for line in done.out.splitlines() if line.startswith(("Calls", "Estimate", "Start", "Retries"))]
 
     assert calls(one) == calls(same)
+
+
+def test_what_reuse_may_save_is_said(offline: Workspace) -> None:
+    shown = offline.run("benchmark", "run", "--dataset", "basic-coding", "--reuse", "--estimate")
+
+    assert "With --reuse it is less by what earlier runs have asked in the same way." in shown.words

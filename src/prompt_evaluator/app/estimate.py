@@ -60,6 +60,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """How many it would be with no more than the first five cases and two samples of each."""
     attempts: int
     """How many times as many calls it may be, if no answer passes."""
+    reuse: bool
+    """Whether answers and judgements of earlier runs are reused; how many these are is not looked up."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -176,6 +178,7 @@ class Workload:
             calls=calls,
             small_calls=self._small_calls(plan, judges, written),
             attempts=plan.target.attempts,
+            reuse=plan.reuse,
             input_tokens=total(side.input for side in sides),
             output_tokens=total(side.output for side in sides),
             cost=None if unpriced else total(_cost(side, prices[side.config.model]) for side in sides),

@@ -55,6 +55,8 @@ def remarks(estimate: Estimate | GroupEstimate, size: Estimate, width: int) -> l
     if estimate.attempts > 1:
         more = f"With --attempts {estimate.attempts} it may be up to {estimate.attempts} times as much."
         lines += wrap(more, width)
+    if size.reuse:
+        lines += wrap("With --reuse it is less by what earlier runs have asked in the same way.", width)
     if estimate.calls > estimate.small_calls:
         flags = [f"--max-cases {SMALL_CASES}"]
         if size.samples > SMALL_SAMPLES:
