@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -262,3 +263,22 @@ def test_runs_without_a_judged_metric_never_say_judged_by(project: Workspace) ->
     planned = group_of(project, "--dataset", "basic-coding", "--model", "mock/a,mock/b", "--estimate")
 
     assert "judged" not in done.out + done.err + planned.out
+
+
+def test_an_interrupt_ends_the_group_and_names_what_was_not_begun(online: Workspace, service: ChatService) -> None:
+    service.set(latency=0.05)
+    for name in ("tea", "coffee"):
+        online.cases(400, f"benchmarks/{name}.jsonl")
+    started = online.start(
+        *("benchmark", "run", "--dataset", "tea,coffee", "--model", "openai/a", "-j", "1", "--json"),
+        *("--metrics", "length(max_words=50)"),
+    )
+    started.wait_until_under_way()
+
+    started.process.send_signal(signal.SIGINT)
+    done = started.finish()
+
+    assert done.code == 130
+    assert [member["status"] for member in done.json["group"]["members"]] == ["aborted", "not_begun"]
+    assert "Not begun, because the run before stopped: coffee with openai/a." in done.err
+    assert [run["status"] for run in online.run("runs", "list", "--json").json["runs"]] == ["aborted"]

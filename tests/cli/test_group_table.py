@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from summaries import metric, outcome, plan, totals
 
-from prompt_evaluator.app.findings import group_findings
 from prompt_evaluator.cli.group_table import group_lines, title_line
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, StoreError
 from prompt_evaluator.model.group import Member
 from prompt_evaluator.model.outcome import Outcome
+from prompt_evaluator.reports.group import group_findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,3 +207,12 @@ def test_a_title_fits_the_terminal_whatever_the_names_are() -> None:
 
     assert cells(line) < 80
     assert line.endswith("openai/gpt-4o ──") or "gpt-4o" in line
+
+
+def test_a_bar_that_was_missed_is_named(tmp_path: Path) -> None:
+    low = outcome(plan(tmp_path), {"clarity": metric(3.1, fail_under=4.0, below=True)}, missed_bars=("clarity",))
+    members = [*group(1, 1, tmp_path), Member(dataset=DATASETS[0], model="x/y", outcome=low, seconds=1.0)]
+
+    text = shown(group_findings(members), 80)
+
+    assert "✗ x/y completed on basic-coding: clarity missed the bar." in text

@@ -25,15 +25,17 @@ from prompt_evaluator.errors import (
     UnknownNameError,
 )
 from prompt_evaluator.model.group import Member
+from prompt_evaluator.reports.group import group_findings
 from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from prompt_evaluator.app.group_estimate import GroupEstimate
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Dataset, RunRecord
+    from prompt_evaluator.model.group import GroupFindings
     from prompt_evaluator.model.options import EvaluateOptions
 
 _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
@@ -73,15 +75,23 @@ def find_benchmarks(datasets_dir: Path) -> list[Benchmark]:
     return sorted(with_shipped, key=lambda benchmark: (benchmark.name, benchmark.path.name))
 
 
-def get_benchmark(name: str, datasets_dir: Path) -> Benchmark:
-    """The benchmark of that name, or an error that says what is wrong with it or which is nearest."""
+def get_benchmarks(names: Iterable[str], datasets_dir: Path) -> list[Benchmark]:
+    """The benchmarks of these names, or an error that says what is wrong with one or which is nearest."""
     known = find_benchmarks(datasets_dir)
-    for benchmark in known:
-        if benchmark.name == name:
-            if benchmark.error:
-                raise ConfigurationError(f"The benchmark {name!r} cannot be used: {benchmark.error}")
-            return benchmark
-    raise UnknownNameError("benchmark", name, [benchmark.name for benchmark in known])
+    by_name = {benchmark.name: benchmark for benchmark in reversed(known)}
+    found = []
+    for name in names:
+        if name not in by_name:
+            raise UnknownNameError("benchmark", name, [benchmark.name for benchmark in known])
+        if by_name[name].error:
+            raise ConfigurationError(f"The benchmark {name!r} cannot be used: {by_name[name].error}")
+        found.append(by_name[name])
+    return found
+
+
+def get_benchmark(name: str, datasets_dir: Path) -> Benchmark:
+    """The benchmark of that name, or an error as above."""
+    return get_benchmarks([name], datasets_dir)[0]
 
 
 def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
@@ -123,6 +133,11 @@ async def estimate_benchmarks(
         estimate = await estimate_evaluation(each, session, written=written)
         found.append(MemberEstimate(dataset=member.dataset, model=member.model, estimate=estimate))
     return group_estimate(found)
+
+
+def benchmark_findings(members: Sequence[Member]) -> GroupFindings:
+    """What to say about the runs of a group together."""
+    return group_findings(members)
 
 
 def _members(

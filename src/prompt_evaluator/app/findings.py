@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.reports import cases, group, levels, next_step, runs
+from prompt_evaluator.reports import cases, levels, next_step, runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.findings import CaseFindings, Findings
-    from prompt_evaluator.model.group import GroupFindings, Member
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.reports.cases import CaseScores, FlagCounts
 
@@ -31,11 +30,6 @@ def findings(outcome: Outcome, *, seen_from: Path | None = None) -> Findings:
         seen_from=seen_from or Path.cwd(),
         stopped_by=outcome.stopped_by,
     )
-
-
-def group_findings(members: Sequence[Member]) -> GroupFindings:
-    """Everything to say about the runs of a group together."""
-    return group.group_findings(members)
 
 
 def case_findings(

@@ -9,15 +9,15 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import (
+    benchmark_findings,
     datasets_folder,
     estimate_benchmarks,
     find_benchmarks,
-    get_benchmark,
+    get_benchmarks,
     open_benchmark,
     run_benchmarks,
 )
 from prompt_evaluator.app.documents import run_document
-from prompt_evaluator.app.findings import group_findings
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
@@ -129,7 +129,7 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     wanted = evaluate_options(command.settings, given, rubric=rubric, metrics=metrics or _own_metrics(given))
     folder = datasets_folder(command.settings)
     what: dict[str, Any] = {
-        "benchmarks": [get_benchmark(name, folder) for name in dict.fromkeys(datasets)],
+        "benchmarks": get_benchmarks(dict.fromkeys(datasets), folder),
         "models": list(dict.fromkeys(models or (wanted.generator_model,))),
     }
     if estimate:
@@ -142,7 +142,7 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
 
 def _conclude(command: RunCommand, members: list[Member], *, as_json: bool) -> int:
     """Print every summary and the table of all, or JSON, and return the worst exit code."""
-    together = group_findings(members)
+    together = benchmark_findings(members)
     if as_json:
         runs = [run_document(member.outcome) for member in members if member.outcome]
         print_json({"runs": runs, "group": together})
