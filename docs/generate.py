@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 REFERENCE = Path(__file__).parent / "reference"
 TEXTS = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8"))
 _NOTE = "<!-- Written by docs/generate.py. Change the code, then run `make docs`. -->"
+_SEVERAL_VALUES = """## Several values
+
+An option that takes several values may be repeated, or its values are separated by commas, or both. A value that has a
+comma itself goes in double quotes: `--case-ids '"a,b",c'`. In options of the form `key=value` a comma separates only
+where the next `key=` or comparison follows, so that `--where 'city=Paris, France'` is one condition; commas in JSON
+(`--param 'stop=["a","b"]'`) and in the options of a metric (`--metrics 'length(min_words=3, max_words=50)'`) belong to
+the value. Where that is not enough, quote the pair: `--tag '"note=a, b=c"'`."""
 _WIDTH = 78  # what click uses of a terminal with 80 columns
 
 Schema = dict[str, Any]
@@ -88,7 +95,7 @@ def _current(name: str) -> str | None:
 
 def cli_page() -> str:
     """Every command's help, as a terminal shows it."""
-    parts = [_NOTE, "# Command line", "Every command and what its `--help` prints."]
+    parts = [_NOTE, "# Command line", "Every command and what its `--help` prints.", _SEVERAL_VALUES]
     for title, text in _helps(cli, "prompt-evaluator", None):
         parts += [f"## {title}", f"```text\n{text.rstrip()}\n```"]
     return "\n\n".join(parts) + "\n"

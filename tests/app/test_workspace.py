@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt_evaluator import evaluate_async
-from prompt_evaluator.app.benchmarks import run_benchmarks
+from prompt_evaluator.app.benchmarks import get_benchmark, run_benchmarks
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
@@ -91,13 +91,13 @@ async def test_a_group_of_runs_uses_the_same_connections(here: Path, service: Ch
     async with Workspace(read_settings()) as workspace:
         session = Session(workspace=workspace, limits=RunLimits(max_concurrency=1))
         wanted = EvaluateOptions(dataset=None, num_samples=1, rubric=None, metrics=("latency(max_ms=60000)",))
-        paths = [here / "tea.jsonl", here / "coffee.jsonl"]
-        outcomes = [
-            outcome
-            async for outcome in run_benchmarks(wanted, session, datasets=paths, models=["openai/a", "openai/b"])
+        found = [get_benchmark(name, here) for name in ("tea", "coffee")]
+        members = [
+            member
+            async for member in run_benchmarks(wanted, session, benchmarks=found, models=["openai/a", "openai/b"])
         ]
 
-    assert [outcome.record.status for outcome in outcomes] == ["completed"] * 4
+    assert [member.outcome and member.outcome.record.status for member in members] == ["completed"] * 4
     assert service.paid == 24
     assert service.state()["connections"] == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +11,9 @@ from workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chat_service import ChatService
+    from workspace import Done
 
 TASK = "- {id: a, name: Short, input: x, expected_output: y, difficulty: hard}\n"
 
@@ -111,3 +116,169 @@ def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) ->
 
     assert done.code == 2
     assert "has a score or flag called 'correctness'" in done.err
+
+
+# Several models and datasets
+
+
+def group_of(project: Workspace, *arguments: str) -> Done:
+    return project.run("benchmark", "run", "--metrics", "similarity", *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--dataset", "basic-coding,retrieval-qa", "--model", "mock/a,mock/b"),
+        ("--dataset", "basic-coding", "--dataset", "retrieval-qa", "--model", "mock/a", "--model", "mock/b"),
+        ("--dataset", "basic-coding, retrieval-qa,basic-coding", "--model", "mock/a", "--model", "mock/b,mock/a"),
+    ],
+    ids=["commas", "repeated", "both, and some twice"],
+)
+def test_models_and_datasets_are_repeated_or_separated_by_commas(
+    project: Workspace, arguments: tuple[str, ...]
+) -> None:
+    group = group_of(project, *arguments, "--json").json["group"]
+
+    assert (group["datasets"], group["models"]) == (["basic-coding", "retrieval-qa"], ["mock/a", "mock/b"])
+    assert len(group["members"]) == 4
+
+
+def test_a_group_ends_in_one_table_of_models_and_datasets(project: Workspace) -> None:
+    done = group_of(project, "--dataset", "basic-coding,retrieval-qa", "--model", "mock/a,mock/b")
+
+    *_, table = done.out.partition("── all 4 runs ──")
+    lines = table.splitlines()
+    assert "2 models on 2 datasets: 4 of 4 runs completed; $0, " in table
+    assert ["basic-coding", "retrieval-qa"] in [line.split() for line in lines]
+    (row, took) = (line for line in lines if line.startswith("  mock/a"))
+    assert len(re.findall(r"✓ 0\.\d{3} \(0\.\d{3} to [01]\.\d{3}\)", row)) == 2
+    assert len(re.findall(r"\$0, [\d.]+ s", took)) == 2
+    assert all(len(line) < 80 for line in lines)
+
+
+def test_each_summary_is_titled_with_its_dataset_and_model(project: Workspace) -> None:
+    done = group_of(project, "--dataset", "basic-coding,retrieval-qa", "--model", "mock/a")
+
+    titles = [line.strip("─ ") for line in done.out.splitlines() if line.startswith("──")]
+    assert titles == ["basic-coding · mock/a", "retrieval-qa · mock/a", "all 2 runs"]
+
+
+def test_a_single_run_has_a_title_and_no_table_of_its_own(project: Workspace) -> None:
+    done = group_of(project, "--dataset", "basic-coding")
+
+    assert "── basic-coding · mock/default ──" in done.out
+    assert "all 1 run" not in done.out
+
+
+def test_the_group_is_in_the_json(project: Workspace) -> None:
+    done = group_of(project, "--dataset", "basic-coding,retrieval-qa", "--model", "mock/a", "--json")
+
+    group = done.json["group"]
+    assert group["group_id"] == done.json["runs"][0]["group_id"]
+    assert [member["run_id"] for member in group["members"]] == [run["run_id"] for run in done.json["runs"]]
+    for member, run in zip(group["members"], done.json["runs"], strict=True):
+        stats = run["overall_metric_stats"]["similarity"]
+        assert member["scores"]["similarity"]["mean"] == stats["mean_of_means"]
+        assert member["scores"]["similarity"]["interval"] == stats["interval"]
+        assert (member["status"], member["cost"], member["reason"]) == ("completed", 0, None)
+        assert member["seconds"] > 0
+
+
+def test_a_run_that_fails_loses_nobody_elses_results(online: Workspace, service: ChatService) -> None:
+    service.set(
+        rules=[
+            {"model": "unknown", "status": 404, "message": "no such model"},
+            {"model": "keyless", "status": 401, "message": "wrong key"},
+            {"text": "yes"},
+        ]
+    )
+    for name in ("tea", "coffee"):
+        online.cases(
+            [{"id": f"{at}", "input": "x?", "reference": "yes"} for at in range(5)], f"benchmarks/{name}.jsonl"
+        )
+
+    models = "openai/unknown,openai/good,openai/keyless,openai/better"
+    what = ("benchmark", "run", "--dataset", "tea,coffee", "--model", models, "--metrics", "exact_match")
+    done = online.run(*what, "--json")
+
+    assert done.code == 3
+    members = {(each["model"], each["dataset"]): each for each in done.json["group"]["members"]}
+    assert len(members) == 8
+    for model in ("openai/good", "openai/better"):
+        for dataset in ("tea", "coffee"):
+            member = members[model, dataset]
+            assert (member["status"], member["scores"]["exact_match"]["mean"]) == ("completed", 1)
+    for model, reason in (("openai/unknown", "no such model"), ("openai/keyless", "wrong key")):
+        for dataset in ("tea", "coffee"):
+            member = members[model, dataset]
+            assert (member["label"], member["mark"], member["scores"]) == ("failed", "bad", {})
+            assert reason in member["reason"]
+
+
+def test_the_table_shows_a_failure_with_its_reason(online: Workspace, service: ChatService) -> None:
+    service.set(rules=[{"model": "unknown", "status": 404, "message": "never heard of it"}, {"text": "yes"}])
+    for name in ("tea", "coffee"):
+        online.cases(
+            [{"id": f"{at}", "input": "x?", "reference": "yes"} for at in range(5)], f"benchmarks/{name}.jsonl"
+        )
+
+    models = "openai/unknown,openai/good"
+    done = online.run("benchmark", "run", "--dataset", "tea,coffee", "--model", models, "--metrics", "exact_match")
+
+    *_, table = done.out.partition("── all 4 runs ──")
+    assert table.count("✗ failed") == 2
+    assert "✗ openai/unknown failed on tea" in table
+    assert "never heard of it" in " ".join(table.split())
+    assert done.code == 3
+
+
+# Who judges
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--model", "mock/a,mock/b"), "Each model judged its own answers: name one judge for all with --judge-model."),
+        (
+            ("--model", "mock/a,mock/b", "--judge-model", "mock/a"),
+            "mock/a judged its own answers: name another judge with --judge-model.",
+        ),
+        (("--model", "mock/a,mock/b", "--judge-model", "mock/c"), None),
+        (("--model", "mock/a,mock/b", "--metrics", "similarity"), None),
+    ],
+    ids=["each by itself", "one by itself", "by another", "by no judge"],
+)
+def test_models_that_judge_themselves_are_pointed_out_in_a_line(
+    project: Workspace, arguments: tuple[str, ...], sentence: str | None
+) -> None:
+    done = project.run("benchmark", "run", "--dataset", "basic-coding", "--max-cases", "2", *arguments)
+
+    *_, table = done.out.partition("── all 2 runs ──")
+    said = [line for line in table.splitlines() if "--judge-model" in line]
+    assert said == ([sentence] if sentence else [])
+
+
+def test_runs_without_a_judged_metric_never_say_judged_by(project: Workspace) -> None:
+    done = group_of(project, "--dataset", "basic-coding", "--model", "mock/a,mock/b")
+    planned = group_of(project, "--dataset", "basic-coding", "--model", "mock/a,mock/b", "--estimate")
+
+    assert "judged" not in done.out + done.err + planned.out
+
+
+def test_an_interrupt_ends_the_group_and_names_what_was_not_begun(online: Workspace, service: ChatService) -> None:
+    service.set(latency=0.05)
+    for name in ("tea", "coffee"):
+        online.cases(400, f"benchmarks/{name}.jsonl")
+    started = online.start(
+        *("benchmark", "run", "--dataset", "tea,coffee", "--model", "openai/a", "-j", "1", "--json"),
+        *("--metrics", "length(max_words=50)"),
+    )
+    started.wait_until_under_way()
+
+    started.process.send_signal(signal.SIGINT)
+    done = started.finish()
+
+    assert done.code == 130
+    assert [member["status"] for member in done.json["group"]["members"]] == ["aborted", "not_begun"]
+    assert "Not begun, because the run before stopped: coffee with openai/a." in done.err
+    assert [run["status"] for run in online.run("runs", "list", "--json").json["runs"]] == ["aborted"]

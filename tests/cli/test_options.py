@@ -16,6 +16,7 @@ from prompt_evaluator.app.planning.options import evaluate_options, given_option
 from prompt_evaluator.cli.benchmark import run_command
 from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
 from prompt_evaluator.cli.evaluate_single import evaluate_single_command
+from prompt_evaluator.cli.main import cli
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.score import score_command
 from prompt_evaluator.config.loading import Settings, load_settings
@@ -23,6 +24,7 @@ from prompt_evaluator.config.settings import SETTINGS, flags_of
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import JudgeConfig, RunPlan, Target
 from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions
+from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
     from workspace import Workspace
@@ -299,3 +301,61 @@ def test_structured_settings_are_shown_as_json(offline: Workspace) -> None:
 def parsed(*arguments: str) -> dict[str, Any]:
     """What `evaluate-dataset` makes of its arguments."""
     return evaluate_dataset_command.make_context("evaluate-dataset", list(arguments)).params
+
+
+def options_of(command: click.Command, name: str = "") -> list[tuple[str, click.Option]]:
+    """Every option of a command and of those below it, with the command's name."""
+    context = click.Context(command)
+    if isinstance(command, click.Group):
+        below = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+        return [found for each, sub in below if sub for found in options_of(sub, f"{name} {each}".strip())]
+    return [(name, parameter) for parameter in command.params if isinstance(parameter, click.Option)]
+
+
+def test_every_option_of_several_values_says_so_in_the_same_words() -> None:
+    several = [(name, each) for name, each in options_of(cli) if each.multiple]
+
+    flags = {each.opts[0] for _, each in several}
+    assert {"--model", "--dataset", "--metrics", "--case-ids", "--where", "--tag", "--param", "--reducers"} <= flags
+    for name, each in several:
+        assert SEVERAL in (each.help or ""), f"{name} {each.opts[0]}"
+    for name, each in options_of(cli):
+        assert each.multiple or "comma" not in (each.help or ""), f"{name} {each.opts[0]}"
+
+
+@pytest.mark.parametrize(
+    ("together", "apart", "name"),
+    [
+        (("--case-ids", "a,b"), ("--case-ids", "a", "--case-ids", "b"), "case_ids"),
+        (("--reducers", "pass@2,majority"), ("--reducers", "pass@2", "--reducers", "majority"), "reducers"),
+        (("--where", "a=b,c>1"), ("--where", "a=b", "--where", "c>1"), "where"),
+        (("--tag", "a=b,c=d"), ("--tag", "a=b", "--tag", "c=d"), "tags"),
+        (("--fail-under", "a=4,b=.5"), ("--fail-under", "a=4", "--fail-under", "b=.5"), "fail_under"),
+        (("--param", 'x=[1,2],y="a,z=1"'), ("--param", "x=[1,2]", "--param", 'y="a,z=1"'), "params"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_values_are_repeated_or_separated_by_commas_alike(
+    together: tuple[str, ...], apart: tuple[str, ...], name: str
+) -> None:
+    assert parsed(*together)[name] == parsed(*apart)[name]
+    assert len(parsed(*together)[name]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [
+        (("--where", "city=Paris, France"), "where", ("city=Paris, France",)),
+        (("--tag", "note=slow, but fine"), "tags", {"note": "slow, but fine"}),
+        (("--tag", '"note=a, b=c"'), "tags", {"note": "a, b=c"}),
+        (("--case-ids", '"a,b",c'), "case_ids", ("a,b", "c")),
+    ],
+)
+def test_a_value_that_has_a_comma_is_not_broken(arguments: tuple[str, ...], name: str, value: object) -> None:
+    assert parsed(*arguments)[name] == value
+
+
+@pytest.mark.parametrize("arguments", [("--case-ids", ","), ("--reducers", ""), ("--metrics", " ")])
+def test_an_option_of_several_values_needs_one(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(click.BadParameter, match="name at least one"):
+        parsed(*arguments)

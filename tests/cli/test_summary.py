@@ -297,8 +297,8 @@ def test_the_calls_of_a_small_start_are_those_that_its_own_estimate_has(folder: 
     whole = estimate(plan(folder, **changes), cases(50), PRICES, {})
     small = estimate(of(plan(folder, num_samples=2, **changes), 5), cases(5), PRICES, {})
 
-    assert whole.smoke_calls == small.calls
-    assert f"--max-cases 5 --quick makes {small.calls} calls." in " ".join(estimate_text(whole, 80).split())
+    assert whole.small_calls == small.calls
+    assert f"--max-cases 5 --num-samples 2 makes {small.calls} calls." in " ".join(estimate_text(whole, 80).split())
 
 
 def test_the_guides_smoke_test_is_20_calls_and_about_40_seconds(folder: Path) -> None:

@@ -52,7 +52,8 @@ class Brain:
             self.kept.append(asked)
         texts = [message["content"] for message in asked["messages"]]
         for rule in self.settings["rules"]:
-            if rule.get("kind", kind) == kind and any(rule.get("match", "") in said for said in texts):
+            meant = rule.get("kind", kind) == kind and rule.get("model", asked["model"]) == asked["model"]
+            if meant and any(rule.get("match", "") in said for said in texts):
                 if "times" in rule:
                     rule["times"] -= 1
                     if rule["times"] < 0:
@@ -102,7 +103,10 @@ def _completion(asked: dict[str, Any], text: str, tool_calls: list[Any] | None =
 
 def _verdict(asked: dict[str, Any], digest: str) -> str:
     """Scores and flags that follow from what is judged."""
-    schema = asked["response_format"]["json_schema"]["schema"]["properties"]
+    whole = asked["response_format"]["json_schema"]["schema"]
+    schema = whole["properties"]
+    if "metrics" not in schema:
+        return json.dumps(_filled(whole, whole.get("$defs", {})))
     numbers = iter(bytes.fromhex(digest))
     metrics = {}
     for name, mark in schema["metrics"]["properties"].items():
@@ -111,6 +115,23 @@ def _verdict(asked: dict[str, Any], digest: str) -> str:
         metrics[name] = {"rationale": f"because of {digest[:6]}", "score": score}
     flags = {name: next(numbers) < 32 for name in schema["flags"]["properties"]}
     return json.dumps({"metrics": metrics, "flags": flags, "overall_comment": "judged"})
+
+
+def _filled(schema: dict[str, Any], known: dict[str, Any]) -> Any:
+    """The smallest value of this shape that says something: one item in each list, the first choice of each."""
+    if "$ref" in schema:
+        return _filled(known[schema["$ref"].rpartition("/")[2]], known)
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: _filled(each, known) for name, each in schema.get("properties", {}).items()}
+        case "array":
+            return [_filled(schema.get("items", {}), known)]
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case _:
+            return "said"
 
 
 class _Connection(asyncio.Protocol):

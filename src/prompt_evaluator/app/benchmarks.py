@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections import deque
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
@@ -11,20 +13,30 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import begin_run, plan_evaluation
+from prompt_evaluator.app.evaluate import begin_run, estimate_evaluation, plan_evaluation
+from prompt_evaluator.app.group_estimate import MemberEstimate, group_estimate
 from prompt_evaluator.config.loading import BUILT_IN
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.errors import (
+    BudgetSpentError,
+    ConfigurationError,
+    PromptEvaluatorError,
+    StoreError,
+    UnknownNameError,
+)
+from prompt_evaluator.model.group import Member
+from prompt_evaluator.reports.group import group_findings
 from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
+    from prompt_evaluator.app.group_estimate import GroupEstimate
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Dataset, RunRecord
+    from prompt_evaluator.model.group import GroupFindings
     from prompt_evaluator.model.options import EvaluateOptions
-    from prompt_evaluator.model.outcome import Outcome
 
 _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
 
@@ -63,15 +75,23 @@ def find_benchmarks(datasets_dir: Path) -> list[Benchmark]:
     return sorted(with_shipped, key=lambda benchmark: (benchmark.name, benchmark.path.name))
 
 
-def get_benchmark(name: str, datasets_dir: Path) -> Benchmark:
-    """The benchmark of that name, or an error that says what is wrong with it or which is nearest."""
+def get_benchmarks(names: Iterable[str], datasets_dir: Path) -> list[Benchmark]:
+    """The benchmarks of these names, or an error that says what is wrong with one or which is nearest."""
     known = find_benchmarks(datasets_dir)
-    for benchmark in known:
-        if benchmark.name == name:
-            if benchmark.error:
-                raise ConfigurationError(f"The benchmark {name!r} cannot be used: {benchmark.error}")
-            return benchmark
-    raise UnknownNameError("benchmark", name, [benchmark.name for benchmark in known])
+    by_name = {benchmark.name: benchmark for benchmark in reversed(known)}
+    found = []
+    for name in names:
+        if name not in by_name:
+            raise UnknownNameError("benchmark", name, [benchmark.name for benchmark in known])
+        if by_name[name].error:
+            raise ConfigurationError(f"The benchmark {name!r} cannot be used: {by_name[name].error}")
+        found.append(by_name[name])
+    return found
+
+
+def get_benchmark(name: str, datasets_dir: Path) -> Benchmark:
+    """The benchmark of that name, or an error as above."""
+    return get_benchmarks([name], datasets_dir)[0]
 
 
 def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
@@ -79,27 +99,75 @@ def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
 
 
 async def run_benchmarks(
-    options: EvaluateOptions, session: Session, *, datasets: Sequence[Path], models: Sequence[str]
-) -> AsyncIterator[Outcome]:
+    options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
+) -> AsyncIterator[Member]:
     """Every model meets every dataset, one run after the other, all in one group.
 
-    What is wrong with any of them is said before the first begins.
+    What is wrong with any of them is said before the first begins. From then on each run is for itself: one that fails
+    keeps no other from being carried out. Only an interrupt, a spent budget and a store that cannot be written end the
+    group; those that were not begun are there too, without an outcome.
     """
-    group = str(uuid.uuid4())
-    planned: deque[RunRecord] = deque()
+    planned: deque[tuple[Member, RunRecord]] = deque()
     try:
-        for dataset in datasets:
-            for model in models:
-                each = msgspec.structs.replace(options, dataset=dataset, generator_model=model, group_id=group)
-                planned.append(await plan_evaluation(each, session))
-        while planned:
-            outcome = await begin_run(planned.popleft(), session)
-            yield outcome
-            if outcome.record.status == "aborted":
-                return
+        for member, each in _members(options, benchmarks, models):
+            planned.append((member, await plan_evaluation(each, session)))
+        ended = False
+        while planned and not ended:
+            member, record = planned.popleft()
+            done = await _carried_out(member, record, session)
+            ended = _ends_the_group(done)
+            yield done
+        for member, _ in planned:
+            yield member
     finally:
-        for record in planned:
+        for _, record in planned:
             session.store.delete_run(record.plan.run_id)
+
+
+async def estimate_benchmarks(
+    options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
+) -> GroupEstimate:
+    """What every model on every dataset would take. No call is made and nothing is stored."""
+    found, written = [], set[bytes]()
+    for member, each in _members(options, benchmarks, models):
+        estimate = await estimate_evaluation(each, session, written=written)
+        found.append(MemberEstimate(dataset=member.dataset, model=member.model, estimate=estimate))
+    return group_estimate(found)
+
+
+def benchmark_findings(members: Sequence[Member]) -> GroupFindings:
+    """What to say about the runs of a group together."""
+    return group_findings(members)
+
+
+def _members(
+    options: EvaluateOptions, benchmarks: Sequence[Benchmark], models: Sequence[str]
+) -> Iterator[tuple[Member, EvaluateOptions]]:
+    group = str(uuid.uuid4())
+    for benchmark in benchmarks:
+        for model in models:
+            each = msgspec.structs.replace(options, dataset=benchmark.path, generator_model=model, group_id=group)
+            yield Member(dataset=benchmark.name, model=model), each
+
+
+async def _carried_out(member: Member, record: RunRecord, session: Session) -> Member:
+    began = time.monotonic()
+    outcome = error = None
+    try:
+        outcome = await begin_run(record, session)
+    except PromptEvaluatorError as raised:
+        error = raised
+    return replace(member, outcome=outcome, error=error, seconds=time.monotonic() - began)
+
+
+def _ends_the_group(done: Member) -> bool:
+    """Whether the runs that are left could do nothing, or may not. What one service refuses does not concern others."""
+    if done.outcome is None:
+        return isinstance(done.error, StoreError)
+    if done.outcome.record.status != "aborted":
+        return False
+    stopped_by = done.outcome.stopped_by
+    return stopped_by is None or isinstance(stopped_by, (BudgetSpentError, StoreError))
 
 
 def _in_folder(folder: Path, origin: Literal["project", "shipped"]) -> list[Benchmark]:

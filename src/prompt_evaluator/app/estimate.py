@@ -8,13 +8,12 @@ import msgspec
 
 from prompt_evaluator.app.wiring import make_uses
 from prompt_evaluator.model import Limits
-from prompt_evaluator.model.options import QUICK_SAMPLES
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.naming import preparation_name
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from prompt_evaluator.model import JudgeConfig, ModelConfig, Price, RunPlan, TestCase
     from prompt_evaluator.ports import Metric
@@ -24,9 +23,10 @@ _EITHER_WAY = 0.25
 _SHORT_ANSWER, _LONG_ANSWER = 50, 800
 _METRIC_PROMPT = 1_500
 """Characters of a metric's question beside the case and the answer."""
-SMOKE_CASES = 5
 _SECONDS_PER_CALL = (2.0, 3.0)
 """As in the dataset guide."""
+SMALL_CASES, SMALL_SAMPLES = 5, 2
+"""As many as show that everything works."""
 
 
 class Range(NamedTuple):
@@ -54,10 +54,14 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Calls of the generator."""
     judgements: int
     """Calls of judges."""
-    smoke_calls: int
-    """Calls that the first few cases with few samples would take: `--max-cases 5 --quick`."""
+    calls: int
+    """Both together."""
+    small_calls: int
+    """How many it would be with no more than the first five cases and two samples of each."""
     attempts: int
     """How many times as many calls it may be, if no answer passes."""
+    reuse: bool
+    """Whether answers and judgements of earlier runs are reused; how many these are is not looked up."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -71,10 +75,6 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Calls in flight at most."""
     bound_by: str | None
     """The configured limit that decides how long it takes; None when that is the number of calls in flight."""
-
-    @property
-    def calls(self) -> int:
-        return self.answers + self.judgements
 
 
 class _Side(NamedTuple):
@@ -90,18 +90,32 @@ class _Tally:
     """What a judge is asked, counted over all cases."""
 
     def __init__(self) -> None:
-        self.calls = self.characters = 0
-        self.prepared: set[bytes] = set()
-        """What the judge writes once, by name."""
+        self.calls = self.characters = self.small_calls = 0
+        self.small_preparations = 0
+        self.prepared: dict[bytes, Metric] = {}
+        """What the judge writes once, by the name that it would have if the run's own judge wrote it."""
 
-    def add(self, calls: int, characters: int) -> None:
+    def add(self, calls: int, characters: int, *, small: bool) -> None:
         self.calls += calls
         self.characters += calls * characters
+        if small:
+            self.small_calls += calls
 
-    def take(self, other: _Tally) -> None:
-        self.calls += other.calls
-        self.characters += other.characters
-        self.prepared |= other.prepared
+
+class _Asked(NamedTuple):
+    """Everything that one model is asked as a judge."""
+
+    config: JudgeConfig
+    tallies: list[_Tally]
+
+    def preparations(self) -> dict[bytes, bool]:
+        """Names of what it writes once, with whether the first cases already need it."""
+        found: dict[bytes, bool] = {}
+        for tally in self.tallies:
+            for at, metric in enumerate(tally.prepared.values()):
+                name = preparation_name(metric, self.config)
+                found[name] = found.get(name, False) or at < tally.small_preparations
+        return found
 
 
 class Workload:
@@ -113,35 +127,43 @@ class Workload:
         self._cases = self._characters = 0
         self._judges: dict[str | None, _Tally] = {}
         """By what a use of a metric calls its judge; None is the run's own."""
-        self._smoke = 0
 
     def add(self, case: TestCase) -> None:
         self._cases += 1
         self._characters += sum(len(message.content) for message in self._requests.request(case, 0).messages)
+        small = self._cases <= SMALL_CASES
         for applied in self._uses.of(case):
             if applied.judge is not None and applied.metric.missing(case) is None:
                 tally = self._judges.setdefault(applied.use.judge, _Tally())
-                tally.add(_questions(applied.metric) * applied.repeats, _shown(case) + _around(applied.metric))
+                questions = _questions(applied.metric) * applied.repeats
+                tally.add(questions, _shown(case) + _around(applied.metric), small=small)
                 if hasattr(applied.metric, "preparation") and not getattr(applied.metric, "steps", ()):
-                    tally.prepared.add(preparation_name(applied.metric, applied.judge))
-        if self._cases <= SMOKE_CASES:
-            self._smoke = self._calls(QUICK_SAMPLES)
+                    tally.prepared.setdefault(preparation_name(applied.metric, applied.judge), applied.metric)
+                    if small:
+                        tally.small_preparations = len(tally.prepared)
 
-    def _calls(self, samples: int) -> int:
-        tallies = self._judges.values()
-        prepared = {name for tally in tallies for name in tally.prepared}
-        return samples * (self._cases + sum(tally.calls for tally in tallies)) + len(prepared)
+    def preparations(self, plan: RunPlan) -> set[bytes]:
+        """Names of what judges write once for the metrics of the completed plan."""
+        return {name for asked in self._by_model(plan).values() for name in asked.preparations()}
 
-    def estimate(self, plan: RunPlan, prices: Mapping[str, Price], limits: Mapping[str, Limits]) -> Estimate:
+    def estimate(
+        self,
+        plan: RunPlan,
+        prices: Mapping[str, Price],
+        limits: Mapping[str, Limits],
+        *,
+        written: Collection[bytes] = (),
+    ) -> Estimate:
         """Work out what the completed plan takes, once all cases were added.
 
         Args:
             plan: What is to be done.
             prices: By the models' full names; a model that is missing has no known price.
             limits: By the models' full names; a model that is missing has no configured limits.
+            written: Names of preparations that are there already, and are not asked for again.
         """
         judges = self._by_model(plan)
-        sides = _sides(plan, self._cases, self._characters, judges)
+        sides = _sides(plan, self._cases, self._characters, judges, written)
         calls = sum(side.calls for side in sides)
         unpriced = tuple(dict.fromkeys(side.config.model for side in sides if side.config.model not in prices))
         time = _time(sides, limits)
@@ -153,11 +175,13 @@ class Workload:
             judge_repeats=plan.judge.repeats if plan.judge else 0,
             answers=sides[0].calls,
             judgements=calls - sides[0].calls,
-            smoke_calls=self._smoke,
+            calls=calls,
+            small_calls=self._small_calls(plan, judges, written),
             attempts=plan.target.attempts,
-            input_tokens=_sum(side.input for side in sides),
-            output_tokens=_sum(side.output for side in sides),
-            cost=None if unpriced else _sum(_cost(side, prices[side.config.model]) for side in sides),
+            reuse=plan.reuse,
+            input_tokens=total(side.input for side in sides),
+            output_tokens=total(side.output for side in sides),
+            cost=None if unpriced else total(_cost(side, prices[side.config.model]) for side in sides),
             unpriced=unpriced,
             seconds=time.seconds,
             seconds_one_by_one=Range(*_SECONDS_PER_CALL) * calls,
@@ -165,23 +189,32 @@ class Workload:
             bound_by=time.bound_by,
         )
 
-    def _by_model(self, plan: RunPlan) -> dict[str, tuple[JudgeConfig, _Tally]]:
+    def _by_model(self, plan: RunPlan) -> dict[str, _Asked]:
         """Two names may mean one model."""
-        found: dict[str, tuple[JudgeConfig, _Tally]] = {}
+        found: dict[str, _Asked] = {}
         for name, tally in self._judges.items():
             config = plan.judges[name] if name else plan.judge
             assert config is not None  # noqa: S101 - a completed plan has every judge that its cases need
-            found.setdefault(config.model, (config, _Tally()))[1].take(tally)
+            found.setdefault(config.model, _Asked(config, [])).tallies.append(tally)
         return found
 
+    def _small_calls(self, plan: RunPlan, judges: Mapping[str, _Asked], written: Collection[bytes]) -> int:
+        questions = sum(tally.small_calls for asked in judges.values() for tally in asked.tallies)
+        once = [name for asked in judges.values() for name, early in asked.preparations().items() if early]
+        each = min(SMALL_CASES, self._cases) + questions
+        return each * min(SMALL_SAMPLES, plan.num_samples) + sum(name not in written for name in once)
 
-def _sides(plan: RunPlan, cases: int, characters: int, judges: Mapping[str, tuple[JudgeConfig, _Tally]]) -> list[_Side]:
+
+def _sides(
+    plan: RunPlan, cases: int, characters: int, judges: Mapping[str, _Asked], written: Collection[bytes]
+) -> list[_Side]:
     samples, answer = cases * plan.num_samples, _answer(plan.target)
     sides = [_Side(plan.target, samples, _tokens(characters * plan.num_samples), answer * samples)]
-    for config, tally in judges.values():
-        calls = tally.calls * plan.num_samples + len(tally.prepared)
-        shown = _tokens(tally.characters * plan.num_samples) + answer * calls
-        sides.append(_Side(config, calls, shown, _answer(config) * calls))
+    for asked in judges.values():
+        once = sum(name not in written for name in asked.preparations())
+        calls = sum(tally.calls for tally in asked.tallies) * plan.num_samples + once
+        shown = _tokens(sum(tally.characters for tally in asked.tallies) * plan.num_samples) + answer * calls
+        sides.append(_Side(asked.config, calls, shown, _answer(asked.config) * calls))
     return sides
 
 
@@ -240,7 +273,7 @@ def _time(sides: list[_Side], limits: Mapping[str, Limits]) -> _Time:
 
 def _service_time(sides: list[_Side], limits: Limits) -> _Time:
     calls = sum(side.calls for side in sides)
-    tokens = _sum(part for side in sides for part in (side.input, side.output))
+    tokens = total(part for side in sides for part in (side.input, side.output))
     at_once = min(limits.max_concurrency or DEFAULT_CONCURRENCY, max(1, calls))
     bounds: dict[str | None, Range] = {None: Range(*_SECONDS_PER_CALL) * (calls / at_once)}
     if limits.requests_per_minute:
@@ -252,8 +285,8 @@ def _service_time(sides: list[_Side], limits: Limits) -> _Time:
     return _Time(seconds, at_once, max(bounds, key=lambda name: bounds[name].high))
 
 
-def _sum(ranges: Iterable[Range]) -> Range:
-    total = Range(0.0, 0.0)
+def total(ranges: Iterable[Range]) -> Range:
+    found = Range(0.0, 0.0)
     for each in ranges:
-        total += each
-    return total
+        found += each
+    return found

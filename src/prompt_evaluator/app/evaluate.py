@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -41,8 +42,16 @@ async def begin_run(record: RunRecord, session: Session) -> Outcome:
         return await carry_out(record, models, session)
 
 
-async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Estimate:
-    """Plan a run and work out what it would take. No call is made and nothing is stored."""
+async def estimate_evaluation(
+    options: EvaluateOptions, session: Session, *, written: set[bytes] | None = None
+) -> Estimate:
+    """Plan a run and work out what it would take. No call is made and nothing is stored.
+
+    Args:
+        options: What the run would be told.
+        session: Its workspace and limits.
+        written: Names of what runs before this one will have had written once by a judge; this run's own are added.
+    """
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         workload = Workload(prepared.draft)
@@ -51,8 +60,21 @@ async def estimate_evaluation(options: EvaluateOptions, session: Session) -> Est
         plan = prepared.finish()
         names = {model.model: models.name(model.model) for model in asked_models(plan)}
         prices = {full: models.price(name) for full, name in names.items()}
-        return workload.estimate(
+        wanted = workload.preparations(plan)
+        found = workload.estimate(
             plan,
             {full: price for full, price in prices.items() if price is not None},
             {full: models.settings[name.provider].limits for full, name in names.items()},
+            written=(written or set()) | _written_before(wanted, session),
         )
+        if written is not None:
+            written |= wanted
+        return found
+
+
+def _written_before(names: set[bytes], session: Session) -> set[bytes]:
+    """Which of these the store has from earlier runs. Where there is no store yet, none is made for the question."""
+    location = session.settings.store
+    if not names or (isinstance(location, Path) and not location.exists()):
+        return set()
+    return set(session.store.finished(sorted(names)))

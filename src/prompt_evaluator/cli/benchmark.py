@@ -9,9 +9,11 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import (
+    benchmark_findings,
     datasets_folder,
+    estimate_benchmarks,
     find_benchmarks,
-    get_benchmark,
+    get_benchmarks,
     open_benchmark,
     run_benchmarks,
 )
@@ -19,28 +21,23 @@ from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.group_estimate import print_group_estimate
+from prompt_evaluator.cli.group_table import print_group, print_title
 from prompt_evaluator.cli.legend import legend
-from prompt_evaluator.cli.options import commas, option, options
+from prompt_evaluator.cli.options import option, options, several_words
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from prompt_evaluator.model.outcome import Outcome
+    from prompt_evaluator.model.group import Member
 
 
 def _folder(config_path: Path | None) -> Path:
     return datasets_folder(read_settings(config_path))
-
-
-def _some(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """At least one, if the flag is given at all."""
-    found = commas(context, parameter, value)
-    if found == ():
-        raise click.BadParameter("name at least one", param=parameter)
-    return found
 
 
 @click.group("benchmark")
@@ -85,8 +82,21 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 
 
 @benchmark_command.command("run", epilog=legend())
-@click.option("--dataset", "datasets", callback=_some, required=True, help="One or more names, separated by commas.")
-@click.option("--model", "models", callback=_some, help="One or more.  [default: mock/default]")
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    callback=several_words,
+    required=True,
+    help=f"The benchmark datasets, by name. {SEVERAL}",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    callback=several_words,
+    help=f"The models under test, as PROVIDER/MODEL. {SEVERAL}  [default: mock/default]",
+)
 @option("metrics", help="Metrics to score by.", otherwise="correctness, unless there is a --metrics-file")
 @option("judge_model", otherwise="the model itself")
 @option("num_samples", default=1, help="Samples per task.")
@@ -96,6 +106,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
 @option("where", help="Evaluate only tasks whose metadata fits.")
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
+@click.option("--estimate", is_flag=True, help="Say what the runs would take, and make no call.")
 @option("run_note", help="A sentence to remember the runs by.")
 @config_option
 @run_options
@@ -105,34 +116,57 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     models: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     rubric: str | None,
+    estimate: bool,
     flags: RunFlags,
     config_path: Path | None,
     **given: Any,
 ) -> None:
-    """Run models on benchmark datasets; several of each make a group of runs.
+    """Run models on benchmark datasets; several of each make a group of runs, which ends in one table.
 
-    Exits as evaluate-dataset does; of several runs, the worst decides.
+    A run that fails keeps no other from being carried out. Exits as evaluate-dataset does; of several runs, the worst
+    decides.
     """
-    if metrics and not any(text.strip(" ,") for text in metrics):
-        raise click.BadParameter("name at least one", param_hint="--metrics")
     command = RunCommand(flags, config_path, given)
     fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
     wanted = evaluate_options(command.settings, given, **fixed)
     folder = datasets_folder(command.settings)
-    paths = [get_benchmark(name, folder).path for name in datasets]
-    asked = models or (wanted.generator_model,)
-    outcomes = command.wait_for(_all(run_benchmarks(wanted, command.session, datasets=paths, models=asked)))
-    if flags.as_json:
-        print_json({"runs": [run_document(outcome) for outcome in outcomes]})
-    code = max(command.conclude(outcome) for outcome in outcomes)
-    if left := [f"{name} with {model}" for name in datasets for model in asked][len(outcomes) :]:
+    what: dict[str, Any] = {
+        "benchmarks": get_benchmarks(dict.fromkeys(datasets), folder),
+        "models": list(dict.fromkeys(models or (wanted.generator_model,))),
+    }
+    if estimate:
+        found = command.wait_for(estimate_benchmarks(wanted, command.session, **what))
+        print_json(found) if flags.as_json else print_group_estimate(found)
+    else:
+        members = command.wait_for(_all(run_benchmarks(wanted, command.session, **what)))
+        sys.exit(_conclude(command, members, as_json=flags.as_json))
+
+
+def _conclude(command: RunCommand, members: list[Member], *, as_json: bool) -> int:
+    """Print every summary and the table of all, or JSON, and return the worst exit code."""
+    together = benchmark_findings(members)
+    if as_json:
+        runs = [run_document(member.outcome) for member in members if member.outcome]
+        print_json({"runs": runs, "group": together})
+    codes = [0]
+    for member in members:
+        if member.outcome:
+            if not as_json:
+                print_title(member)
+            codes.append(command.conclude(member.outcome))
+        elif member.error:
+            click.echo(f"Error: {member.model} on {member.dataset}: {member.error}", err=True)
+            codes.append(member.error.exit_code)
+    if len(members) > 1 and not as_json:
+        print_group(together)
+    if left := [f"{member.dataset} with {member.model}" for member in members if not member.seconds]:
         click.echo(f"Not begun, because the run before stopped: {', '.join(left)}. Start these again.", err=True)
-    sys.exit(code)
+    return max(codes)
 
 
 def _own_metrics(given: dict[str, Any]) -> tuple[str, ...]:
     return () if given["metrics_file"] else ("correctness",)
 
 
-async def _all(runs: AsyncIterator[Outcome]) -> list[Outcome]:
-    return [outcome async for outcome in runs]
+async def _all(runs: AsyncIterator[Member]) -> list[Member]:
+    return [member async for member in runs]

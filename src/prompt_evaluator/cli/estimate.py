@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.app.estimate import SMOKE_CASES
+from prompt_evaluator.app.estimate import SMALL_CASES, SMALL_SAMPLES
 from prompt_evaluator.cli.text import clean, columns, hang, span, tokens, wrap, writable
 from prompt_evaluator.model.wording import many, money
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.app.estimate import Estimate, Range
+    from prompt_evaluator.app.group_estimate import GroupEstimate
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
@@ -30,49 +31,61 @@ def estimate_text(estimate: Estimate, width: int) -> str:
     width = min(width - 1, _WIDEST_TEXT)
     judge = f", judged by {estimate.judge}" if estimate.judge else ""
     size = f"{many(estimate.cases, 'case')} × {many(estimate.samples, 'sample')}"
-    facts = {
+    head = clean(f"Estimate for {size} of {estimate.model}{judge}. No call was made.")
+    shown = facts(estimate) | {"Time": _time(estimate)}
+    return "\n".join([*wrap(head, width), "", *labelled(shown, width), "", *remarks(estimate, estimate, width)])
+
+
+def facts(estimate: Estimate | GroupEstimate) -> dict[str, str]:
+    """What one run and several are told about in the same words, by label."""
+    return {
         "Calls": _calls(estimate),
-        "Tokens": f"{_between(estimate.input_tokens, tokens)} in, {_between(estimate.output_tokens, tokens)} out",
+        "Tokens": f"{between(estimate.input_tokens, tokens)} in, {between(estimate.output_tokens, tokens)} out",
         "Cost": _cost(estimate),
-        "Time": _time(estimate),
     }
-    lines = [
-        *wrap(clean(f"Estimate for {size} of {estimate.model}{judge}. No call was made."), width),
-        "",
-        *(line for label, text in facts.items() for line in hang(label, wrap(text, width - _GUTTER), _GUTTER)),
-        "",
-        *wrap("Retries, and judgements that have to be asked for twice, come on top.", width),
-    ]
+
+
+def labelled(facts: dict[str, str], width: int) -> list[str]:
+    return [line for label, text in facts.items() for line in hang(label, wrap(text, width - _GUTTER), _GUTTER)]
+
+
+def remarks(estimate: Estimate | GroupEstimate, size: Estimate, width: int) -> list[str]:
+    """What the numbers leave open, and how to start smaller than so many cases and samples."""
+    lines = wrap("Retries, and judgements that have to be asked for twice, come on top.", width)
     if estimate.attempts > 1:
         more = f"With --attempts {estimate.attempts} it may be up to {estimate.attempts} times as much."
         lines += wrap(more, width)
-    if estimate.calls > estimate.smoke_calls:
-        less = f"Start small: --max-cases {SMOKE_CASES} --quick makes {estimate.smoke_calls:,} calls."
-        lines += wrap(less, width)
-    return "\n".join(lines)
+    if size.reuse:
+        lines += wrap("With --reuse it is less by what earlier runs have asked in the same way.", width)
+    if estimate.calls > estimate.small_calls:
+        flags = [f"--max-cases {SMALL_CASES}"]
+        if size.samples > SMALL_SAMPLES:
+            flags.append(f"--num-samples {SMALL_SAMPLES}")
+        lines += wrap(f"Start small: {' '.join(flags)} makes {many(estimate.small_calls, 'call')}.", width)
+    return lines
 
 
-def _calls(estimate: Estimate) -> str:
+def _calls(estimate: Estimate | GroupEstimate) -> str:
     if not estimate.judgements:
         return f"{estimate.calls:,}"
     return f"{estimate.calls:,}: {many(estimate.answers, 'answer')} and {many(estimate.judgements, 'judgement')}"
 
 
-def _cost(estimate: Estimate) -> str:
+def _cost(estimate: Estimate | GroupEstimate) -> str:
     if estimate.cost is not None:
-        return _between(estimate.cost, money)
+        return between(estimate.cost, money)
     models = " and ".join(map(clean, estimate.unpriced))
     return f"unknown: no price of {models}. Set one under providers: … prices: in prompt_evaluator.yaml"
 
 
 def _time(estimate: Estimate) -> str:
-    alone = f"one call after the other takes {_between(estimate.seconds_one_by_one, span)}"
+    alone = f"one call after the other takes {between(estimate.seconds_one_by_one, span)}"
     at_once = f"with {many(estimate.concurrency, 'call')} of 2 to 3 s at once"
     reason = f"at {estimate.bound_by}" if estimate.bound_by else at_once
-    return f"{_between(estimate.seconds, span)} {reason}; {alone}"
+    return f"{between(estimate.seconds, span)} {reason}; {alone}"
 
 
-def _between(found: Range, show: Callable[[float], str]) -> str:
+def between(found: Range, show: Callable[[float], str]) -> str:
     low, high = show(found.low), show(found.high)
     if low == high:
         return low

@@ -24,6 +24,7 @@ from prompt_evaluator.model.declaration import (
     WORDS,
 )
 from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.several import SEVERAL, split_pairs, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,32 +83,50 @@ def option(
     )
 
 
-def commas(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Words separated by commas."""
-    return None if value is None else tuple(part.strip() for part in value.split(",") if part.strip())
+def several_words(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Every word of an option that may be repeated and may hold several; each time it is given, at least one."""
+    found = [split_words(value) for value in values]
+    if not all(found):
+        raise click.BadParameter("name at least one", param=parameter)
+    return tuple(word for words in found for word in words) or None
 
 
-def _several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+def several_conditions(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Every condition; one that is empty is left for whoever reads it, who can say what to write."""
+    return tuple(part for value in values for part in split_pairs(value) or [value]) or None
+
+
+def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """As they were written: their commas are for who reads metrics, because options of metrics have commas too."""
+    if not all(text.strip(" ,") for text in values):
+        raise click.BadParameter("name at least one", param=parameter)
     return values or None
 
 
 def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
-    """`name=value`, as often as it is given."""
+    return _named(parameter, [part for value in values for part in split_pairs(value) or [value]])
+
+
+def _named(parameter: click.Parameter, parts: list[str]) -> dict[str, str] | None:
     found = {}
-    for value in values:
-        name, equals, text = value.partition("=")
+    for part in parts:
+        name, equals, text = part.partition("=")
         if not equals or not name:
-            raise click.BadParameter(f"{value!r} is not of the form name=value", param=parameter)
+            raise click.BadParameter(f"{part!r} is not of the form name=value", param=parameter)
         found[name] = text
     return found or None
 
 
 def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
-    """`name=4.0`, as often as it is given, or several with commas between them."""
+    """`name=4.0`; no number has a comma, so that each comma separates."""
 
     def read(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
         found: dict[str, float] = {}
-        for part in (part for value in values for part in _parts(value)):
+        for part in (part for value in values for part in split_words(value) or [value]):
             name, equals, text = part.rpartition("=")
             if not equals or not name:
                 raise click.BadParameter(f"{part!r} is not of the form {example}", param=parameter)
@@ -123,13 +142,8 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
     return read
 
 
-def _parts(text: str) -> list[str]:
-    """Between commas. A text without any is a part, so that whoever reads it can say what is wrong."""
-    return [part.strip() for part in text.split(",") if part.strip()] or [text]
-
-
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
-    """`name=value`, as often as it is given; a value that is JSON is what the JSON says."""
+    """`name=value`; a value that is JSON is what the JSON says."""
     pairs = _pairs(context, parameter, values)
     return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
 
@@ -143,20 +157,17 @@ def _json_or_text(text: str) -> Any:
 
 _HOW: dict[Kind, dict[str, Any]] = {
     SWITCH: {"is_flag": True},
-    WORDS: {"callback": commas},
-    CONDITIONS: {"multiple": True, "callback": _several},
-    METRICS: {"multiple": True, "callback": _several},
+    WORDS: {"multiple": True, "callback": several_words},
+    CONDITIONS: {"multiple": True, "callback": several_conditions},
+    METRICS: {"multiple": True, "callback": _metrics},
     LABELS: {"multiple": True, "callback": _pairs},
     NUMBERS: {"multiple": True, "callback": _bars(SCORE, "metric=4.0")},
     SHARES: {"multiple": True, "callback": _bars(SHARE, "flag=0.05")},
     MAPPING: {"multiple": True, "callback": _values},
 }
 _REMARKS = {
-    WORDS: "Separated by commas.",
-    METRICS: "Separated by commas; may be repeated.",
-    MAPPING: "A value is JSON or text. May be repeated.",
-    **dict.fromkeys((CONDITIONS, LABELS), "May be repeated."),
-    **dict.fromkeys((NUMBERS, SHARES), "Separated by commas; may be repeated."),
+    **dict.fromkeys((WORDS, METRICS, CONDITIONS, LABELS, NUMBERS, SHARES), SEVERAL),
+    MAPPING: f"A value is JSON or text. {SEVERAL}",
 }
 
 

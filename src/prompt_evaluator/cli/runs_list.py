@@ -15,12 +15,14 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.cli.options import several_conditions
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.run_table import run_table
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model.bounds import LISTED
 from prompt_evaluator.model.condition import condition
 from prompt_evaluator.model.query import RunQuery
+from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,9 +37,10 @@ _NONE_FITS = "No run fits. `{program} runs list` shows all."
 @click.option(
     "--where",
     multiple=True,
+    callback=several_conditions,
     metavar="CONDITION",
     help="Only runs for which this holds: status=completed, dataset~support, tag.team=search, metric.correct>=4, "
-    "cost>1. May be repeated.",
+    f"cost>1. {SEVERAL}",
 )
 @click.option("--sort", default="age", show_default=True, metavar="COLUMN", help="Sort by this; -COLUMN for downwards.")
 @click.option("--limit", type=number_type(LISTED), default=20, show_default=True, metavar="N", help="At most N runs.")
@@ -45,7 +48,7 @@ _NONE_FITS = "No run fits. `{program} runs list` shows all."
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def list_command(  # noqa: PLR0913 - one for each flag
-    *, where: tuple[str, ...], sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None
+    *, where: tuple[str, ...] | None, sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None
 ) -> None:
     """List runs, the newest first.
 
@@ -53,7 +56,7 @@ def list_command(  # noqa: PLR0913 - one for each flag
     (the mean) and error.KIND (how many).
     """
     query = RunQuery(
-        where=tuple(map(condition, where)),
+        where=tuple(map(condition, where or ())),
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         limit=limit,

@@ -33,9 +33,8 @@ FOLDER = Kind(_FULL_TEXT, "the path of a folder")
 RUBRIC = Kind(_FULL_TEXT, "the name or the path of a rubric, or `none`")
 SWITCH = Kind(bool, "true or false")
 WORDS = Kind(tuple[str, ...], "a list of texts")
-"""Separated by commas on the command line."""
+"""Several in one flag, or a flag for each; see `model.several`."""
 CONDITIONS = Kind(tuple[str, ...], "a list of conditions such as `topic=tea`")
-"""A flag for each."""
 LABELS = Kind(dict[str, str], "a mapping of names to texts")
 NUMBERS = Kind(
     dict[str, Annotated[float, SCORE.meta]],

@@ -1,0 +1,59 @@
+"""What several runs will take, each for itself and all together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.estimate import Estimate, Range, total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class MemberEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several runs: a model on a dataset."""
+
+    dataset: str
+    model: str
+    estimate: Estimate
+
+
+class GroupEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What several runs would take, one after the other."""
+
+    members: tuple[MemberEstimate, ...]
+    answers: int
+    judgements: int
+    calls: int
+    small_calls: int
+    attempts: int
+    input_tokens: Range
+    output_tokens: Range
+    cost: Range | None
+    """US dollars; None when a price is not known."""
+    unpriced: tuple[str, ...]
+    """Models whose price is not known."""
+    seconds: Range
+    seconds_one_by_one: Range
+
+
+def group_estimate(members: Sequence[MemberEstimate]) -> GroupEstimate:
+    """The runs together. There is at least one."""
+    each = [member.estimate for member in members]
+    unpriced = tuple(dict.fromkeys(model for one in each for model in one.unpriced))
+    return GroupEstimate(
+        members=tuple(members),
+        answers=sum(one.answers for one in each),
+        judgements=sum(one.judgements for one in each),
+        calls=sum(one.calls for one in each),
+        small_calls=sum(one.small_calls for one in each),
+        attempts=each[0].attempts,
+        input_tokens=total(one.input_tokens for one in each),
+        output_tokens=total(one.output_tokens for one in each),
+        cost=None if unpriced else total(one.cost for one in each if one.cost),
+        unpriced=unpriced,
+        seconds=total(one.seconds for one in each),
+        seconds_one_by_one=total(one.seconds_one_by_one for one in each),
+    )

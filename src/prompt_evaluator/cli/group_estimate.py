@@ -1,0 +1,67 @@
+"""What `--estimate` prints for several runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.cli.estimate import between, estimate_text, facts, labelled, remarks
+from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid, row_labels
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.text import clean, columns, span, tokens, wrap
+from prompt_evaluator.model.wording import many, money
+
+if TYPE_CHECKING:
+    from prompt_evaluator.app.group_estimate import GroupEstimate, MemberEstimate
+
+_WIDEST_TEXT = 110
+_COLUMNS = [Column(title, right=True) for title in ("calls", "tokens", "cost", "time")]
+
+
+def print_group_estimate(estimate: GroupEstimate) -> None:
+    """What each of several runs would take, and all of them together."""
+    print_lines(group_estimate_lines(estimate, columns(sys.stdout)))
+
+
+def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
+    """One run as it is for itself; several with a line for each, and their sum."""
+    first = estimate.members[0].estimate
+    if len(estimate.members) == 1:
+        return estimate_text(first, width).splitlines()
+    labels = row_labels([(member.dataset, member.model) for member in estimate.members])
+    rows = [
+        GridRow(name, _cells(member), section) for (section, name), member in zip(labels, estimate.members, strict=True)
+    ]
+    text_width = min(width - 1, _WIDEST_TEXT)
+    together = facts(estimate) | {"Time": f"{between(estimate.seconds, span)}, one run after the other"}
+    return [
+        *wrap(clean(_head(estimate)), text_width),
+        "",
+        *grid(_COLUMNS, rows, width - 1),
+        "",
+        "All together:",
+        *labelled(together, text_width),
+        "",
+        *remarks(estimate, first, text_width),
+    ]
+
+
+def _head(estimate: GroupEstimate) -> str:
+    models = list(dict.fromkeys(member.model for member in estimate.members))
+    datasets = list(dict.fromkeys(member.dataset for member in estimate.members))
+    who = models[0] if len(models) == 1 else many(len(models), "model")
+    where = datasets[0] if len(datasets) == 1 else many(len(datasets), "dataset")
+    judges = list(dict.fromkeys(member.estimate.judge for member in estimate.members))
+    judge = f", judged by {judges[0]}" if len(judges) == 1 and judges[0] else ""
+    return f"Estimate for {many(len(estimate.members), 'run')}: {who} on {where}{judge}. No call was made."
+
+
+def _cells(member: MemberEstimate) -> tuple[Cell, ...]:
+    found = member.estimate
+    shown = (
+        f"{found.calls:,}",
+        between(found.input_tokens + found.output_tokens, tokens),
+        "unknown" if found.cost is None else between(found.cost, money),
+        between(found.seconds, span),
+    )
+    return tuple(map(Cell, shown))

@@ -1,0 +1,145 @@
+"""The end of several runs on a terminal: one table of models and datasets, what went wrong, and what to know."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from prompt_evaluator.cli.grid import Cell, Column, GridRow, fits, grid, row_labels
+from prompt_evaluator.cli.marks import symbol
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.text import SEPARATOR, cells, clean, columns, span, squeeze, wrap
+from prompt_evaluator.model.wording import decimal, listed, many, money
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
+
+_WIDEST_TEXT, _WIDEST_TITLE = 110, 80
+_NO_SCORE = "no score"
+
+
+def print_group(found: GroupFindings) -> None:
+    """The table of a group, below the summaries of its runs."""
+    width = columns(sys.stdout)
+    print_lines(["", title_line(f"all {many(len(found.members), 'run')}", width), *group_lines(found, width)])
+
+
+def print_title(member: Member) -> None:
+    """Which run the summary below is about."""
+    print_lines(["", title_line(f"{member.dataset}{SEPARATOR}{member.model}", columns(sys.stdout))])
+
+
+def title_line(text: str, width: int) -> str:
+    """A line across the terminal with a title in it."""
+    title = f"── {squeeze(clean(text), width - 8)} "
+    return click.style(title + "─" * (min(width - 1, _WIDEST_TITLE) - cells(title)), bold=True)
+
+
+def group_lines(found: GroupFindings, width: int) -> list[str]:
+    """The table and what belongs to it, in lines of less than so many columns, in colour."""
+    width -= 1
+    parts = (_head(found, width), _table(found, width), _problems(found, width), _notes(found, width))
+    lines = [line for part in parts if part for line in (*part, "")]
+    return lines[:-1]
+
+
+def _head(found: GroupFindings, width: int) -> list[str]:
+    completed = sum(member.status == "completed" for member in found.members)
+    runs = many(len(found.members), "run")
+    models = clean(found.models[0]) if len(found.models) == 1 else f"{len(found.models):,} models"
+    datasets = clean(found.datasets[0]) if len(found.datasets) == 1 else f"{len(found.datasets):,} datasets"
+    cost = _cost(found.cost, found.unpriced_calls)
+    text = f"{models} on {datasets}: {completed:,} of {runs} completed; {cost}, {span(found.seconds)}."
+    scored = ["Means with 95 % intervals in brackets."] if found.metrics else []
+    return [line for sentence in (text, *scored) for line in wrap(sentence, min(width, _WIDEST_TEXT))]
+
+
+def _table(found: GroupFindings, width: int) -> list[str]:
+    """Models down and datasets across where there are several of both and room for them; otherwise a line a run."""
+    if found.metrics and len(found.models) > 1 and len(found.datasets) > 1:
+        columns = [Column(dataset) for dataset in found.datasets]
+        rows = [row for metric in (*found.metrics, None) for row in _matrix(found, metric)]
+        if fits(columns, rows, width):
+            return grid(columns, rows, width)
+    return _list(found, width)
+
+
+def _matrix(found: GroupFindings, metric: GroupMetric | None) -> list[GridRow]:
+    """A section for one metric; for None, what the runs took."""
+    by_pair = {(member.model, member.dataset): member for member in found.members}
+    section = _metric_title(metric) if metric else "cost and time"
+    return [
+        GridRow(model, tuple(_cell(by_pair[model, dataset], metric) for dataset in found.datasets), section)
+        for model in found.models
+    ]
+
+
+def _list(found: GroupFindings, width: int) -> list[str]:
+    labels = row_labels([(member.dataset, member.model) for member in found.members])
+    titles = [Column(_metric_title(metric)) for metric in found.metrics] or [Column("")]
+    rows = []
+    for (section, name), member in zip(labels, found.members, strict=True):
+        scores = [_cell(member, metric) for metric in found.metrics] or [_state(member)]
+        cost = _cost(member.cost, member.unpriced_calls) if member.run_id else ""
+        rows.append(GridRow(name, (*scores, Cell(cost), Cell(_time(member))), section))
+    return grid([*titles, Column("cost", right=True), Column("time", right=True)], rows, width)
+
+
+def _cell(member: MemberFinding, metric: GroupMetric | None) -> Cell:
+    if metric is None:
+        cost = _cost(member.cost, member.unpriced_calls)
+        return Cell(f"{cost}, {_time(member)}" if member.run_id else "")
+    score = member.scores.get(metric.name)
+    if score is None:
+        return Cell("skipped") if metric.name in member.skipped else _state(member)
+    between = score.no_interval.text if score.no_interval else _interval(score.interval, metric.digits)
+    return Cell(f"{decimal(score.mean, metric.digits)} ({between})", score.mark)
+
+
+def _state(member: MemberFinding) -> Cell:
+    """In place of a score."""
+    if member.status in ("completed", "partial"):
+        return Cell(_NO_SCORE, "warning")
+    return Cell(member.label, "bad")
+
+
+def _interval(interval: tuple[float, float] | None, digits: int) -> str:
+    return " to ".join(decimal(end, digits) for end in interval or ())
+
+
+def _metric_title(metric: GroupMetric) -> str:
+    low, high = metric.scale
+    return f"{clean(metric.name)}, {low:,g} to {high:,g}"
+
+
+def _cost(cost: float | None, unpriced: int) -> str:
+    if cost is None:
+        return "cost unknown" if unpriced else "no cost"
+    return f"{money(cost)} and more" if unpriced else money(cost)
+
+
+def _time(member: MemberFinding) -> str:
+    return "" if member.seconds is None else span(member.seconds)
+
+
+def _problems(found: GroupFindings, width: int) -> list[str]:
+    """Why runs are not as good as they could be; what went wrong alike on several datasets is said once."""
+    alike: dict[tuple[str, str, str], list[MemberFinding]] = {}
+    for member in found.members:
+        if member.reason is not None:
+            alike.setdefault((member.model, member.label, member.reason), []).append(member)
+    lines: list[str] = []
+    for (model, label, reason), members in alike.items():
+        datasets = listed(member.dataset for member in members)
+        text = " ".join(clean(f"{model} {label} on {datasets}: {reason.rstrip('.')}.").split())
+        first, *more = wrap(text, min(width, _WIDEST_TEXT) - 2)
+        mark = "bad" if members[0].mark == "good" else members[0].mark  # a bar that was missed
+        lines += [f"{symbol(mark)} {first}", *(f"  {line}" for line in more)]
+    return lines
+
+
+def _notes(found: GroupFindings, width: int) -> list[str]:
+    texts = [clean(note.text) for note in found.notes]
+    return [click.style(line, fg="yellow") for text in texts for line in wrap(text, min(width, _WIDEST_TEXT))]

@@ -1,0 +1,91 @@
+"""Several values of one option in one text, separated by commas, and how a value that has a comma is written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SEVERAL = "Repeat the option or separate by commas."
+"""The one sentence about it, in every help text."""
+
+_QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_WORD = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*))(?:,|$)", re.DOTALL)
+_QUOTED_ITEM = re.compile(rf"\s*({_QUOTED})\s*(?:,|$)", re.DOTALL)
+_NEXT_PAIR = re.compile(r',(?=\s*"?[^\s,=<>!~"\[\]{}()]+\s*(?:[=<>~]|!=))')
+_PAIR = re.compile(r"[^=<>!~]+(?:!=|[<>]=|[=<>~])\s*(.*)", re.DOTALL)
+_JSON_BEGINS = ("[", "{", '"')
+
+
+def split_words(text: str) -> list[str]:
+    """The words between commas. One in double quotes, as in JSON, may have commas itself."""
+    found = [_unquoted(match[1]) if match[1] else match[2].strip() for match in _matches(text)]
+    return [word for word in found if word]
+
+
+def split_pairs(text: str) -> list[str]:
+    """The parts of `key=value,key>=value`.
+
+    A comma separates only where the next `key=` or comparison follows, so that `city=Paris, France` is one; a value
+    that is JSON, and a whole pair in double quotes, may contain anything.
+    """
+    found, rest = [], text
+    while rest.strip():
+        if quoted := _QUOTED_ITEM.match(rest):
+            part, rest = _unquoted(quoted[1]), rest[quoted.end() :]
+        else:
+            end = _end_of_pair(rest)
+            part, rest = (rest[:end].strip() if end < len(rest) else rest.lstrip()), rest[end + 1 :]
+        found.append(part)
+    return [part for part in found if part]
+
+
+def join_words(words: Iterable[str]) -> str:
+    """What `split_words` takes apart again."""
+    return ",".join(_quoted(word) if split_words(word) != [word] else word for word in words)
+
+
+def written_pair(pair: str) -> str:
+    """A pair as it has to be given so that it stays one."""
+    return pair if split_pairs(pair) == [pair] else _quoted(pair)
+
+
+def _matches(text: str) -> list[re.Match[str]]:
+    found, at = [], 0
+    while at < len(text) and (match := _WORD.match(text, at)):
+        found.append(match)
+        at = match.end()
+    return found
+
+
+def _end_of_pair(text: str) -> int:
+    ends = [match.start() for match in _NEXT_PAIR.finditer(text)]
+    pair = _PAIR.match(text)
+    if pair and pair[1].startswith(_JSON_BEGINS):
+        for end in (*ends, len(text)):
+            if _is_json(text[pair.start(1) : end]):
+                return end
+    return ends[0] if ends else len(text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return msgspec.json.decode(text, type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return text
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
