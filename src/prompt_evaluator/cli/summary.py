@@ -148,6 +148,8 @@ class _Page:
         for failure in found.failures[:_SHOWN_FAILURES]:
             message = fit(" ".join(clean(failure.message).split()), 2 * room)
             lines += hang("", wrap(f"{failure.count:,} × {message}", room - 2), 2)
+        if (hidden := len(found.failures) - _SHOWN_FAILURES) > 0:
+            lines.append(f"  and {hidden} more")
         return [click.style(line, fg="yellow") for line in lines]
 
     def advice(self) -> list[str]:
@@ -196,7 +198,7 @@ def _step_lines(step: NextStep, width: int) -> list[str]:
 def _joined(texts: Sequence[str], width: int) -> str:
     """As many as there is room for, and how many more there are."""
     for shown in range(len(texts), 1, -1):
-        more = f", {len(texts) - shown} more" if shown < len(texts) else ""
+        more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
         text = clean(", ".join(texts[:shown])) + more
         if cells(text) <= width:
             return text

@@ -69,7 +69,7 @@ def _message(written: dict[str, Any]) -> Message:
             raise _wrong(f"a turn has no field {name!r}", "remove it, or make it a field of the case")
     calls = _tool_calls(written.get("tool_calls"), role)
     content = _content(written.get("content"), may_be_missing=bool(calls))
-    if role == "user" and not content:
+    if role == "user" and not content.strip():
         raise _wrong("the user says nothing", "write a text as `content`")
     return Message(role, content, calls, _answered_call(written.get("tool_call_id"), role))
 

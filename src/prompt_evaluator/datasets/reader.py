@@ -22,6 +22,8 @@ from prompt_evaluator.datasets.reading import (
     parse_document,
 )
 from prompt_evaluator.datasets.shared_checks import Reading
+from prompt_evaluator.datasets.survey import with_count
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_file, open_bytes, read_bytes, stem, unreadable
 
 if TYPE_CHECKING:
@@ -81,9 +83,12 @@ class DatasetReader:
         return (case.id for case in DatasetReader(self._file))
 
     def _checked_blocks(self) -> Iterator[list[TestCase]]:
-        for cases in self._jsonl() if self.format == ".jsonl" else self._document():
-            self.count += len(cases)
-            yield cases
+        try:
+            for cases in self._jsonl() if self.format == ".jsonl" else self._document():
+                self.count += len(cases)
+                yield cases
+        except InputError as problem:
+            raise with_count(problem, self._reading) from None
         if not self.count:
             raise no_cases(self._file)
 

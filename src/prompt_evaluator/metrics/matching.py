@@ -7,9 +7,9 @@ rare one that looks like a matcher itself. Several in one mapping all have to ho
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from prompt_evaluator.hints import nearest
 from prompt_evaluator.metrics.pattern import compiled, find
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def near(number: float, expected: float, *, absolute: float = 0.0, relative: flo
 def _check_matcher(matcher: dict[str, Any]) -> None:
     for name in matcher:
         if name not in _MATCHERS:
-            nearest = get_close_matches(name, _MATCHERS, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(_MATCHERS)}"
+            near = nearest(name, _MATCHERS)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(_MATCHERS)}"
             raise ValueError(f"There is no matcher {name!r}; {hint} For a value with such a key, write {{'$exact': …}}")
     numbers = [matcher[name] for name in ("$approx", "$tolerance") if name in matcher]
     if not all(_is_number(number) for number in numbers) or matcher.get("$tolerance", 0) < 0:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _METRICS = {"mustInclude": "includes", "hallucinationTriggers": "excludes"}
 _OWN = {"id", "prompt", *_METRICS}
+_TOLD_BY = {"prompt", *_METRICS}
 
 
 def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
@@ -55,7 +56,7 @@ def _claims(root: Any, suffix: str) -> bool:
     return (
         suffix == ".json"
         and isinstance(root, list)
-        and any(isinstance(item, dict) and "prompt" in item and "input" not in item for item in root)
+        and any(isinstance(item, dict) and item.keys() & _TOLD_BY and "input" not in item for item in root)
     )
 
 
