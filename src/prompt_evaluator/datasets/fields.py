@@ -29,6 +29,7 @@ _OTHER_WORDS = {
     "name": ("title",),
 }
 """What other tools call a required field."""
+_NOTHING_WRONG = object()
 _CLOSE = 0.75
 """How like a required field's name another has to be: `inptu` is like `input`, and `kind` is not like `id`."""
 _SEVERAL = {"input": "`messages` is for a conversation", "reference": "`references` is for several good answers"}
@@ -80,8 +81,10 @@ def check_optional_text(name: str, record: dict[str, Any], where: Position, repo
     return False
 
 
-def check_texts(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
-    """An optional list of non-empty texts."""
+def check_texts(
+    name: str, record: dict[str, Any], where: Position, report: Report, *, alternatives: bool = False
+) -> bool:
+    """An optional list of non-empty texts; with `alternatives`, an item may be a list of them."""
     value = record.get(name)
     if value is None:
         return True
@@ -89,11 +92,23 @@ def check_texts(name: str, record: dict[str, Any], where: Position, report: Repo
         report(where.invalid(name, f"it is {described(value)}, not a list", "Write a list of texts."))
         return False
     for position, item in enumerate(value):
-        if type(item) is not str or not item.strip():
-            why = f"item {position} is {described(item)}, not a text with content"
-            report(where.invalid(name, why, "Correct or remove the item."))
+        if why := _wrong_with_item(item, alternatives=alternatives):
+            report(where.invalid(name, f"item {position} {why}", "Correct or remove the item."))
             return False
     return True
+
+
+def _wrong_with_item(item: object, *, alternatives: bool) -> str:
+    if alternatives and type(item) is list:
+        if not item:
+            return "is an empty list of alternatives"
+        wrong = next((each for each in item if not _has_content(each)), _NOTHING_WRONG)
+        return "" if wrong is _NOTHING_WRONG else f"has the alternative {described(wrong)}, not a text with content"
+    return "" if _has_content(item) else f"is {described(item)}, not a text with content"
+
+
+def _has_content(item: object) -> bool:
+    return type(item) is str and bool(item.strip())
 
 
 def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:

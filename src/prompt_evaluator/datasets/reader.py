@@ -27,7 +27,7 @@ from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_file, open_bytes, read_bytes, stem, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from prompt_evaluator.datasets.shared_checks import Inspect
     from prompt_evaluator.model import TestCase
@@ -78,9 +78,9 @@ class DatasetReader:
         self._begun = True
         return chain.from_iterable(self._checked_blocks())
 
-    def ids(self) -> Iterator[str]:
-        """The ids in the file, read anew: for an error that names the nearest."""
-        return (case.id for case in DatasetReader(self._file))
+    def again(self) -> Iterable[TestCase]:
+        """The cases of the file, read anew: for an error that says what there is."""
+        return DatasetReader(self._file)
 
     def _checked_blocks(self) -> Iterator[list[TestCase]]:
         try:

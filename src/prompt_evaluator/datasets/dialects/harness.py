@@ -27,7 +27,8 @@ def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bo
         check_id(named, where, report),
         check_text("prompt", named, where, report),
         check_optional_text("category", named, where, report),
-        *(check_texts(field, named, where, report) for field in _METRICS),
+        check_texts("mustInclude", named, where, report, alternatives=True),
+        check_texts("hallucinationTriggers", named, where, report),
         expected.accepted(report, strict=strict),
     ]
     if not all(checked):
