@@ -76,7 +76,8 @@ def no_such_value(wanted: Condition, thing: str, values: Collection[Any], *, cut
         cut: Whether there are more of them than are given.
     """
     texts = _in_order(values)
-    near = nearest(wanted.value, texts) if wanted.operator in ("=", "~") else None
+    is_name = wanted.operator in ("=", "~") and number_in(wanted.value) is None
+    near = nearest(wanted.value, texts) if is_name else None
     hint = f" Did you mean {wanted.field}{wanted.operator}{near}?" if near else ""
     shown = some_of(texts) + (" or more" if cut else "")
     return ConfigurationError(f"No {thing} has {wanted}.{hint} Values of {wanted.field}: {shown}.")

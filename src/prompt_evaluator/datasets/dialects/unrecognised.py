@@ -36,10 +36,11 @@ def unrecognised(document: Document, path: Path) -> InputError:
     """The error about a file that no dialect claims."""
     root = document.root
     if not isinstance(root, dict):
-        return InputError(f"The dataset is {described(root)}, not a list of cases", path=path, advice=_SHAPES)
+        shape = "a list of values without fields" if isinstance(root, list) else described(root)
+        return InputError(f"The dataset is {shape}, not a list of cases", path=path, advice=_SHAPES)
     names = some_of([repr(_short(name)) for name in root], _NAMED) or "nothing in it"
     look = _look(root)
-    what = f"The dataset is a mapping with {names}, and has no list `tasks`"
+    what = f"The dataset is a mapping with {names}, not a list of cases"
     if look is None:
         return InputError(what, path=path, advice=_SHAPES)
     line = document.places.get(id(root), {}).get(look.key) if look.key else None
