@@ -1,8 +1,8 @@
 """Is this JSON value the expected one? Values are compared exactly, unless a matcher says otherwise.
 
 `{"$contains": "x"}` a text with it, or a list with such an item; `{"$approx": 3.1, "$tolerance": 0.1}` a number near
-it; `{"$regex": "^a"}` a text in which it is found; `{"$any": true}` any value; `{"$exact": …}` this value, for the
-rare one that looks like a matcher itself. Several in one mapping all have to hold.
+it; `{"$regex": "^a"}` a text in which it is found; `{"$one_of": ["a", "b"]}` any of these; `{"$any": true}` any value;
+`{"$exact": …}` this value, for the rare one that looks like a matcher itself. Several in one mapping all have to hold.
 """
 
 from __future__ import annotations
@@ -107,6 +107,10 @@ def _check_matcher(matcher: dict[str, Any]) -> None:
         compiled(str(matcher["$regex"]))
     if "$contains" in matcher:
         check_matchers(matcher["$contains"])
+    if "$one_of" in matcher:
+        if not isinstance(matcher["$one_of"], list | tuple) or not matcher["$one_of"]:
+            raise ValueError("`$one_of` is a list of values, any of which will do")
+        check_matchers(matcher["$one_of"])
 
 
 def _contains(matcher: dict[str, Any], actual: Any) -> bool:
@@ -153,6 +157,7 @@ _MATCHERS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
     "$approx": _approx,
     "$contains": _contains,
     "$exact": _exact,
+    "$one_of": lambda matcher, actual: any(matches(each, actual) for each in matcher["$one_of"]),
     "$regex": _regex,
     "$tolerance": lambda _matcher, _actual: True,
 }
