@@ -22,7 +22,6 @@ from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, Setting
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
 from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
-from prompt_evaluator.datasets.dialects.harness import _METRICS
 from prompt_evaluator.datasets.fields import MAX_ID
 from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.command import CommandMetric
@@ -419,7 +418,7 @@ def _benchmark_task() -> Schema:
         "required": ["id", *required],
         "properties": {
             "id": _id(),
-            **{name: _full_text() for name in required},
+            **{name: _asked_text() for name in required},
             **{name: types[name] for name in _OPTIONAL_TEXTS},
             **_shaped(),
             "difficulty": {"enum": [*_DIFFICULTIES, None], "default": "medium"},
@@ -435,15 +434,15 @@ def _benchmark_task() -> Schema:
 
 
 def _harness_task() -> Schema:
-    texts = {name: _texts() for name in _METRICS}
-    own = {"id": _or_null(_id()), "category": _or_null(_text()), "prompt": _full_text()}
+    texts = {"mustInclude": _signals(), "hallucinationTriggers": _texts()}
+    own = {"id": _or_null(_id()), "category": _or_null(_text()), "prompt": _asked_text()}
     return {"type": "object", "required": ["prompt"], "properties": own | texts | _shaped()}
 
 
 def _shaped() -> Schema:
     """Fields that commands understand where they have this shape, and leave alone where they are plainly not ours."""
     return {
-        "input": _or_null(_full_text()),
+        "input": _or_null(_asked_text()),
         "checks": _checks(),
         "references": {"if": {"type": "array"}, "then": _texts()},
     }
@@ -517,8 +516,18 @@ def _full_text() -> Schema:
     return {"type": "string", "minLength": 1}
 
 
+def _asked_text() -> Schema:
+    return {"type": "string", "pattern": r"\S"}
+
+
 def _texts() -> Schema:
-    return _or_null({"type": "array", "items": {"type": "string", "pattern": r"\S"}})
+    return _or_null({"type": "array", "items": _asked_text()})
+
+
+def _signals() -> Schema:
+    """Texts, and lists of alternatives."""
+    alternatives = {"type": "array", "items": _asked_text(), "minItems": 1}
+    return _or_null({"type": "array", "items": {"anyOf": [_asked_text(), alternatives]}})
 
 
 def _or_null(schema: Schema) -> Schema:

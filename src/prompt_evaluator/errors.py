@@ -35,8 +35,10 @@ A message is a sentence for people: what is wrong, where, what to do. The same f
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from shlex import quote
 from typing import TYPE_CHECKING, ClassVar
+
+from prompt_evaluator.hints import nearest, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,6 +88,13 @@ class InputError(PromptEvaluatorError, ValueError):
             place += f"; {note}"
         super().__init__(f"{what} ({place}).{' ' if advice else ''}{advice}")
 
+    def first_of(self, count: int) -> InputError:
+        """The same problem, which says that it is the first of so many in its file."""
+        if count > 1:
+            every = f"`prompt-evaluator validate {quote(str(self.path))}` lists all"
+            self.args = (f"{self.args[0]} This is the first of {count:,}; {every}.",)
+        return self
+
 
 class InputNotFoundError(InputError, FileNotFoundError):
     """The file is not there."""
@@ -101,10 +110,20 @@ class ConfigurationError(PromptEvaluatorError):
 class UnknownNameError(ConfigurationError):
     """Nothing of that kind has that name."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, total: int | None = None) -> None:
+        """Take the kind of thing, the name that nothing has, and those that there are.
+
+        Args:
+            kind: As in "There is no metric".
+            name: As it was written.
+            known: All names, or as many as can be looked at.
+            total: How many names there are, where `known` is only a part of them.
+        """
         self.kind, self.name, self.known = kind, name, sorted(known)
-        near = get_close_matches(name, self.known, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(self.known[:20])}." if self.known else ""
+        if near := nearest(name, self.known, cutoff=0.5):
+            hint = f" Did you mean {near!r}?"
+        else:
+            hint = f" Known: {some_of(self.known, 20, total=total)}." if self.known else ""
         super().__init__(f"There is no {kind} {name!r}.{hint}")
 
 

@@ -103,7 +103,7 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
         ),
         (["--sort", "metric.lenght"], "There is no metric of runs 'metric.lenght'. Did you mean 'metric.length'?"),
         (["--where", "age>3"], "There is no column to compare 'age'. Known: started_at."),
-        (["--where", "cost"], "--where 'cost' is no condition."),
+        (["--where", "cost"], "--where 'cost' is not a condition."),
         (["--where", "cost>much"], "compares with 'much', which is not a number."),
         (["--cursor", "x"], "The cursor 'x' is not one of this list."),
         (
@@ -118,6 +118,29 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(project: Workspace, argum
 
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("status=complted", "No run has status=complted. Did you mean status=completed? Values of status: "),
+        ("dataset~nothing", "No run has dataset~nothing. Values of dataset: "),
+        ("cases>1000", "No run has cases>1000. Values of cases: "),
+        ("synthetic=false", "No run has synthetic=false. Values of synthetic: true.\n"),
+        ("tag.zzz=1", "There is no tag 'zzz'."),
+    ],
+)
+def test_a_condition_that_no_run_fulfils_says_what_there_is(project: Workspace, where: str, sentence: str) -> None:
+    done = project.run("runs", "list", "--where", where)
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(sentence)
+
+
+def test_conditions_that_hold_only_one_by_one_are_not_called_mistyped(project: Workspace) -> None:
+    done = project.run("runs", "list", "--where", "run_notes=one", "--where", "run_notes=two")
+
+    assert done.out == "No run fits. `prompt-evaluator runs list` shows all.\n"
 
 
 def test_a_list_that_is_piped_is_plain_and_aligned(project: Workspace) -> None:

@@ -157,11 +157,11 @@ def test_a_reader_goes_over_its_file_once(write: Write) -> None:
         list(reader)
 
 
-def test_a_reader_can_name_all_ids_afterwards(write: Write) -> None:
+def test_a_reader_can_give_all_cases_again(write: Write) -> None:
     reader = DatasetReader(write("d.jsonl", FILES["d.jsonl"]))
     list(reader)
 
-    assert list(reader.ids()) == ["a", "b"]
+    assert [case.id for case in reader.again()] == ["a", "b"]
 
 
 def test_only_ids_that_were_added_twice_are_repeated() -> None:

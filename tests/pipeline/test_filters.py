@@ -55,12 +55,12 @@ def test_a_condition_on_metadata(text: str, metadata: dict[str, Any], *, passes:
 
 @pytest.mark.parametrize("text", ["", "=", "=v", "key", "  ", ">=3"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no condition"):
+    with pytest.raises(ConfigurationError, match="is not a condition"):
         condition(text)
 
 
 def test_a_condition_is_refused_before_any_case_is_read() -> None:
-    with pytest.raises(ConfigurationError, match="is no condition"):
+    with pytest.raises(ConfigurationError, match="is not a condition"):
         Selection(where=["key"])
 
 
@@ -87,7 +87,7 @@ def test_the_limit_counts_what_passes_the_other_filters() -> None:
 def _refuse_unknown(case_ids: list[str], known: list[str]) -> None:
     selection = Selection(case_ids=case_ids)
     assert {case.id for case in selection.of(map(_case, known))} == {*case_ids} & {*known}
-    selection.refuse_unknown_ids(lambda: known)
+    selection.refuse_typos(lambda: map(_case, known))
 
 
 def test_the_first_unknown_id_is_told_with_the_nearest() -> None:
@@ -100,12 +100,72 @@ def test_an_id_that_is_near_to_nothing_does_not_list_thousands() -> None:
         _refuse_unknown(["@"], [f"case-{at}" for at in range(5_000)])
 
     assert len(str(caught.value)) < 300
+    assert str(caught.value).endswith(" and 4,980 more.")
+
+
+def _refusal(where: str, cases: list[TestCase], **others: Any) -> str:
+    selection = Selection(where=[where], **others)
+    list(selection.of(cases))
+    with pytest.raises(ConfigurationError) as caught:
+        selection.refuse_typos(lambda: cases)
+    return str(caught.value)
+
+
+TOPICS = [_case("a", topic="returns", level=2, shop={"country": "pt"}), _case("b", topic="billing", tags=["x", "y"])]
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("topc=returns", "There is no field 'topc'. Did you mean 'topic'?"),
+        ("TOPIC=returns", "There is no field 'TOPIC'. Did you mean 'topic'?"),
+        ("topc!=returns", "There is no field 'topc'. Did you mean 'topic'?"),
+        ("topc=null", "There is no field 'topc'. Did you mean 'topic'?"),
+        ("shop.contry=pt", "There is no field 'shop.contry'. Did you mean 'shop.country'?"),
+        ("zzz=1", "There is no field 'zzz'. Known: id, level, shop, shop.country, tags, topic."),
+        (
+            "topic=retruns",
+            "No case has topic=retruns. Did you mean topic=returns? Values of topic: billing, returns.",
+        ),
+        ("topic~xyz", "No case has topic~xyz. Values of topic: billing, returns."),
+        ("level>5", "No case has level>5. Values of level: 2."),
+        ("tags=z", "No case has tags=z. Values of tags: x, y."),
+        ("id=c", "No case has id=c. Values of id: a, b."),
+    ],
+)
+def test_a_condition_for_which_no_case_passes_says_what_there_is(where: str, sentence: str) -> None:
+    assert _refusal(where, TOPICS) == sentence
+
+
+def test_the_values_that_there_are_are_listed_up_to_ten() -> None:
+    cases = [_case(str(n), level=n) for n in range(22)]
+
+    assert _refusal("level=99", cases) == (
+        "No case has level=99. Values of level: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 12 more."
+    )
+
+
+@pytest.mark.parametrize("where", [["other!=1"], ["level=2", "topic=billing"], ["topic=returns"], ["level=null"]])
+def test_a_condition_that_is_not_mistyped_is_not_refused(where: list[str]) -> None:
+    selection = Selection(where=where)
+    passed = [case.id for case in selection.of(TOPICS)]
+
+    selection.refuse_typos(lambda: TOPICS)
+
+    assert passed == [case.id for case in TOPICS if all(condition(text)(case) for text in where)]
+
+
+def test_a_field_that_only_cases_behind_the_limit_have_is_known() -> None:
+    selection = Selection(where=["topc!=x"], max_cases=1)
+
+    assert len(list(selection.of([_case("a", topic="y"), _case("b", topc="z")]))) == 1
+    selection.refuse_typos(lambda: pytest.fail("the field is known"))
 
 
 def test_an_id_that_other_filters_leave_out_is_known() -> None:
     selection = Selection(case_ids=["a", "b"], where=["k=1"], max_cases=1)
     found = list(selection.of([_case("a", k=1), _case("b", k=2)]))
 
-    selection.refuse_unknown_ids(lambda: pytest.fail("nothing is unknown"))
+    selection.refuse_typos(lambda: pytest.fail("nothing is unknown"))
 
     assert [case.id for case in found] == ["a"]

@@ -187,7 +187,7 @@ def _benchmark(path: Path, origin: Literal["project", "shipped"], *, clash: bool
         why = f"Two files in {path.parent} are called {path.stem!r}. Rename one of them."
         return Benchmark(name=path.stem, path=path, origin=origin, error=why)
     found = survey(path)
-    error = None if found.ok else str(found.problems[0])
+    error = None if found.ok else str(found.problems[0].first_of(found.problem_count))
     return Benchmark(name=path.stem, path=path, origin=origin, count=found.count, hash=found.hash, error=error)
 
 

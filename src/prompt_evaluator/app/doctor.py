@@ -8,7 +8,6 @@ import platform
 import re
 import sqlite3
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +16,7 @@ import msgspec
 from prompt_evaluator.app.settings import find_rubric, masked, read_settings
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS
 from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.hints import nearest, some_of
 from prompt_evaluator.model.declaration import NO_RUBRIC
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, OVER_HTTP, parse_model_name
 from prompt_evaluator.providers.keys import Key, endpoint
@@ -80,8 +80,8 @@ def _configuration(settings: Settings) -> Iterator[Symptom]:
         yield Symptom(topic="configuration", state="ok", text=f"{path} was read")
     known = [setting.variable for setting in SETTINGS.values()]
     for name in settings.unknown_variables():
-        near = get_close_matches(name, known, n=1, cutoff=0.8)
-        advice = f"Did you mean {near[0]}?" if near else "Unset it if it was meant for this command."
+        near = nearest(name, known, cutoff=0.8)
+        advice = f"Did you mean {near}?" if near else "Unset it if it was meant for this command."
         yield Symptom(topic="configuration", state="note", text=f"nobody reads the variable {name}", advice=advice)
 
 
@@ -107,8 +107,8 @@ def _models(settings: Settings) -> Iterator[Symptom]:
     for name, provider in settings.providers.items():
         if provider.kind not in kinds:
             text = f"`{name}` is of an unknown kind {provider.kind!r}"
-            near = get_close_matches(provider.kind, kinds, n=1)
-            advice = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(kinds)}."
+            near = nearest(provider.kind, kinds)
+            advice = f"Did you mean {near!r}?" if near else f"Known: {', '.join(kinds)}."
             yield Symptom(topic="providers", state="problem", text=text, advice=advice)
     known = BUILT_IN | settings.providers
     for setting in ("generator.model", "judge.model"):
@@ -192,8 +192,7 @@ def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
         if owner is not None:
             yield Symptom(topic="store", state="ok", text=f"run {run_id} is being worked on by {owner}")
     if left := [run_id for run_id, owner in owners.items() if owner is None]:
-        shown = ", ".join(left[:_NAMED_RUNS]) + (", …" if len(left) > _NAMED_RUNS else "")
-        text = f"interrupted, with nobody working on them: {shown}"
+        text = f"interrupted, with nobody working on them: {some_of(left, _NAMED_RUNS)}"
         advice = f"Continue with `prompt-evaluator resume {left[0]}`."
         yield Symptom(topic="store", state="note", text=text, advice=advice)
 

@@ -9,6 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model.condition import no_such_value
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.query import RunQuery
 
@@ -37,6 +38,7 @@ OTHER_NAMES = {
 }
 """Of columns, as lists and artifacts call them."""
 _AGE = "age"
+_KEYED = {"tag": "tags", "tags": "tags", "error": "errors", "errors": "errors"}
 _METRIC = "metric."
 
 
@@ -53,6 +55,21 @@ def query_runs(settings: Settings, query: RunQuery) -> Page[RunLine]:
         page = store.query_runs(asked, interrupted=interrupted_runs(store))
         _refuse_unknown_metrics(store, asked, page)
     return page
+
+
+def why_none_fits(settings: Settings, query: RunQuery) -> str | None:
+    """What looks mistyped in conditions for which no run was found, with what there is instead."""
+    with closing(open_store(settings)) as store:
+        interrupted = interrupted_runs(store)
+        for given, wanted in zip(query.where, _by_columns(query).where, strict=True):
+            family, dot, key = wanted.field.partition(".")
+            keys = store.run_keys(_KEYED[family]) if dot and family in _KEYED else None
+            if keys is not None and key not in keys:
+                return str(UnknownNameError(family, key, keys))
+            values = store.run_values(wanted.field, interrupted=interrupted)
+            if values and not any(map(wanted.holds, values)):
+                return str(no_such_value(given, "run", values))
+    return None
 
 
 def run_line(settings: Settings, run_id: str) -> RunLine:

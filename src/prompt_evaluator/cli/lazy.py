@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from prompt_evaluator.hints import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -61,10 +63,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self._table and not name.startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 - only for a mistyped command
-
-            near = get_close_matches(name, self._table, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" See `{ctx.command_path} --help`."
+            near = nearest(name, self._table)
+            hint = f" Did you mean {near!r}?" if near else f" See `{ctx.command_path} --help`."
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 

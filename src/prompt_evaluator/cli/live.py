@@ -143,7 +143,7 @@ def waiting_for(view: View) -> list[str]:
     return [
         f"for {many(len(view.waiting), 'sample')}",
         *map(_waiting_one, view.waiting[:_NAMED]),
-        *([f"{more:,} more"] if more > 0 else []),
+        *([f"and {more:,} more"] if more > 0 else []),
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prompt_evaluator.app.row_documents import runs_document
-from prompt_evaluator.app.run_queries import query_runs
+from prompt_evaluator.app.run_queries import query_runs, why_none_fits
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.config_option import config_option
@@ -68,8 +68,14 @@ def list_command(  # noqa: PLR0913 - one for each flag
     elif page.items:
         print_lines([*run_table(page.items, columns(sys.stdout) - 1, datetime.now(UTC)), *_more(page)])
     else:
-        text = _NONE_FITS if where or cursor else _NONE_YET
-        click.echo(text.format(program=shlex.join(program())))
+        click.echo(_none(config_path, query))
+
+
+def _none(config_path: Path | None, query: RunQuery) -> str:
+    if not query.where:
+        return (_NONE_FITS if query.cursor else _NONE_YET).format(program=shlex.join(program()))
+    why = None if query.cursor else why_none_fits(read_settings(config_path), query)
+    return why or _NONE_FITS.format(program=shlex.join(program()))
 
 
 def _more(page: Page[RunLine]) -> list[str]:

@@ -203,7 +203,7 @@ def _step_lines(step: NextStep, width: int) -> list[str]:
 def _joined(texts: Sequence[str], width: int) -> str:
     """As many as there is room for, and how many more there are."""
     for shown in range(len(texts), 1, -1):
-        more = f", {len(texts) - shown} more" if shown < len(texts) else ""
+        more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
         text = clean(", ".join(texts[:shown])) + more
         if cells(text) <= width:
             return text

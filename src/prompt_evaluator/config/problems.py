@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.errors import InputError
+from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.bounds import as_given
 
 if TYPE_CHECKING:
@@ -56,10 +56,11 @@ class Place(NamedTuple):
         *outer, last = self.keys
         names = sorted(known)
         moved = [name for name in elsewhere if last in (name, name.rpartition(".")[2])]
-        near = moved or [".".join((*outer, name)) for name in get_close_matches(last, names, n=1)]
+        close = nearest(last, names)
+        near = moved[0] if moved else ".".join((*outer, close)) if close else None
         # Whatever somebody wrote as a name is cut: it may be a key in the wrong place.
         what = f"There is no setting `{'.'.join((*outer, last[:_SHOWN]))}`"
-        return self.problem(what, f"Did you mean `{near[0]}`?" if near else f"Known here: {', '.join(names)}.")
+        return self.problem(what, f"Did you mean `{near}`?" if near else f"Known here: {', '.join(names)}.")
 
 
 def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one for each kind of value

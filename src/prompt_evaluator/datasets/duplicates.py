@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.datasets.dialects import GUIDE
+from prompt_evaluator.datasets.fields import written_id
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import Position, Report, duplicate
 
@@ -33,14 +33,17 @@ class IdFilter:
         self._suspects: set[str] = set()
 
     def add(self, cases: Iterable[TestCase]) -> None:
+        self.add_ids(case.id for case in cases)
+
+    def add_ids(self, ids: Iterable[str]) -> None:
         bitmap, hashes = self._bitmap, []
-        for case in cases:
-            number = hash(case.id)
+        for case_id in ids:
+            number = hash(case_id)
             hashes.append(number)
             place = number & _MASK
             byte, bit = place >> 3, 1 << (place & 7)
             if bitmap[byte] & bit:
-                self._suspects.add(case.id)
+                self._suspects.add(case_id)
             else:
                 bitmap[byte] |= bit
         self._hashes.fromlist(hashes)
@@ -62,10 +65,9 @@ def report_duplicates(path: Path, suspects: set[str], report: Report) -> str:
     first: dict[str, Position] = {}
     for lines, records in file.batches():
         for line, record in zip(lines, records, strict=True):
-            case_id = record.get("id")  # of any type: a survey goes on after a record that is wrong
-            if type(case_id) is str and case_id in suspects:
+            case_id = written_id(record)
+            if case_id in suspects:
                 where = Position(path, line)
-                usable = GUIDE.case(record, where, lambda _: None)
-                if usable and (earlier := first.setdefault(case_id, where)) is not where:
+                if (earlier := first.setdefault(case_id, where)) is not where:
                     report(duplicate(case_id, where, earlier))
     return file.hash

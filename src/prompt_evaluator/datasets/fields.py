@@ -6,30 +6,51 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.positions import Position
+from prompt_evaluator.hints import nearest
 from prompt_evaluator.syntax.source import absolute
-from prompt_evaluator.syntax.wording import described
+from prompt_evaluator.syntax.wording import described, text_instead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from prompt_evaluator.datasets.positions import Report
+    from prompt_evaluator.errors import InputError
     from prompt_evaluator.syntax.document import Document
 
 MAX_ID = 1_000
 """Characters of an id: it becomes part of reports, addresses and commands."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_OTHER_WORDS = {
+    "id": ("case_id", "test_id", "task_id", "uuid"),
+    "input": ("prompt", "question", "query", "text"),
+    "prompt": ("input", "question", "query", "text"),
+    "expected_output": ("expected", "answer", "reference", "output"),
+    "name": ("title",),
+}
+"""What other tools call a required field."""
+_NOTHING_WRONG = object()
+_CLOSE = 0.75
+"""How like a required field's name another has to be: `inptu` is like `input`, and `kind` is not like `id`."""
+_SEVERAL = {"input": "`messages` is for a conversation", "reference": "`references` is for several good answers"}
+"""Where a list may go instead."""
 
 
 def is_id(value: str) -> bool:
     return not _wrong_with_id(value)
 
 
+def written_id(record: dict[str, Any]) -> str | None:
+    """The id that a record has, whatever else is wrong with it."""
+    value = record.get("id")
+    return value if type(value) is str and is_id(value) else None
+
+
 def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
     if record.get("id") is None:
-        report(where.missing("id", "Give the case a unique id."))
+        report(_missing("id", record, where, "Give the case a unique id."))
     elif type(value := record["id"]) is not str:
-        report(where.invalid("id", f"it is {described(value)}, not a text", "Write it in quotes."))
+        report(where.invalid("id", f"it is {described(value)}, not a text", f"{text_instead(value)}."))
     elif why := _wrong_with_id(value):
         report(where.invalid("id", why, "Give the case a short, readable, unique id."))
     else:
@@ -38,13 +59,14 @@ def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
 
 
 def check_text(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
-    """A required, non-empty text; null is as good as missing."""
+    """A required text with content; null is as good as missing, and blanks are as good as nothing."""
     if record.get(name) is None:
-        report(where.missing(name, f"Add {name}, a non-empty text."))
+        report(_missing(name, record, where, f"Add {name}, a non-empty text."))
     elif type(value := record[name]) is not str:
-        report(where.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes."))
-    elif not value:
-        report(where.invalid(name, "it is empty", f"Fill in {name}, or remove the case."))
+        report(where.invalid(name, f"it is {described(value)}, not a text", f"{_instead(name, value)}."))
+    elif not value.strip():
+        why = "it is blank" if value else "it is empty"
+        report(where.invalid(name, why, f"Fill in {name}, or remove the case."))
     else:
         return True
     return False
@@ -54,12 +76,15 @@ def check_optional_text(name: str, record: dict[str, Any], where: Position, repo
     value = record.get(name)
     if value is None or type(value) is str:
         return True
-    report(where.invalid(name, f"it is {described(value)}, not a text", "Write it in quotes, or leave it out."))
+    advice = f"{_instead(name, value)}, or leave it out."
+    report(where.invalid(name, f"it is {described(value)}, not a text", advice))
     return False
 
 
-def check_texts(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
-    """An optional list of non-empty texts."""
+def check_texts(
+    name: str, record: dict[str, Any], where: Position, report: Report, *, alternatives: bool = False
+) -> bool:
+    """An optional list of non-empty texts; with `alternatives`, an item may be a list of them."""
     value = record.get(name)
     if value is None:
         return True
@@ -67,11 +92,23 @@ def check_texts(name: str, record: dict[str, Any], where: Position, report: Repo
         report(where.invalid(name, f"it is {described(value)}, not a list", "Write a list of texts."))
         return False
     for position, item in enumerate(value):
-        if type(item) is not str or not item.strip():
-            why = f"item {position} is {described(item)}, not a text with content"
-            report(where.invalid(name, why, "Correct or remove the item."))
+        if why := _wrong_with_item(item, alternatives=alternatives):
+            report(where.invalid(name, f"item {position} {why}", "Correct or remove the item."))
             return False
     return True
+
+
+def _wrong_with_item(item: object, *, alternatives: bool) -> str:
+    if alternatives and type(item) is list:
+        if not item:
+            return "is an empty list of alternatives"
+        wrong = next((each for each in item if not _has_content(each)), _NOTHING_WRONG)
+        return "" if wrong is _NOTHING_WRONG else f"has the alternative {described(wrong)}, not a text with content"
+    return "" if _has_content(item) else f"is {described(item)}, not a text with content"
+
+
+def _has_content(item: object) -> bool:
+    return type(item) is str and bool(item.strip())
 
 
 def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
@@ -95,6 +132,20 @@ def mappings(
             what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
             where = Position(path, lines.get(index), index)
             report(where.problem(what, advice="Write each case as a mapping with its fields."))
+
+
+def _missing(name: str, record: dict[str, Any], where: Position, advice: str) -> InputError:
+    """A required field is not there; what the author may have written in its place is pointed out."""
+    filled = [str(key) for key, value in record.items() if value is not None]
+    meant = nearest(name, filled, cutoff=_CLOSE) or next((word for word in _OTHER_WORDS[name] if word in filled), None)
+    if meant is None:
+        return where.missing(name, advice)
+    return where.missing(name, f"It has `{meant}`: did you mean `{name}`?", instead=meant)
+
+
+def _instead(name: str, value: object) -> str:
+    several = f"; {_SEVERAL[name]}" if name in _SEVERAL and isinstance(value, list) else ""
+    return f"{text_instead(value)}{several}"
 
 
 def _wrong_with_id(value: str) -> str:

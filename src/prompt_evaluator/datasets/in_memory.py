@@ -29,8 +29,8 @@ class InMemoryDataset:
     def __iter__(self) -> Iterator[TestCase]:
         return iter(self._cases)
 
-    def ids(self) -> Iterator[str]:
-        return (case.id for case in self._cases)
+    def again(self) -> Iterable[TestCase]:
+        return self._cases
 
 
 def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:

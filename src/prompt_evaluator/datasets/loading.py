@@ -20,6 +20,8 @@ from prompt_evaluator.datasets.reading import (
     jsonl_cases,
     parse_document,
 )
+from prompt_evaluator.datasets.survey import with_count
+from prompt_evaluator.errors import InputError, InputNotFoundError
 from prompt_evaluator.syntax.source import read_bytes
 
 if TYPE_CHECKING:
@@ -42,7 +44,12 @@ def load_dataset(dataset_path: Path | str) -> tuple[list[TestCase], dict[str, st
     path = Path(dataset_path)
     file_format = checked_format(path, GUIDE_FORMATS)
     with _collector_paused():
-        cases, digest = _load_jsonl(path) if file_format == ".jsonl" else _load_document(path, file_format)
+        try:
+            cases, digest = _load_jsonl(path) if file_format == ".jsonl" else _load_document(path, file_format)
+        except InputNotFoundError:
+            raise
+        except InputError as problem:
+            raise with_count(problem, LENIENT) from None
         return cases, {"path": str(path.resolve()), "hash": digest, "count": len(cases), "format": file_format}
 
 

@@ -22,10 +22,12 @@ from prompt_evaluator.datasets.reading import (
     parse_document,
 )
 from prompt_evaluator.datasets.shared_checks import Reading
+from prompt_evaluator.datasets.survey import with_count
+from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_file, open_bytes, read_bytes, stem, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from prompt_evaluator.datasets.shared_checks import Inspect
     from prompt_evaluator.model import TestCase
@@ -76,14 +78,17 @@ class DatasetReader:
         self._begun = True
         return chain.from_iterable(self._checked_blocks())
 
-    def ids(self) -> Iterator[str]:
-        """The ids in the file, read anew: for an error that names the nearest."""
-        return (case.id for case in DatasetReader(self._file))
+    def again(self) -> Iterable[TestCase]:
+        """The cases of the file, read anew: for an error that says what there is."""
+        return DatasetReader(self._file)
 
     def _checked_blocks(self) -> Iterator[list[TestCase]]:
-        for cases in self._jsonl() if self.format == ".jsonl" else self._document():
-            self.count += len(cases)
-            yield cases
+        try:
+            for cases in self._jsonl() if self.format == ".jsonl" else self._document():
+                self.count += len(cases)
+                yield cases
+        except InputError as problem:
+            raise with_count(problem, self._reading) from None
         if not self.count:
             raise no_cases(self._file)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prompt_evaluator.datasets.dialects import GUIDE, recognise
 from prompt_evaluator.datasets.dialects.guide import quick_case
-from prompt_evaluator.datasets.fields import mappings
+from prompt_evaluator.datasets.fields import mappings, written_id
 from prompt_evaluator.datasets.positions import Position, duplicate, stop_at_the_first
 from prompt_evaluator.datasets.shared_checks import Reading, SharedChecks, read_shared_checks
 from prompt_evaluator.errors import InputError
@@ -62,21 +62,25 @@ def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
             if case is None:
                 where = Position(file.path, lines[position], file=name)
                 cases[position] = _case(GUIDE, records[position], where, nothing_shared)
+                if cases[position] is None and reading.unusable:
+                    reading.unusable(records[position])
         yield [case for case in cases if case is not None]
 
 
 def document_cases(document: Document, path: Path, reading: Reading) -> tuple[Dialect, list[TestCase]]:
     """All cases of a parsed file, with the dialect that claimed it."""
-    dialect = recognise(document.root, path)
+    dialect = recognise(document, path)
     shared = read_shared_checks(document, path, reading)
     cases = []
     first: dict[str, Position] = {}
     for where, record in mappings(dialect.items(document.root), document, path, reading.report):
         if reading.observe:
             reading.observe(record)
-        if case := _case(dialect, record, where, shared):
-            if (earlier := first.setdefault(case.id, where)) is not where:
-                reading.report(duplicate(case.id, where, earlier))
+        case = _case(dialect, record, where, shared)
+        case_id = case.id if case else written_id(record)  # an id is taken even by a case that cannot be used
+        if case_id is not None and (earlier := first.setdefault(case_id, where)) is not where:
+            reading.report(duplicate(case_id, where, earlier))
+        if case:
             cases.append(case)
     return dialect, cases
 

@@ -36,6 +36,8 @@ class Reading:
     observe: Observe | None = None
     inspect: Inspect | None = None
     """For cases that ask for metrics, which only others know."""
+    unusable: Observe | None = None
+    """Sees each record that no case could be made of, after its problems were reported."""
 
 
 @dataclass(slots=True)

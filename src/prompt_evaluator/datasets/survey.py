@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from prompt_evaluator.datasets.dialects import GUIDE
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
+from prompt_evaluator.datasets.fields import written_id
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.reading import (
     ALL_FORMATS,
@@ -66,7 +68,24 @@ def survey(path: Path | str, *, inspect: Inspect | None = None) -> Survey:
         inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
     """
     result = Survey(path=Path(path))
-    reading = Reading(result.add_problem, strict=True, observe=result.observe, inspect=inspect)
+    return _surveyed(result, Reading(result.add_problem, strict=True, observe=result.observe, inspect=inspect))
+
+
+def with_count(problem: InputError, reading: Reading) -> InputError:
+    """The first problem of a file, which says how many there are where it is not the only one.
+
+    The file is read once more, and to its end: only a reader that has found a problem pays for that.
+
+    Args:
+        problem: What stopped the reader; returned as it is where nothing else is found.
+        reading: How strictly the file was read.
+    """
+    result = Survey(path=problem.path)
+    _surveyed(result, replace(reading, report=result.add_problem))
+    return result.problems[0].first_of(result.problem_count) if result.problem_count > 1 else problem
+
+
+def _surveyed(result: Survey, reading: Reading) -> Survey:
     try:
         result.format = checked_format(result.path, ALL_FORMATS)
         if result.format == ".jsonl":
@@ -83,6 +102,12 @@ def survey(path: Path | str, *, inspect: Inspect | None = None) -> Survey:
 
 def _survey_jsonl(result: Survey, reading: Reading) -> None:
     file, ids = JsonlFile(result.path, result.add_problem), IdFilter()
+
+    def unusable(record: dict[str, Any]) -> None:
+        if (case_id := written_id(record)) is not None:
+            ids.add_ids((case_id,))
+
+    reading = replace(reading, unusable=unusable)
     result.dialect = GUIDE.name
     for cases in jsonl_cases(file, reading):
         ids.add(cases)

@@ -218,4 +218,5 @@ def _rank_reason(found: Sequence[Opinion], useful: Sequence[int]) -> str:
     if not early:
         return ranks
     why = "; ".join(f"{rank} ({_short(each.reason)})" for rank, each in early[:_MOST_LISTED])
-    return f"{ranks}; useless before a useful one: {why}"
+    more = f"; and {len(early) - _MOST_LISTED} more" if len(early) > _MOST_LISTED else ""
+    return f"{ranks}; useless before a useful one: {why}{more}"

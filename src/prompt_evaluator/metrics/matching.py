@@ -1,15 +1,15 @@
 """Is this JSON value the expected one? Values are compared exactly, unless a matcher says otherwise.
 
 `{"$contains": "x"}` a text with it, or a list with such an item; `{"$approx": 3.1, "$tolerance": 0.1}` a number near
-it; `{"$regex": "^a"}` a text in which it is found; `{"$any": true}` any value; `{"$exact": …}` this value, for the
-rare one that looks like a matcher itself. Several in one mapping all have to hold.
+it; `{"$regex": "^a"}` a text in which it is found; `{"$one_of": ["a", "b"]}` any of these; `{"$any": true}` any value;
+`{"$exact": …}` this value, for the rare one that looks like a matcher itself. Several in one mapping all have to hold.
 """
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from prompt_evaluator.hints import nearest
 from prompt_evaluator.metrics.pattern import compiled, find
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def near(number: float, expected: float, *, absolute: float = 0.0, relative: flo
 def _check_matcher(matcher: dict[str, Any]) -> None:
     for name in matcher:
         if name not in _MATCHERS:
-            nearest = get_close_matches(name, _MATCHERS, n=1)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(_MATCHERS)}"
+            near = nearest(name, _MATCHERS)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(_MATCHERS)}"
             raise ValueError(f"There is no matcher {name!r}; {hint} For a value with such a key, write {{'$exact': …}}")
     numbers = [matcher[name] for name in ("$approx", "$tolerance") if name in matcher]
     if not all(_is_number(number) for number in numbers) or matcher.get("$tolerance", 0) < 0:
@@ -107,6 +107,10 @@ def _check_matcher(matcher: dict[str, Any]) -> None:
         compiled(str(matcher["$regex"]))
     if "$contains" in matcher:
         check_matchers(matcher["$contains"])
+    if "$one_of" in matcher:
+        if not isinstance(matcher["$one_of"], list | tuple) or not matcher["$one_of"]:
+            raise ValueError("`$one_of` is a list of values, any of which will do")
+        check_matchers(matcher["$one_of"])
 
 
 def _contains(matcher: dict[str, Any], actual: Any) -> bool:
@@ -153,6 +157,7 @@ _MATCHERS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
     "$approx": _approx,
     "$contains": _contains,
     "$exact": _exact,
+    "$one_of": lambda matcher, actual: any(matches(each, actual) for each in matcher["$one_of"]),
     "$regex": _regex,
     "$tolerance": lambda _matcher, _actual: True,
 }

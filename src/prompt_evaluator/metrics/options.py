@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.bounds import SHARE, out_of_bounds
 from prompt_evaluator.syntax.wording import described
 
@@ -36,8 +36,8 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
     known = kind.__struct_encode_fields__
     for option in options:
         if option not in known:
-            near = get_close_matches(option, known, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(known)}."
+            near = nearest(option, known)
+            hint = f"Did you mean {near!r}?" if near else f"It has: {', '.join(known)}."
             raise ConfigurationError(f"The metric {name!r} has no option {option!r}. {hint}")
     try:
         metric = msgspec.convert(options, kind)

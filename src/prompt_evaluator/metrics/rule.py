@@ -98,9 +98,12 @@ def yes_or_no(*, holds: bool, otherwise: str) -> Scored:
     return Scored(1.0) if holds else Scored(0.0, otherwise)
 
 
-def listed(texts: Iterable[str]) -> str:
-    """`'a', 'b' and 3 more`."""
-    shown = [repr(short(text)) for text in texts]
+def listed(texts: Iterable[str | tuple[str, ...]]) -> str:
+    """`'a', 'b' or 'c', 'd' and 3 more`: several texts in one are alternatives."""
+    shown = [
+        repr(short(text)) if isinstance(text, str) else " or ".join(repr(short(each)) for each in text)
+        for text in texts
+    ]
     more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
     return ", ".join(shown[:_MOST_LISTED]) + more
 

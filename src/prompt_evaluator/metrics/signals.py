@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.options import with_options
 from prompt_evaluator.metrics.rule import Rule, Trial, listed
-from prompt_evaluator.metrics.text import Contains, Excludes, IContains, Includes, NotContains, Phrases
+from prompt_evaluator.metrics.text import (
+    Contains,
+    Excludes,
+    IContains,
+    Includes,
+    NotContains,
+    Phrase,
+    Phrases,
+    check_phrases,
+)
 from prompt_evaluator.model import Failed, Score, Scored, TestCase
 
 if TYPE_CHECKING:
@@ -27,15 +36,14 @@ class Signals(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "signals"
     needs: ClassVar[tuple[str, ...]] = ("includes or excludes",)
 
-    includes: tuple[str, ...] = ()
-    """For cases that have no `includes` of their own."""
+    includes: tuple[Phrase, ...] = ()
+    """For cases that have no `includes` of their own. One that is a list stands for alternatives."""
     excludes: tuple[str, ...] = ()
     case_sensitive: bool = False
     whole_words: bool = False
 
     def __post_init__(self) -> None:
-        if not all((*self.includes, *self.excludes)):
-            raise ValueError("A phrase is empty")
+        check_phrases((*self.includes, *self.excludes))
 
     def missing(self, case: TestCase) -> str | None:
         asked = self.includes or self.excludes or _uses(_REQUIRED | _FORBIDDEN, case)
@@ -62,7 +70,7 @@ class Signals(Rule, frozen=True, kw_only=True):
             for use in _uses(kinds, case)
         ]
 
-    def _own(self, kind: type[P], phrases: Iterable[str]) -> P:
+    def _own(self, kind: type[P], phrases: Iterable[Phrase]) -> P:
         return kind(phrases=tuple(phrases), case_sensitive=self.case_sensitive, whole_words=self.whole_words)
 
 
@@ -74,7 +82,7 @@ def _uses(kinds: Collection[str], case: TestCase) -> list[MetricUse]:
     return [use for use in case.checks if use.metric in kinds and not use.negated]
 
 
-def _missing(rule: Phrases, text: str) -> list[str]:
+def _missing(rule: Phrases, text: str) -> list[Phrase]:
     present = rule.present(text)
     if present and getattr(rule, "any", False):
         return []

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from unicodedata import normalize
 
 from prompt_evaluator.metrics.rule import Compared, Rule, Trial, listed, short, yes_or_no
 from prompt_evaluator.model import Score, Scored, Skipped, TestCase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+Phrase: TypeAlias = str | tuple[str, ...]
+"""A text; or several, any of which will do."""
 
 
 class Phrases(Rule, frozen=True, kw_only=True):
@@ -16,7 +23,7 @@ class Phrases(Rule, frozen=True, kw_only=True):
 
     needs: ClassVar[tuple[str, ...]] = ("phrases",)
 
-    phrases: tuple[str, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
     text: str | None = None
     """One more phrase, for who has only one."""
     case_sensitive: bool = False
@@ -24,26 +31,33 @@ class Phrases(Rule, frozen=True, kw_only=True):
     """Whether `cat` is no part of `catalogue`."""
 
     def __post_init__(self) -> None:
-        if not all(self.wanted()):
-            raise ValueError("A phrase is empty")
+        check_phrases(self.wanted())
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the phrases are options
         return None if self.wanted() else "the case names no phrases"
 
-    def wanted(self) -> tuple[str, ...]:
+    def wanted(self) -> tuple[Phrase, ...]:
         return self.phrases if self.text is None else (*self.phrases, self.text)
 
-    def present(self, text: str) -> list[str]:
+    def present(self, text: str) -> list[Phrase]:
         """Those of the phrases that are in the text, in the order of the phrases."""
         text = _comparable(text, self.case_sensitive)
-        prepared = ((phrase, _comparable(phrase, self.case_sensitive)) for phrase in self.wanted())
-        if self.whole_words:
-            return [phrase for phrase, wanted in prepared if _as_words(wanted).search(text)]
-        return [phrase for phrase, wanted in prepared if wanted in text]
+        return [
+            phrase
+            for phrase in self.wanted()
+            if (self._is_in(text, phrase) if isinstance(phrase, str) else any(self._is_in(text, p) for p in phrase))
+        ]
+
+    def _is_in(self, text: str, phrase: str) -> bool:
+        wanted = _comparable(phrase, self.case_sensitive)
+        return bool(_as_words(wanted).search(text)) if self.whole_words else wanted in text
 
 
 class Includes(Phrases, frozen=True, kw_only=True):
-    """All of `phrases` are in the answer; the score is the share that is, and only 1 passes."""
+    """All of `phrases` are in the answer; the score is the share that is, and only 1 passes.
+
+    A phrase that is a list stands for alternatives: one of them is enough.
+    """
 
     name: ClassVar[str] = "includes"
 
@@ -77,6 +91,11 @@ class Excludes(Phrases, frozen=True, kw_only=True):
     """None of `phrases` is in the answer: 1 or 0."""
 
     name: ClassVar[str] = "excludes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(isinstance(phrase, str) for phrase in self.phrases):
+            raise ValueError("A forbidden phrase is a list: none may be there, so write each of them by itself")
 
     def assess(self, trial: Trial) -> Score:
         found = self.present(trial.answer.text)
@@ -152,6 +171,12 @@ class FinishReason(Rule, frozen=True, kw_only=True):
             return Skipped("the service gave no finish reason")
         ended = reason.casefold() in {allowed.casefold() for allowed in self.allowed}
         return yes_or_no(holds=ended, otherwise=f"it ended with {reason!r}, not with {listed(self.allowed)}")
+
+
+def check_phrases(phrases: Iterable[Phrase]) -> None:
+    """Raise `ValueError` about a phrase that every answer has."""
+    if not all(phrase and all(phrase) for phrase in phrases):
+        raise ValueError("A phrase is empty")
 
 
 def _comparable(text: str, case_sensitive: bool) -> str:  # noqa: FBT001 - private, and the only flag

@@ -161,7 +161,7 @@ class _Rest:
             f"{each.path or 'arguments'}: expected {shown(each.expected)}, got {shown(each.actual)}"
             for each in found[:_MOST_DIFFERENCES]
         )
-        more = f"; {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
+        more = f"; and {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
         return f"{self._expected[i].name!r} ({told}{more})"
 
 

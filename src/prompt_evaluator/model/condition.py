@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.hints import nearest, some_of
 from prompt_evaluator.model.bounds import number_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 Operator = Literal["=", "!=", ">=", "<=", ">", "<", "~"]
 _CONDITION = re.compile(r"\s*([^=<>!~]+?)\s*(!=|>=|<=|=|>|<|~)\s*(.*)", re.DOTALL)
@@ -58,9 +59,35 @@ def condition(text: str) -> Condition:
     """
     found = _CONDITION.fullmatch(text)
     if not found:
-        raise ConfigurationError(f"--where {text!r} is no condition. Write key=value, key!=value, key>=3 and the like.")
+        raise ConfigurationError(
+            f"--where {text!r} is not a condition. Write key=value, key!=value, key>=3 and the like."
+        )
     key, operator, value = found.groups()
     return Condition(key, operator, value)  # type: ignore[arg-type]  # the pattern allows no other operator
+
+
+def no_such_value(wanted: Condition, thing: str, values: Collection[Any], *, cut: bool = False) -> ConfigurationError:
+    """A condition on a field that things have, and that holds for none of them.
+
+    Args:
+        wanted: The condition.
+        thing: As in "No case has".
+        values: Those that the field has.
+        cut: Whether there are more of them than are given.
+    """
+    texts = _in_order(values)
+    is_name = wanted.operator in ("=", "~") and number_in(wanted.value) is None
+    near = nearest(wanted.value, texts) if is_name else None
+    hint = f" Did you mean {wanted.field}{wanted.operator}{near}?" if near else ""
+    shown = some_of(texts) + (" or more" if cut else "")
+    return ConfigurationError(f"No {thing} has {wanted}.{hint} Values of {wanted.field}: {shown}.")
+
+
+def _in_order(values: Collection[Any]) -> list[str]:
+    """Numbers by their size, before all else by its letters."""
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    others = [str(value).lower() if isinstance(value, bool) else str(value) for value in values if value not in numbers]
+    return [*map(str, sorted(numbers)), *sorted(others)]
 
 
 def lookup(values: Mapping[str, Any], key: str) -> Any:

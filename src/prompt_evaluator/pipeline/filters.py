@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.condition import condition as parsed
-from prompt_evaluator.model.condition import lookup
+from prompt_evaluator.pipeline.filter_hints import refuse_conditions, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from prompt_evaluator.model import TestCase
-
-_SHOWN = 10
-"""Known ids that are listed where none is near: a dataset may have thousands."""
+    from prompt_evaluator.model.condition import Condition
 
 
 class Selection:
@@ -38,40 +35,55 @@ class Selection:
             among: Ids that a case has to be one of; not each of them has to be there.
         """
         self._among = among
-        self._case_ids, self._conditions, self._max_cases = case_ids, [condition(text) for text in where], max_cases
+        self._case_ids, self._max_cases = case_ids, max_cases
+        self._conditions = [parsed(text) for text in where]
+        self._without_field = list(self._conditions)
+        """Conditions on a field that no case has had so far."""
         self._seen: set[str] = set()
         """Of the wanted ids."""
+        self._passed = 0
 
     def of(self, cases: Iterable[TestCase]) -> Iterator[TestCase]:
         """Those that pass, in file order. All cases are read: those behind the last that passes are checked too."""
         wanted = None if self._case_ids is None else set(self._case_ids)
-        passed = 0
         for case in cases:
+            if self._without_field:
+                self._without_field = [each for each in self._without_field if value_of(case, each.field) is None]
             if wanted is not None:
                 if case.id not in wanted:
                     continue
                 self._seen.add(case.id)
             if self._among is not None and case.id not in self._among:
                 continue
-            if passed != self._max_cases and all(passes(case) for passes in self._conditions):
-                passed += 1
+            if self._passed != self._max_cases and all(holds(each, case) for each in self._conditions):
+                self._passed += 1
                 yield case
 
-    def refuse_unknown_ids(self, known: Callable[[], Iterable[str]]) -> None:
-        """Once all cases were gone through: refuse an id that none has, with the nearest of those that are known."""
-        for case_id in self._case_ids or ():
-            if case_id not in self._seen:
-                present = set(known())
-                near = get_close_matches(case_id, present, n=1, cutoff=0.5)
-                raise UnknownNameError("test case", case_id, near or sorted(present)[:_SHOWN])
+    def refuse_typos(self, again: Callable[[], Iterable[TestCase]]) -> None:
+        """Once all cases were gone through: refuse what looks mistyped, with what there is instead.
+
+        Args:
+            again: All cases once more; asked for only where something is to be refused.
+
+        Raises:
+            UnknownNameError: No case has an id that was asked for, or the field of a condition.
+            ConfigurationError: No case has the value that a condition asks for.
+        """
+        if self._case_ids is not None:
+            for case_id in self._case_ids:
+                if case_id not in self._seen:
+                    raise UnknownNameError("test case", case_id, {case.id for case in again()})
+        if self._conditions and not self._passed:
+            refuse_conditions(self._conditions, again)
+        elif self._without_field:  # `!=` and `=null` hold for every case then
+            refuse_conditions(self._without_field, again, only_near=True)
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:
     """A condition on a case's metadata, or on its id, task or description where the metadata has no such key."""
     wanted = parsed(text)
-    return lambda case: wanted.holds(_lookup(case, wanted.field))
+    return lambda case: holds(wanted, case)
 
 
-def _lookup(case: TestCase, key: str) -> Any:
-    found = lookup(case.metadata, key)
-    return getattr(case, key) if found is None and key in ("id", "task", "description") else found
+def holds(wanted: Condition, case: TestCase) -> bool:
+    return wanted.holds(value_of(case, wanted.field))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import msgspec
 from sqlalchemy import func, select
 
 from prompt_evaluator.errors import StoreError, UnknownNameError
+from prompt_evaluator.hints import some_of
 from prompt_evaluator.store.migrate import Database, explained
 from prompt_evaluator.store.schema import RUNS
 
@@ -63,20 +63,17 @@ class Access:
         if connection.scalar(select(RUNS.c.run_id).where(RUNS.c.run_id == run_id)):
             return run_id
         begins = func.substr(RUNS.c.run_id, 1, len(run_id)) == run_id
-        matches = connection.scalars(
-            select(RUNS.c.run_id).where(begins).order_by(RUNS.c.run_id).limit(_SHOWN + 1)
-        ).all()
+        matches = connection.scalars(select(RUNS.c.run_id).where(begins).order_by(RUNS.c.run_id).limit(_SHOWN)).all()
         if not matches or len(run_id) < _SHORTEST_PREFIX:
             raise self._unknown(connection, run_id)
         if len(matches) > 1:
-            more = ", …" if len(matches) > _SHOWN else ""
-            known = ", ".join(matches[:_SHOWN]) + more
-            raise StoreError(f"{run_id!r} is the beginning of several runs: {known}. Write more of the id.")
+            several = some_of(matches, total=connection.scalar(select(func.count()).select_from(RUNS).where(begins)))
+            raise StoreError(f"{run_id!r} is the beginning of several runs: {several}. Write more of the id.")
         return str(matches[0])
 
     def _unknown(self, connection: Connection, run_id: str) -> UnknownNameError:
         newest = connection.scalars(
             select(RUNS.c.run_id).order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()).limit(_LOOKED_AT)
         ).all()
-        near = get_close_matches(run_id, newest, n=3, cutoff=0.5)
-        return UnknownNameError("run", run_id, near or newest[:_SHOWN])
+        total = connection.scalar(select(func.count()).select_from(RUNS))
+        return UnknownNameError("run", run_id, newest, total=total)

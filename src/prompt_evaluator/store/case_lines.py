@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,7 +40,6 @@ _SAMPLE = [SAMPLE_RESULTS.c[name] for name in SampleLine.__struct_fields__ if na
 _SCORE = [SCORES.c[name] for name in ("sample", "metric", *ScoreLine.__struct_fields__)]
 _JSON: dict[str, Any] = {"flags": {}, "tool_calls": [], "earlier_attempts": [], "details": {}, "repeats": []}
 _NAMES_LOOKED_AT = 5_000
-_SHOWN = 10
 
 
 def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int]) -> Iterator[CaseLine]:
@@ -133,5 +131,5 @@ def _unknown_case(connection: Connection, run_id: str, case_id: str) -> UnknownN
     # Those of about the same length first: a run may have more than can be compared.
     near_length = (func.abs(func.length(CASES.c.case_id) - len(case_id)), CASES.c.position)
     ids = connection.scalars(select(CASES.c.case_id).where(own).order_by(*near_length).limit(_NAMES_LOOKED_AT)).all()
-    near = get_close_matches(case_id, ids, n=1, cutoff=0.5)
-    return UnknownNameError("test case", case_id, near or sorted(ids)[:_SHOWN])
+    total = connection.scalar(select(func.count()).select_from(CASES).where(own))
+    return UnknownNameError("test case", case_id, ids, total=total)

@@ -14,7 +14,13 @@ from prompt_evaluator.store.case_means import read_case_means
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
-from prompt_evaluator.store.run_query import query_runs, read_history, read_run_line
+from prompt_evaluator.store.run_query import (
+    query_runs,
+    read_history,
+    read_run_keys,
+    read_run_line,
+    read_run_values,
+)
 from prompt_evaluator.store.run_rows import progress_columns, summary_columns
 from prompt_evaluator.store.schema import RUNS
 
@@ -80,6 +86,16 @@ class Results(Access):
         """The run with this id, or the only one whose id begins like this, as it is listed."""
         with self._read() as connection:
             return read_run_line(connection, self._full_id(connection, run_id), interrupted)
+
+    def run_values(self, field: str, *, interrupted: Collection[str] = ()) -> list[Any]:
+        """The values that runs have in a field that conditions can be about, each once, at most a thousand."""
+        with self._read() as connection:
+            return read_run_values(connection, field, interrupted)
+
+    def run_keys(self, column: str) -> set[str]:
+        """The keys that runs have in `tags` or `errors`."""
+        with self._read() as connection:
+            return read_run_keys(connection, column)
 
     def history(self, dataset: str, *, limit: int = 50, interrupted: Collection[str] = ()) -> list[RunLine]:
         """The newest runs of a dataset, by its name or its hash."""

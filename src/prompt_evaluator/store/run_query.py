@@ -25,6 +25,7 @@ _JSON = ("tags", "errors", "summary", "progress")
 _SHOWN = [RUNS.c[name] for name in RunLine.__struct_fields__]
 _FIELDS = sorted({*RunLine.__struct_fields__} - {*_JSON})
 _COMPARISONS = {"=": operators.eq, ">": operators.gt, ">=": operators.ge, "<": operators.lt, "<=": operators.le}
+_MOST_VALUES = 1_000
 _KEYED = ("tag.KEY", "metric.NAME", "error.KIND")
 
 
@@ -55,6 +56,21 @@ def query_runs(connection: Connection, query: RunQuery, interrupted: Collection[
     if len(rows) > len(shown):
         more = written(Cursor(query.sort, down, shown[-1]["sort_value"], shown[-1]["run_id"]))
     return Page(tuple(run_line(row, interrupted) for row in shown), more)
+
+
+def read_run_values(connection: Connection, name: str, interrupted: Collection[str] = ()) -> list[Any]:
+    """The values that runs have in a field, each once, at most a thousand."""
+    field = _field(connection, name, interrupted)
+    values = connection.scalars(
+        select(field.value).select_from(RUNS).where(field.value.is_not(None)).distinct().limit(_MOST_VALUES)
+    )
+    return [bool(value) if field.kind == "yes or no" else value for value in values]
+
+
+def read_run_keys(connection: Connection, column: str) -> set[str]:
+    """The keys that runs have in `tags` or `errors`."""
+    found = connection.scalars(select(RUNS.c[column]).where(RUNS.c[column].is_not(None)).distinct())
+    return {key for written in found for key in msgspec.json.decode(written)}
 
 
 def read_history(connection: Connection, dataset: str, limit: int, interrupted: Collection[str] = ()) -> list[RunLine]:

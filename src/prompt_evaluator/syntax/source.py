@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import InputError, InputNotFoundError
+from prompt_evaluator.hints import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 BOM = b"\xef\xbb\xbf"
+_MOST_LOOKED_AT = 10_000
+"""Files of a folder, where one is not found: there may be any number."""
 _SAVE_AS_UTF8 = "Save the file as UTF-8."
 
 
@@ -33,7 +37,7 @@ def check_file(path: Path) -> os.stat_result:
         if path.is_symlink():
             what, advice = "The path is a symbolic link to a file that does not exist", "Mend the link."
         else:
-            what, advice = "File not found", "Check the path."
+            what, advice = "File not found", _near_file(path)
         raise InputNotFoundError(what, path=path, advice=advice) from None
     except (OSError, ValueError) as error:  # too long, a loop of links, a NUL in the name
         raise unreadable(path, error) from None
@@ -94,6 +98,16 @@ def nul_byte(*, path: Path, line: int) -> InputError:
 def unreadable(path: Path, error: OSError | ValueError) -> InputError:
     why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
     return InputError(f"The file cannot be read: {why}", path=path, advice="Check its permissions and its path.")
+
+
+def _near_file(path: Path) -> str:
+    """What to do about a file that is not there: a file beside it may have been meant."""
+    try:
+        names = [found.name for found in islice(os.scandir(path.parent), _MOST_LOOKED_AT) if found.is_file()]
+    except (OSError, ValueError):
+        return "Check the path."
+    near = nearest(path.name, names, cutoff=0.75)
+    return f"Did you mean {path.with_name(near)}?" if near else "Check the path."
 
 
 def _kind(mode: int) -> str:

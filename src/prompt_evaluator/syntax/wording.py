@@ -20,3 +20,16 @@ def described(value: object) -> str:
             return "a list"
         case _:  # only Python can hold anything but a mapping here
             return "a mapping" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def text_instead(value: object) -> str:
+    """What to write where a text is expected and something else was written."""
+    match value:
+        case [str()]:
+            return "Write the text alone, without a list around it"
+        case list():
+            return "Write one text in place of the list"
+        case dict():
+            return "Write one text in place of the mapping"
+        case _:
+            return "Write it in quotes"

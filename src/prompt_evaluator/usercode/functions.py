@@ -13,13 +13,13 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from queue import SimpleQueue
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.hints import nearest, some_of
 from prompt_evaluator.model import message_of
 from prompt_evaluator.usercode.trust import TRUST_VARIABLE, why_not_our_folder
 
@@ -79,15 +79,15 @@ def _search_working_folder() -> str | None:
 def _no_module(name: str) -> str:
     parent, _, leaf = name.rpartition(".")
     places = getattr(sys.modules.get(parent), "__path__", []) if parent else None
-    near = get_close_matches(leaf, [found.name for found in pkgutil.iter_modules(places)], n=1)
-    hint = f" Did you mean `{parent}{'.' if parent else ''}{near[0]}`?" if near else ""
+    near = nearest(leaf, [found.name for found in pkgutil.iter_modules(places)])
+    hint = f" Did you mean `{parent}{'.' if parent else ''}{near}`?" if near else ""
     return f"There is no module `{name}` in {os.getcwd()} or among the installed ones.{hint}"  # noqa: PTH109 - shown
 
 
 def _no_function(module: ModuleType, path: str) -> NoReturn:
     own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-    near = get_close_matches(path, own, n=1)
-    hint = f" Did you mean `{near[0]}`?" if near else ""
+    near = nearest(path, own)
+    hint = f" Did you mean `{near}`?" if near else f" It has: {some_of(own)}." if own else ""
     raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model.bounds import FIGURE, PROBABILITY
-from prompt_evaluator.syntax.wording import described
+from prompt_evaluator.syntax.wording import described, text_instead
 
 if TYPE_CHECKING:
     from prompt_evaluator.datasets.positions import Position
@@ -76,7 +76,7 @@ class Fields:
     def text(self, name: str) -> str | None:
         value = self.get(name)
         if value is not None and not isinstance(value, str):
-            raise self.wrong(name, f"is {described(value)}, not a text", "Write it in quotes.")
+            raise self.wrong(name, f"is {described(value)}, not a text", f"{text_instead(value)}.")
         if value and "\0" in value:
             raise self.wrong(name, "contains a NUL character", "Remove it.")
         return value

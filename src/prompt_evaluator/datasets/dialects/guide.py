@@ -32,6 +32,7 @@ def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> Te
         and ((case_id.isprintable() and 0 < len(case_id) <= MAX_ID and not case_id.isspace()) or is_id(case_id))
         and type(text) is str
         and text
+        and not text.isspace()
         and (description is None or type(description) is str)
         and (task is None or type(task) is str)
         and (constraints is None or type(constraints) is str)

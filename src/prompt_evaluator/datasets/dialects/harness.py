@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _METRICS = {"mustInclude": "includes", "hallucinationTriggers": "excludes"}
 _OWN = {"id", "prompt", *_METRICS}
+_TOLD_BY = {"prompt", *_METRICS}
 
 
 def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
@@ -26,7 +27,8 @@ def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bo
         check_id(named, where, report),
         check_text("prompt", named, where, report),
         check_optional_text("category", named, where, report),
-        *(check_texts(field, named, where, report) for field in _METRICS),
+        check_texts("mustInclude", named, where, report, alternatives=True),
+        check_texts("hallucinationTriggers", named, where, report),
         expected.accepted(report, strict=strict),
     ]
     if not all(checked):
@@ -55,7 +57,7 @@ def _claims(root: Any, suffix: str) -> bool:
     return (
         suffix == ".json"
         and isinstance(root, list)
-        and any(isinstance(item, dict) and "prompt" in item and "input" not in item for item in root)
+        and any(isinstance(item, dict) and item.keys() & _TOLD_BY and "input" not in item for item in root)
     )
 
 

@@ -112,6 +112,8 @@ def _phrases(case: TestCase, metrics: set[str]) -> tuple[str, ...]:
         if check.metric in metrics:
             value = check.options.get("phrases", ())
             found += value if isinstance(value, list | tuple) else [value]
+    # Of alternatives the first is said; that another of them slips into a bad answer is left to chance.
+    found = [phrase[0] if isinstance(phrase, list | tuple) and phrase else phrase for phrase in found]
     return tuple(phrase for phrase in found if isinstance(phrase, str) and phrase)
 
 

@@ -73,10 +73,24 @@ def _calls(value: Any) -> list[dict[str, Any]] | None:
 
 def _arguments(call: dict[str, Any], tool: dict[str, Any], author: _Caller) -> dict[str, Any]:
     if isinstance(call.get("args"), dict):
-        return dict(call["args"])
+        return {name: _meant(value) for name, value in call["args"].items()}
     schema = tool.get("parameters")
     made = fill(schema, author) if isinstance(schema, dict) else {}
     return made if isinstance(made, dict) else {}
+
+
+def _meant(value: Any) -> Any:
+    """A value that fits an expected one, which may be a matcher."""
+    if isinstance(value, list):
+        return [_meant(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for matcher in ("$exact", "$approx", "$contains"):
+        if matcher in value:
+            return value[matcher]
+    if isinstance(several := value.get("$one_of"), list) and several:
+        return _meant(several[0])
+    return {name: _meant(inner) for name, inner in value.items()}
 
 
 def _spoilt(
