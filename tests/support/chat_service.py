@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
@@ -102,7 +103,10 @@ def _completion(asked: dict[str, Any], text: str, tool_calls: list[Any] | None =
 
 def _verdict(asked: dict[str, Any], digest: str) -> str:
     """Scores and flags that follow from what is judged."""
-    schema = asked["response_format"]["json_schema"]["schema"]["properties"]
+    whole = asked["response_format"]["json_schema"]["schema"]
+    schema = whole["properties"]
+    if "metrics" not in schema:
+        return _by_the_mock(asked, whole, digest)
     numbers = iter(bytes.fromhex(digest))
     metrics = {}
     for name, mark in schema["metrics"]["properties"].items():
@@ -111,6 +115,16 @@ def _verdict(asked: dict[str, Any], digest: str) -> str:
         metrics[name] = {"rationale": f"because of {digest[:6]}", "score": score}
     flags = {name: next(numbers) < 32 for name in schema["flags"]["properties"]}
     return json.dumps({"metrics": metrics, "flags": flags, "overall_comment": "judged"})
+
+
+def _by_the_mock(asked: dict[str, Any], schema: dict[str, Any], digest: str) -> str:
+    """What metrics other than rubrics ask a judge."""
+    from prompt_evaluator.model import Message  # noqa: PLC0415 - most tests need nothing of it, and start sooner
+    from prompt_evaluator.model import Request as Asked  # noqa: PLC0415
+    from prompt_evaluator.providers.mock.judge import judgement  # noqa: PLC0415
+
+    messages = tuple(Message(message["role"], message["content"]) for message in asked["messages"])
+    return judgement(schema, Asked(model=asked["model"], messages=messages), Random(digest), Random(digest))
 
 
 class _Connection(asyncio.Protocol):
