@@ -34,7 +34,7 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/prompt-evaluator evaluate-dataset --dataset examples/datasets/sample.yaml --system-prompt prompts/system.txt
 	@echo
-	@echo "That was offline. docs/quick-start.md goes on from here, with a dataset and a model of your own."
+	@echo "That was offline. docs/quick-start.md goes on from here, with cases of your own."
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REFERENCE = Path(__file__).parent / "reference"
+README = Path(__file__).parents[1] / "README.md"
 TEXTS = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8"))
 _NOTE = "<!-- Written by docs/generate.py. Change the code, then run `make docs`. -->"
 _SEVERAL_VALUES = """## Several values
@@ -66,47 +67,68 @@ Schema = dict[str, Any]
 def main() -> int:
     """Write every page; with `--check`, only name the stale ones and return 1."""
     pages = {
-        "cli.md": cli_page(),
-        "artifacts.md": artifacts_page(),
-        "errors.md": errors_page(),
-        "metrics.md": metrics_page(),
-        "settings.md": settings_page(),
-        "bounds.md": bounds_page(),
-        "dataset-schema.json": dataset_schema(),
-        "config-schema.json": _json(config_schema()),
+        README: readme(),
+        REFERENCE / "cli.md": cli_page(),
+        REFERENCE / "artifacts.md": artifacts_page(),
+        REFERENCE / "errors.md": errors_page(),
+        REFERENCE / "metrics.md": metrics_page(),
+        REFERENCE / "settings.md": settings_page(),
+        REFERENCE / "bounds.md": bounds_page(),
+        REFERENCE / "dataset-schema.json": dataset_schema(),
+        REFERENCE / "config-schema.json": _json(config_schema()),
     }
-    stale = [name for name, text in pages.items() if _current(name) != text]
+    stale = [path for path, text in pages.items() if _current(path) != text]
     check = "--check" in sys.argv[1:]
-    for name in stale:
-        print(f"{'stale' if check else 'written'}: docs/reference/{name}")
+    for path in stale:
+        print(f"{'stale' if check else 'written'}: {path.relative_to(README.parent)}")
         if not check:
-            REFERENCE.mkdir(exist_ok=True)
-            (REFERENCE / name).write_text(pages[name], encoding="utf-8")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(pages[path], encoding="utf-8")
     if check and stale:
         print("Run `make docs`.")
     return int(check and bool(stale))
 
 
-def _current(name: str) -> str | None:
-    path = REFERENCE / name
+def _current(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def readme() -> str:
+    """The README as it is, with a table of all commands between its two comments."""
+    before, start, rest = README.read_text(encoding="utf-8").partition("<!-- commands -->\n")
+    _, end, after = rest.partition("<!-- end of commands -->\n")
+    if not end:
+        raise SystemExit("README.md: put the comments `commands` and `end of commands` around the table of commands.")
+    return f"{before}{start}{_command_table()}\n{end}{after}"
+
+
+def _command_table() -> str:
+    rows = []
+    for context in _contexts(cli, "prompt-evaluator", None):
+        command, path = context.command, context.command_path
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            name = path.removeprefix("prompt-evaluator ")
+            line = (command.help or "").partition("\n\n")[0]
+            rows.append(f"| [`{name}`](docs/reference/cli.md#{path.replace(' ', '-')}) | {_in_a_cell(line)} |")
+    return "\n".join(["| Command | What it does |", "|---|---|", *rows])
 
 
 def cli_page() -> str:
     """Every command's help, as a terminal shows it."""
     parts = [_NOTE, "# Command line", "Every command and what its `--help` prints.", _SEVERAL_VALUES]
-    for title, text in _helps(cli, "prompt-evaluator", None):
-        parts += [f"## {title}", f"```text\n{text.rstrip()}\n```"]
+    for context in _contexts(cli, "prompt-evaluator", None):
+        parts += [f"## {context.command_path}", f"```text\n{context.get_help().rstrip()}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
-def _helps(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
+def _contexts(command: click.Command, name: str, parent: click.Context | None) -> Iterator[click.Context]:
+    """Of a command and of all that are below it."""
     context = click.Context(command, info_name=name, parent=parent, terminal_width=_WIDTH, **command.context_settings)
-    yield context.command_path, command.get_help(context)
+    yield context
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
             if (found := command.get_command(context, child)) and not found.hidden:
-                yield from _helps(found, child, context)
+                yield from _contexts(found, child, context)
 
 
 def errors_page() -> str:

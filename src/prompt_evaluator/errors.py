@@ -16,6 +16,7 @@ PromptEvaluatorError
     ├── RateLimitedError            retried      too many requests or tokens for now
     ├── UnavailableError            retried      the service is down or overloaded
     ├── ConnectionFailedError       retried      no connection, or one that broke
+    │   └── UnreachableError        retried      …there never was one, so nothing was sent
     ├── TimedOutError               retried      one try took too long
     ├── BadReplyError               retried      a reply that is not what it claims to be
     │   ├── OversizedReplyError     final        more bytes than allowed
@@ -228,6 +229,10 @@ class ConnectionFailedError(ProviderError):
     """There was no connection, or it broke."""
 
     retried = True
+
+
+class UnreachableError(ConnectionFailedError):
+    """No connection could be made: the address is wrong, or nobody is there. Nothing was sent."""
 
 
 class TimedOutError(ProviderError):

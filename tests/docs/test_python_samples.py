@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from prompt_evaluator.app.init import create_project
+
 ROOT = Path(__file__).parents[2]
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _YAML_FILE = re.compile(r"^```yaml\n(# (\S+\.yaml)\b.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -37,8 +39,11 @@ def test_the_page_about_python_has_samples() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_samples_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
-    for folder in ("examples", "prompts"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+    if page.name == "README.md":  # by then its reader is in a new project, and elsewhere in a clone
+        create_project(tmp_path)
+    else:
+        for folder in ("examples", "prompts"):
+            shutil.copytree(ROOT / folder, tmp_path / folder)
     for text, name in _YAML_FILE.findall(page.read_text(encoding="utf-8")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "page.py").write_text("\n\n".join(samples(page)), encoding="utf-8")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
+from chat_service import ChatService, running_service
+from sockets import bound
 from workspace import REAL, Workspace
-
-if TYPE_CHECKING:
-    from chat_service import ChatService
 
 LIMITED = {"status": 429, "message": "slow down"}
 
@@ -138,3 +139,64 @@ def test_an_absurd_patience_is_refused(online: Workspace, value: str) -> None:
 
     assert done.code == 2
     assert "give_up_after" in done.err
+
+
+def a_port_where_nobody_listens() -> int:
+    with bound("127.0.0.1", 0) as sock:
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def nobody(online: Workspace, address: str) -> None:
+    online.environment["ANTHROPIC_BASE_URL"] = address
+    online.environment["ANTHROPIC_API_KEY"] = "test-key-1234567890"
+
+
+@pytest.mark.parametrize("role", ["--generator-model", "--judge-model"])
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [("http://127.0.0.1:{port}", "Connection refused"), ("http://no-such-host.invalid", "no-such-host.invalid:80: ")],
+    ids=["connection refused", "unknown host"],
+)
+def test_a_service_that_was_never_reached_ends_the_run_soon_and_is_named(
+    online: Workspace, role: str, address: str, why: str
+) -> None:
+    nobody(online, address.format(port=a_port_where_nobody_listens()))
+    online.cases(30)
+
+    begin = time.monotonic()
+    done = online.evaluate(*REAL, role, "anthropic/test", "-n", "2")
+
+    assert time.monotonic() - begin < 30
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    reason = done.artifact["stop_reason"]
+    assert "anthropic: stopped, because test at http://" in reason
+    assert "could not be reached: no connection to " in reason
+    assert why in reason
+    assert "Check that the service is running and that its address is right" in reason
+    assert f"prompt-evaluator resume {done.run_id}" in done.err
+    assert done.artifact["totals"]["errors"] == {}
+
+
+def test_a_service_that_speaks_no_tls_ends_the_run_at_once(online: Workspace) -> None:
+    online.cases(30)
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        nobody(online, f"https://127.0.0.1:{server.server_port}")
+        done = online.evaluate("--generator-model", "anthropic/test", "-n", "2")
+        server.shutdown()
+
+    assert (done.code, done.json["status"]) == (3, "aborted")
+    assert "no secure connection" in done.artifact["stop_reason"]
+
+
+def test_a_run_whose_service_was_never_reached_goes_on_once_it_is_started(offline: Workspace) -> None:
+    port = a_port_where_nobody_listens()
+    offline.environment |= ChatService(port).environment
+    done = offline.evaluate(*REAL, "-n", "2")
+    assert done.json["status"] == "aborted"
+
+    with running_service(port):
+        again = offline.run("resume", done.run_id, "--json")
+
+    assert again.json["status"] == "completed"

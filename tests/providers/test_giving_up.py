@@ -19,6 +19,7 @@ from prompt_evaluator.errors import (
     RequestRefusedError,
     TimedOutError,
     UnavailableError,
+    UnreachableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, ProviderSettings, Request
 from prompt_evaluator.providers.calls.breaker import Breaker
@@ -296,3 +297,76 @@ async def test_a_refusal_is_final_although_the_circuit_has_opened_meanwhile() ->
 
     with pytest.raises(RequestRefusedError):
         await refused
+
+
+class Unreachable(Service):
+    """A service that no connection was ever made to."""
+
+    def misses(self, *, after: float = 0.0, took: float = 0.0, question: object = "the same") -> bool:
+        return self.fails(UnreachableError, after=after, took=took, question=question)
+
+
+def test_a_service_that_was_never_reached_is_given_up_after_three_seconds() -> None:
+    service = Unreachable()
+
+    assert [service.misses(after=after) for after in (0, 0.6, 1.2, 2.4)] == [False, False, False, True]
+    with pytest.raises(CircuitOpenError, match=r"m at https://svc[.]example could not be reached: no[.] Check that"):
+        service.breaker.check()
+
+
+def test_one_connection_that_timed_out_is_enough_where_none_was_ever_made() -> None:
+    assert Unreachable().misses(after=30, took=30)
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, ConnectionFailedError, TimedOutError, BadReplyError])
+def test_a_service_that_was_reached_before_is_tried_on_when_it_goes_away(kind: type[ProviderError]) -> None:
+    service = Unreachable()
+    service.fails(kind)
+
+    assert not any(service.misses(after=10, question=at) for at in range(11))
+    assert service.misses(after=10)
+
+
+def test_a_service_that_has_answered_before_is_tried_on_when_it_goes_away() -> None:
+    service = Unreachable()
+    service.breaker.succeeded()
+
+    assert not any(service.misses(after=10, question=at) for at in range(12))
+
+
+async def test_a_judge_is_tried_on_where_the_generator_has_reached_the_same_service() -> None:
+    calls = Calls()
+    server = Server({"judge": UnreachableError("no.", provider="svc")})
+    await calls.around(server, entry()).complete(asking("generator"))
+
+    with pytest.raises(UnreachableError, match="Given up after 3 tries"):
+        await calls.around(server, entry(max_tries=3), urgent=True).complete(asking("judge"))
+    state = calls.shared.key_state("svc", entry(), Traits.of(server))
+
+    assert not state.breakers.of("judge", urgent=True).is_open
+
+
+async def test_a_call_that_never_reached_the_service_in_all_its_tries_ends_the_run() -> None:
+    server = Server({"m": UnreachableError("no.", provider="svc")})
+    client = Calls().around(server, entry(max_tries=1))
+    with pytest.raises(UnreachableError):
+        await client.complete(asking("m", 1))
+
+    with pytest.raises(CircuitOpenError, match="could not be reached"):
+        await client.complete(asking("m", 2))
+
+
+async def test_calls_wait_for_others_to_reach_a_service_that_is_in_doubt_and_go_on_when_it_is_there() -> None:
+    server = Server({"m": UnreachableError("no.", provider="svc")})
+    calls = Calls()
+    client = calls.around(server, entry(first_backoff=0.2, max_concurrency=4))
+    waiting = [asyncio.create_task(client.complete(asking("m", number))) for number in range(40)]
+    while calls.meter.retries.total() < 4:  # noqa: ASYNC110 - what is waited for has no event
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.01)
+
+    assert server.asked == 4
+    server.errors.clear()
+    answers = await asyncio.gather(*waiting)
+    assert [answer.text for answer in answers] == ["hi"] * 40
+    assert server.asked == 44

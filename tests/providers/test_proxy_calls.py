@@ -26,6 +26,7 @@ from prompt_evaluator.errors import (
     RedirectedError,
     TimedOutError,
     UnavailableError,
+    UnreachableError,
 )
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint
@@ -270,7 +271,7 @@ async def test_a_proxy_that_speaks_before_it_is_spoken_to_is_not_trusted(authori
 async def test_a_proxy_that_cannot_be_reached_is_named_and_tried_again(base_url: str, nobody: int) -> None:
     error = await failure(base_url, f"http://user:secret-word@127.0.0.1:{nobody}")
 
-    assert type(error) is ConnectionFailedError
+    assert type(error) is UnreachableError
     assert f"the proxy http://127.0.0.1:{nobody} cannot be reached: " in str(error)
     assert error.tries == 2
 

@@ -1,6 +1,6 @@
 """A model behind HTTP, in a process of its own: answers by content, gives verdicts, counts what is paid for.
 
-usage: chat_service.py
+usage: chat_service.py [PORT]
 Prints its port. POST /v1/chat/completions is a paid call; POST /set changes how it behaves; GET /state tells what it
 was asked. The same request always gets the same answer, whoever asks, however often.
 """
@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
@@ -187,10 +188,10 @@ class _Connection(asyncio.Protocol):
             self.transport.write(head + data)
 
 
-async def _serve() -> None:
+async def _serve(port: int) -> None:
     brain = Brain()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(brain), "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(lambda: _Connection(brain), "127.0.0.1", port, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - how the port is made known
     await server.serve_forever()
 
@@ -225,8 +226,11 @@ class ChatService:
 
 
 @contextmanager
-def running_service() -> Iterator[ChatService]:
-    with subprocess.Popen([sys.executable, str(Path(__file__))], stdout=subprocess.PIPE, text=True) as process:
+def running_service(port: int = 0) -> Iterator[ChatService]:
+    """Start it at a port, or at one that is free."""
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__)), str(port)], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             yield ChatService(int(process.stdout.readline()))
@@ -235,4 +239,4 @@ def running_service() -> Iterator[ChatService]:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    asyncio.run(_serve(int((*sys.argv[1:], "0")[0])))

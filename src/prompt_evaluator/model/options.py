@@ -109,7 +109,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     seed: Annotated[
         int | None,
         Option(
-            help="Makes runs repeatable where the model allows it: sample k uses seed + k.",
+            help="Makes runs repeatable where the model allows it. Sample 1 uses this number, sample 2 the next.",
             kind=number(bounds.SEED),
             flags=("--seed",),
             setting="generator.seed",

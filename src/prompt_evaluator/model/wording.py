@@ -48,6 +48,7 @@ _KINDS = {
     "RateLimitedError": "rate limited",
     "UnavailableError": "unavailable",
     "ConnectionFailedError": "no connection",
+    "UnreachableError": "not reached",
     "TimedOutError": "timed out",
     "BadReplyError": "reply unusable",
     "OversizedReplyError": "reply too large",

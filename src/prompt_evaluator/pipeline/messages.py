@@ -37,7 +37,7 @@ class RequestBuilder:
         self._system = (Message("system", text),) if text else ()
 
     def request(self, case: TestCase, sample: int, attempt: int = 0) -> Request:
-        """Sample k uses seed + k, so that samples differ and a run can be repeated."""
+        """Sample k, counted from 0, uses seed + k, so that samples differ and a run can be repeated."""
         target = self._target
         return Request(
             model=self._model,

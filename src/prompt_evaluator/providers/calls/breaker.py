@@ -7,9 +7,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import CircuitOpenError
+from prompt_evaluator.errors import CircuitOpenError, UnreachableError
 from prompt_evaluator.model.wording import kinds, many
 from prompt_evaluator.providers.calls.failing import FailingTries
+from prompt_evaluator.providers.calls.reach import PATIENCE, Reach
 from prompt_evaluator.providers.calls.retrying import sentence
 from prompt_evaluator.providers.calls.stop import Waiters, plain_wait
 
@@ -31,15 +32,24 @@ _MONTH = 30 * 24 * 3600.0
 class Breaker:
     """Opens when no call can be expected to succeed: for the kind of calls it is for, and no other.
 
-    That is: at the first hopeless error when nothing ever worked, or at three in a row; after many failed calls in a
-    row; after a time in which tries failed and none was answered; when a wait is asked for that is longer than that.
+    That is: at the first hopeless error when nothing ever worked, or at three in a row; when the service was never
+    reached, after some seconds; after many failed calls in a row; after a time in which tries failed and none was
+    answered; when a wait is asked for that is longer than that.
 
     Then calls are refused, and those that wait are given up. After a pause one is let through on trial. An answer to
     any call closes the circuit again.
     """
 
-    def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic, *, asked: str = "") -> None:
-        """Take the provider's name, a clock, and who is asked, for the reason."""
+    def __init__(
+        self,
+        provider: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        asked: str = "",
+        reach: Reach | None = None,
+    ) -> None:
+        """Take the provider's name, a clock, who is asked, for the reason, and what is known of the endpoint."""
+        self.reach = reach or Reach()
         self._provider, self._clock, self._asked = provider, clock, asked or provider
         self._answers = self._failures = self._hopeless = 0
         self._failing: FailingTries | None = None
@@ -69,6 +79,8 @@ class Breaker:
 
     def succeeded(self) -> None:
         self._answers += 1
+        if not self.reach.ever:
+            self.reach.reached()
         if self._failures or self._failing is not None:
             self._failures = self._hopeless = 0
             self._failing = None
@@ -88,6 +100,13 @@ class Breaker:
             return
         self._failing = failing = self._failing or FailingTries()
         failing.add(error, question, now=self._clock(), took=took)
+        if not isinstance(error, UnreachableError):
+            self.reach.reached()
+        elif not self.reach.ever:
+            self.reach.missed()
+            if (failing.unreached_for or 0.0) >= PATIENCE:
+                self._open(self._never_reached(error))
+            return
         if failing.seconds >= give_up_after and failing.concerns_all:
             self._open(
                 f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
@@ -116,9 +135,13 @@ class Breaker:
         on_trial = on_trial and self.is_open  # else an answer has closed the circuit meanwhile
         self._failures += 1
         self._hopeless += error.hopeless
+        if error.status is not None:
+            self.reach.reached()
         if on_trial:
             self._pause = min(_LONGEST_PAUSE, self._pause * 2)
             self._open(f"stopped again after a trial, which failed: {sentence(error)}")
+        elif isinstance(error, UnreachableError) and not self.reach.ever:
+            self._open(self._never_reached(error))
         elif self._hopeless and not self._answers:
             self._open(f"stopped, because no call can succeed: {sentence(error)}")
         elif self._hopeless >= _FEW or self._failures >= _FAILURES_IN_A_ROW:
@@ -127,6 +150,12 @@ class Breaker:
     def gave_up(self) -> None:
         """The call on trial ended without having shown anything; the next one is on trial."""
         self._on_trial = False
+
+    def _never_reached(self, error: ProviderError) -> str:
+        return (
+            f"stopped, because {self._asked} could not be reached: {sentence(error)} Check that the service is "
+            "running and that its address is right (`prompt-evaluator providers` lists addresses)."
+        )
 
     def _open(self, reason: str, status: int | None = None) -> None:
         self.is_open, self._reason, self._status, self._on_trial = True, reason, status, False
@@ -147,11 +176,12 @@ class Breakers:
     def __init__(self, provider: str, endpoint: str, clock: Callable[[], float]) -> None:
         self._provider, self._endpoint, self._clock = provider, endpoint, clock
         self._by_kind: dict[tuple[str, bool], Breaker] = {}
+        self._reach = Reach()
 
     def of(self, model: str, *, urgent: bool) -> Breaker:
         if (model, urgent) not in self._by_kind:
             asked = f"{model} at {self._endpoint}" if self._endpoint else model
-            self._by_kind[model, urgent] = Breaker(self._provider, self._clock, asked=asked)
+            self._by_kind[model, urgent] = Breaker(self._provider, self._clock, asked=asked, reach=self._reach)
         return self._by_kind[model, urgent]
 
 

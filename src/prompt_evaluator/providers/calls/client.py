@@ -97,8 +97,8 @@ class Client:
                 if budget.limited and not budget.try_take(kind, guess := self._guessed_cost(request)):
                     await budget.take(kind, guess, self._wait)
                 estimate = _estimated_tokens(request) if governor.counts_tokens else 0.0
-                if self._stop.stopped or not governor.try_enter(self._lane, estimate):
-                    await self._queue(kind, estimate, None if on_trial else breaker)
+                if breaker.reach.in_doubt or self._stop.stopped or not governor.try_enter(self._lane, estimate):
+                    await self._queue(kind, estimate, None if on_trial else breaker, first=not tries)
                 tries += 1
                 self._meter.tries += 1
                 timeout = min(limits.try_timeout, limits.deadline - spent) if spent else self._timeout
@@ -140,14 +140,21 @@ class Client:
         self._known[model] = self._breakers.of(model, urgent=self._urgent)
         return self._known[model]
 
-    async def _queue(self, kind: Hashable, estimate: float, breaker: Breaker | None) -> None:
-        """Wait for a place. Whatever keeps the call from being sent gives back what was taken from the budget."""
+    async def _queue(self, kind: Hashable, estimate: float, breaker: Breaker | None, *, first: bool) -> None:
+        """Wait for a place, and before a first try for others to reach the service, where that is in doubt.
+
+        Whatever keeps the call from being sent gives back what was taken from the budget.
+        """
         governor = self._governor
         limited = governor.limited_seconds()
         try:
             if not self._urgent:
                 self._stop.check()
             await governor.enter(self._lane, estimate, urgent=self._urgent, wait=self._waiting(breaker))
+            if first and breaker is not None and breaker.reach.in_doubt:
+                governor.leave(self._lane)
+                await breaker.reach.wait(self._waiting(breaker))
+                await governor.enter(self._lane, estimate, urgent=self._urgent, wait=self._waiting(breaker))
             try:
                 if not self._urgent:
                     self._stop.check()

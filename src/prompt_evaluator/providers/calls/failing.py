@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import RateLimitedError
+from prompt_evaluator.errors import RateLimitedError, UnreachableError
 
 if TYPE_CHECKING:
     from prompt_evaluator.errors import ProviderError
@@ -24,6 +24,8 @@ class FailingTries:
         """From the end of the first of them to the end of the last."""
         self.causes: Counter[str] = Counter()
         """By the error's class."""
+        self.unreached_for: float | None = 0.0
+        """Seconds from the beginning of the first of them, if none has reached the service; else None."""
         self.long_waits = 0
         """How many of them were told to wait for longer than anybody would."""
         self._last: float | None = None
@@ -43,8 +45,14 @@ class FailingTries:
 
     def add(self, error: ProviderError, question: object, *, now: float, took: float) -> None:
         """Count a try that took so many seconds; `question` is what it asked."""
+        passed = took
         if self._last is not None:
-            self.seconds += min(now - self._last, self._asked_wait + took + _BETWEEN)
+            passed = min(now - self._last, self._asked_wait + took + _BETWEEN)
+            self.seconds += passed
+        if not isinstance(error, UnreachableError):
+            self.unreached_for = None
+        elif self.unreached_for is not None:
+            self.unreached_for += passed
         if isinstance(error, RateLimitedError):
             self._told_to_wait = True
         if len(self._questions) < _SEVERAL and question not in self._questions:

@@ -19,7 +19,7 @@ async def sleep(seconds: float, wait: Wait = plain_wait) -> None:
     """Wait for so long, or until whatever `wait` heeds comes before."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
-    timer = loop.call_later(seconds, _resolve, future)
+    timer = loop.call_later(seconds, resolve, future)
     try:
         await wait(future)
     finally:
@@ -69,7 +69,7 @@ class Stop:
         await self._waiters.wait(future)
 
 
-def _resolve(future: asyncio.Future[None]) -> None:
+def resolve(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,6 +47,10 @@ class NotConnectedError(ConnectionError):
     """There was no connection in time, which is given in seconds: nothing has been sent."""
 
 
+class NobodyThereError(ConnectionError):
+    """The host is unknown, or it does not take connections: nothing has been sent. Says why."""
+
+
 class Connections:
     """Opens them, lends them, and keeps them. How many there are is up to whoever asks: there is no limit here."""
 
@@ -60,11 +65,12 @@ class Connections:
 
         Raises:
             NotConnectedError: There is no connection in time.
+            NobodyThereError: The connection cannot be made.
             TimeoutError: There is no complete reply in time.
             TlsFailedError: No secure connection can be made.
             ProxyRefusedError: The proxy does not let us through.
             ProxyFailedError: The proxy cannot be reached, or it is none.
-            OSError: The connection cannot be made, or it ended.
+            OSError: The connection ended.
             NotHttpError: The reply is no HTTP.
             TooLargeError: The reply is larger than allowed.
         """
@@ -76,6 +82,10 @@ class Connections:
                     connection = await self._open(place)
             except TimeoutError:
                 raise NotConnectedError(limit) from None
+            except ProxyFailedError:
+                raise
+            except OSError as error:
+                raise NobodyThereError(_reason(error)) from error
             seconds -= time.monotonic() - start
         response = await connection.exchange(request, most, seconds)
         if connection.usable:
@@ -153,6 +163,12 @@ class Connections:
             return await self._dialler.dial(proxy.host, proxy.port)
         except OSError as error:
             raise ProxyFailedError(f"cannot be reached: {error}") from None
+
+
+def _reason(error: OSError) -> str:
+    """`Connection refused`, where the event loop says `Connect call failed ('127.0.0.1', 9)`."""
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error) or type(error).__name__
 
 
 async def _connect(place: Endpoint, sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:

@@ -22,11 +22,12 @@ from prompt_evaluator.errors import (
     RequestRefusedError,
     TimedOutError,
     UnavailableError,
+    UnreachableError,
 )
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.calls.waiting import retry_after
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
-from prompt_evaluator.providers.transport.connections import NotConnectedError, TlsFailedError
+from prompt_evaluator.providers.transport.connections import NobodyThereError, NotConnectedError, TlsFailedError
 from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError
 from prompt_evaluator.providers.transport.proxy import NO_PROXY
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, ProxyRefusedError
@@ -53,12 +54,15 @@ _RETRIED_STATUSES = {408, 409, 425, 529}
 _TRANSIENT_OF_PROXY = {408, 425, 429}
 
 
-def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: PLR0911 - a table of cases
+def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: C901, PLR0911 - a table of cases
     """What became of a request that has no complete reply."""
     name, through = call.provider, _through(call.place.proxy)
+    to = f" to {call.place.host}:{call.place.port}"
     match error:
         case NotConnectedError():
-            return ConnectionFailedError(f"no connection{through} within {error.args[0]:,.3g} s.", provider=name)
+            return UnreachableError(f"no connection{through or to} within {error.args[0]:,.3g} s.", provider=name)
+        case NobodyThereError():
+            return UnreachableError(f"no connection{through or to}: {brief(error)}.", provider=name)
         case TimeoutError():
             return TimedOutError(f"no complete reply{through} within {seconds:,.3g} s.", provider=name)
         case TlsFailedError() | ssl.SSLError() if _is_final(error):
@@ -66,7 +70,7 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
         case ProxyRefusedError():
             return _proxy_refusal(call, error.status, error.reason, error.logins)
         case ProxyFailedError():
-            return ConnectionFailedError(_proxy_sentence(call, brief(error)), provider=name)
+            return UnreachableError(_proxy_sentence(call, brief(error)), provider=name)
         case BrokenOffError():
             return ConnectionFailedError(f"the connection{through} ended before the reply did.", provider=name)
         case OSError():

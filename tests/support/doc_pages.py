@@ -1,0 +1,148 @@
+"""The pages of the documentation as a reader meets them: blocks in order, and a shell that knows enough to run them."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import sys
+from difflib import get_close_matches
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pytest
+
+ROOT = Path(__file__).parents[2]
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# ([\w./-]+\.(?:ya?ml|jsonl?))\b")
+_ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{8}\b")
+_DURATION = re.compile(r"(?<![\w.])<n> (?:ms|s|min|h|d)\b")
+_NUMBER = re.compile(r"(?:under )?\$?\d[\d,.:]*k?(?<![,.:])")
+
+
+class Block(NamedTuple):
+    """One fenced block."""
+
+    kind: str
+    text: str
+
+    @property
+    def file(self) -> str | None:
+        """The file that it shows, where its first line is a comment with the name."""
+        found = _FILE.match(self.text)
+        return found[1] if found else None
+
+    @property
+    def commands(self) -> list[str]:
+        lines = self.text.replace("\\\n", " ").splitlines()
+        return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(kind, text) for kind, text in _BLOCK.findall(page.read_text(encoding="utf-8"))]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs `prompt-evaluator` in this process, in a folder and an environment of its own."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+        for name in [name for name in os.environ if name.startswith(("PROMPT_EVALUATOR", "OPENAI", "ANTHROPIC"))]:
+            monkeypatch.delenv(name)
+        for name, value in {"COLUMNS": "80", **environment}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(folder)
+
+    def run(self, line: str, known: Callable[[str], str] = str) -> Done:
+        """Run a line with `prompt-evaluator` or `cd`, variables before it, globs, and `> FILE`.
+
+        `known` says what a placeholder stands for.
+        """
+        words = list(_expanded(shlex.split(line, comments=True)))
+        target = words[words.index(">") + 1] if ">" in words else None
+        if target is not None:
+            words = words[: words.index(">")]
+        given = dict(word.split("=", 1) for word in words[: _assignments(words)])
+        words = words[len(given) :]
+        if words[0] == "cd":
+            self._patch.chdir(words[1])
+            return Done(0, "", "")
+        assert words[0] == "prompt-evaluator", f"no way to run this here: {line}"
+        with self._patch.context() as patch:
+            for name, value in given.items():
+                patch.setenv(name, value)
+            done = self._invoke([known(word) for word in words[1:]])
+        if target is not None:
+            Path(target).write_text(done.out, encoding="utf-8")
+        return done
+
+    def _invoke(self, arguments: list[str]) -> Done:
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        with self._patch.context() as patch:
+            patch.setattr(sys, "argv", ["prompt-evaluator", *arguments])
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        return Done(code, _written(out), _written(err))
+
+
+def _assignments(words: list[str]) -> int:
+    """How many variables are set before the command."""
+    return next(at for at, word in enumerate(words) if not re.match(r"[A-Z_]+=", word))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()
+
+
+def _expanded(words: list[str]) -> Iterator[str]:
+    for word in words:
+        found = sorted(glob(word)) if "*" in word and " " not in word and "=" not in word else []  # noqa: PTH207 - a shell's
+        yield from found or [word]
+
+
+def normal(line: str) -> str:
+    """A line without what differs from one day to the next: ids, numbers, times, widths of columns."""
+    plain = _DURATION.sub("<n>", _NUMBER.sub("<n>", _ID.sub("<id>", line)))
+    return re.sub(r" {2,}", "  ", plain).strip()
+
+
+def missing_line(claimed: str, printed: str) -> str | None:
+    """The first claimed line that is not printed after those before it; None where all are."""
+    rest = map(normal, printed.splitlines())
+    return next((line for line in claimed.splitlines() if line.strip() and normal(line) not in rest), None)
+
+
+def renewed(claimed: str, printed: str) -> str:
+    """What a shortened block says, as it is printed now: each line becomes the nearest that follows."""
+    lines, rest = [], printed.splitlines()
+    for line in claimed.splitlines():
+        near = get_close_matches(normal(line), map(normal, rest), n=1, cutoff=0.4) if line.strip() else []
+        if near:
+            at = [normal(each) for each in rest].index(near[0])
+            lines.append(line if normal(line) == near[0] else rest[at].rstrip())
+            rest = rest[at + 1 :]
+        elif not line.strip():
+            lines.append("")
+    return "\n".join(lines) + "\n"
