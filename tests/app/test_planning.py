@@ -215,7 +215,7 @@ async def test_an_estimate_counts_judges_that_only_cases_name(options: EvaluateO
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown id": ({"case_ids": ("case-1", "cas-2")}, "no test case 'cas-2'. Did you mean 'case-2'?"),
     "nothing passes": ({"where": ("level>99",)}, "No case passes the filters. Loosen --case-ids or --where."),
-    "no condition": ({"where": ("level",)}, "is no condition"),
+    "no condition": ({"where": ("level",)}, "is not a condition"),
     "nothing to score by": ({"rubric": None, "metrics": ()}, "There is nothing to score the answers by."),
     "all skipped": (
         {"rubric": None, "metrics": ("exact_match",)},

@@ -103,7 +103,7 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
         ),
         (["--sort", "metric.lenght"], "There is no metric of runs 'metric.lenght'. Did you mean 'metric.length'?"),
         (["--where", "age>3"], "There is no column to compare 'age'. Known: started_at."),
-        (["--where", "cost"], "--where 'cost' is no condition."),
+        (["--where", "cost"], "--where 'cost' is not a condition."),
         (["--where", "cost>much"], "compares with 'much', which is not a number."),
         (["--cursor", "x"], "The cursor 'x' is not one of this list."),
         (

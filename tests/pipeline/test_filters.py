@@ -55,12 +55,12 @@ def test_a_condition_on_metadata(text: str, metadata: dict[str, Any], *, passes:
 
 @pytest.mark.parametrize("text", ["", "=", "=v", "key", "  ", ">=3"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no condition"):
+    with pytest.raises(ConfigurationError, match="is not a condition"):
         condition(text)
 
 
 def test_a_condition_is_refused_before_any_case_is_read() -> None:
-    with pytest.raises(ConfigurationError, match="is no condition"):
+    with pytest.raises(ConfigurationError, match="is not a condition"):
         Selection(where=["key"])
 
 

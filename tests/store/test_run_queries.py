@@ -196,7 +196,7 @@ def test_the_history_of_a_dataset_is_its_newest_runs_by_name_or_hash(filled: Sto
         ("cost>nan", "is not a number"),
         ("cost~1", "a part of a number"),
         ("synthetic=maybe", "Write synthetic=true or =false"),
-        ("no condition", "is no condition"),
+        ("no condition", "is not a condition"),
     ],
 )
 def test_a_condition_that_makes_no_sense_is_a_sentence(filled: Store, where: str, said: str) -> None:
