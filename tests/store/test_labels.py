@@ -75,7 +75,7 @@ def test_of_two_labels_of_one_moment_the_one_added_last_counts(label: MakeLabel)
 
 
 def test_labels_are_added_all_or_none(store: Store, run_id: str, label: MakeLabel) -> None:
-    with pytest.raises(StoreError, match=r"it does not have their run\. Nothing was changed"):
+    with pytest.raises(StoreError, match=r"it does not contain their run\. Nothing was changed"):
         store.add_labels([label(), label("run-none")])
 
     assert store.labels() == []

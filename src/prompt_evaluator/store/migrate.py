@@ -180,7 +180,7 @@ def _server(location: str, patience: float, fill: Fill | None) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
-            raise StoreError(f"A store cannot be of the kind {url.drivername}. Name a file or a postgresql:// URL.")
+            raise StoreError(f"A store cannot be a {url.drivername} database. Name a file or a postgresql:// URL.")
         if "@" in (url.host or ""):
             raise StoreError("The store's URL has more than one @. Write an @ in a password as %40.")
         timeout = {"connect_timeout": str(max(2, round(patience)))}

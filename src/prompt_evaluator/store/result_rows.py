@@ -244,8 +244,8 @@ def _score_rows(
         for name, score in sample.scores.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             details, repeats = json_or_none(score.details), json_or_none(score.repeats)
-            values = (score.score, score.passed, score.status, cleaned(score.reason), details, repeats)
-            rows.append((*place, number, *named, *values))
+            measured = (score.score, score.passed, score.status, cleaned(score.reason), details, repeats)
+            rows.append((*place, number, *named, *measured))
     return rows
 
 
