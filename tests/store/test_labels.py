@@ -113,7 +113,9 @@ def test_a_comment_may_have_any_character_and_no_secret(
 def test_a_run_with_labels_is_not_deleted(store: Store, run_id: str, label: MakeLabel) -> None:
     store.add_labels([label(), label(reviewer="ben")])
 
-    with pytest.raises(LabelledRunError, match=r"Run run-0001 has 2 labels.* --with-labels deletes them") as refused:
+    with pytest.raises(
+        LabelledRunError, match=r"Run run-0001 has 2 labels.* --with-labels to delete the run and its labels"
+    ) as refused:
         store.delete_run(run_id)
 
     assert (refused.value.run_id, refused.value.labels) == (run_id, 2)
