@@ -18,7 +18,7 @@ _HOMES = {
     "evaluate_async": "prompt_evaluator.app.api",
     "load_dataset": "prompt_evaluator.datasets",
 }
-"""Where the public names live. They are loaded when they are used, so that `--help` stays quick."""
+"""Modules of the public names, which are imported on first use so that `--help` stays fast."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,37 +1,37 @@
-"""Everything that can go wrong on purpose.
+"""Every error this package raises on purpose.
 
 PromptEvaluatorError
-├── InputError (also a ValueError)               a file that somebody wrote cannot be used
+├── InputError (also a ValueError)               a file written by a user cannot be used
 │   └── InputNotFoundError (also a FileNotFoundError)
 ├── ConfigurationError                           a setting is missing or wrong
-│   ├── UnknownNameError                         no provider, metric, … has that name
+│   ├── UnknownNameError                         no provider, metric, … with that name
 │   └── PluginError                              a plug-in cannot be loaded
-├── StoreError                                   runs cannot be kept or read
+├── StoreError                                   runs cannot be stored or read
 │   ├── RunBusyError                             another process is working on this run
-│   ├── LabelledRunError                         a run that is to be deleted has labels
-│   └── PinnedRunError                           a run that is to be deleted is a baseline
-├── BudgetSpentError                             the next call would go beyond --max-calls or --max-cost
-├── StoppedError                                 the run is being stopped, so nothing new is begun
+│   ├── LabelledRunError                         a run to be deleted has labels
+│   └── PinnedRunError                           a run to be deleted is a baseline
+├── BudgetSpentError                             the next call would exceed --max-calls or --max-cost
+├── StoppedError                                 the run is stopping, so nothing new is started
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
     ├── UnavailableError            retried      the service is down or overloaded
     ├── ConnectionFailedError       retried      no connection, or one that broke
     │   └── UnreachableError        retried      …there never was one, so nothing was sent
     ├── TimedOutError               retried      one try took too long
-    ├── BadReplyError               retried      a reply that is not what it claims to be
+    ├── BadReplyError               retried      the reply is malformed or incomplete
     │   ├── OversizedReplyError     final        more bytes than allowed
-    │   └── RedirectedError         final        sent to another address
-    ├── DeadlineError               final        the call with all its tries took too long
-    ├── RequestRefusedError         final        the service rejects what was asked
-    │   ├── FieldRefusedError       retried      …a part of it that the next try can do without
+    │   └── RedirectedError         final        the service redirected to another address
+    ├── DeadlineError               final        the call, with all its tries, took too long
+    ├── RequestRefusedError         final        the service rejected the request
+    │   ├── FieldRefusedError       retried      …because of a field that the next try omits
     │   └── TargetFailedError       final        the program or function under test failed
-    └── HopelessError               final        no other call would fare better either
-        ├── AuthenticationError                  the key is missing, wrong or not allowed to
+    └── HopelessError               final        every other call would fail as well
+        ├── AuthenticationError                  the key is missing, wrong or lacks permission
         ├── ModelNotFoundError                   no such model or address
         ├── QuotaExhaustedError                  the account is out of money
         └── CircuitOpenError                     calls have stopped because all of them failed
 
-A message is a sentence for people: what is wrong, where, what to do. The same facts are attributes for machines.
+Messages are sentences for people: where, what is wrong, what to do. The same facts are attributes, for programs.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class PromptEvaluatorError(Exception):
     """Base of every error this package raises on purpose; anything else is a bug."""
 
     exit_code: ClassVar[int] = 2
-    """What a command exits with when this error ends it."""
+    """Exit code of a command that ends with this error."""
     time_outs: int = 0
-    """Tries of the call that it ended which had timed out, and may have been paid for."""
+    """How many tries of the failed call had timed out; they may have been billed."""
 
 
 class InputError(PromptEvaluatorError, ValueError):
-    """One thing that is wrong with a file that somebody wrote, a dataset above all, and where."""
+    """One problem in a file written by a user (usually a dataset), and where it is."""
 
     def __init__(  # noqa: PLR0913 - one keyword for each fact a reader of the error may need
         self,
@@ -69,16 +69,16 @@ class InputError(PromptEvaluatorError, ValueError):
         field: str | None = None,
         note: str = "",
     ) -> None:
-        """Take what is wrong (without a full stop), where, and what to do about it.
+        """Compose the message from its parts.
 
         Args:
-            what: The sentence without its end; texts that users were promised stand here word for word.
+            what: What is wrong, without a full stop. Documented messages appear here word for word.
             path: The file.
-            advice: A whole sentence.
-            line: Physical line, counted from 1.
-            index: Position in a list of cases, counted from 0.
-            field: The field of the case, as its author wrote it.
-            note: A second place that matters, such as the first of two equal ids.
+            advice: What to do about it, as a full sentence.
+            line: Physical line number, starting at 1.
+            index: Position in a list of cases, starting at 0.
+            field: The field of the case, as spelled in the file.
+            note: A second location that matters, such as the first of two equal ids.
         """
         self.what, self.advice, self.path, self.note = what, advice, path, note
         self.line, self.index, self.field = line, index, field
@@ -98,9 +98,9 @@ class InputError(PromptEvaluatorError, ValueError):
 
 
 class InputNotFoundError(InputError, FileNotFoundError):
-    """The file is not there."""
+    """The file does not exist."""
 
-    def __str__(self) -> str:  # OSError would print an errno of None
+    def __str__(self) -> str:  # OSError would print `[Errno None]`
         return str(self.args[0])
 
 
@@ -109,7 +109,7 @@ class ConfigurationError(PromptEvaluatorError):
 
 
 class UnknownNameError(ConfigurationError):
-    """Nothing of that kind has that name."""
+    """There is nothing of this kind with that name."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, total: int | None = None) -> None:
         """Take the kind of thing, the name that nothing has, and those that there are.
@@ -133,7 +133,7 @@ class PluginError(ConfigurationError):
 
 
 class StoreError(PromptEvaluatorError):
-    """Runs cannot be kept or read."""
+    """Runs cannot be stored or read."""
 
     exit_code: ClassVar[int] = 3
 
@@ -145,12 +145,12 @@ class RunBusyError(StoreError):
 
 
 class LabelledRunError(StoreError):
-    """A run that is to be deleted has labels, which are people's work."""
+    """A run to be deleted has labels, which are people's work."""
 
     exit_code: ClassVar[int] = 2
 
     def __init__(self, run_id: str, labels: int) -> None:
-        """Take the run and how many labels it has.
+        """Compose the message.
 
         Args:
             run_id: The run.
@@ -158,55 +158,53 @@ class LabelledRunError(StoreError):
         """
         self.run_id, self.labels = run_id, labels
         has = "1 label" if labels == 1 else f"{labels:,} labels"
-        copy = f"`prompt-evaluator labels export {run_id}` keeps a copy"
-        super().__init__(
-            f"Run {run_id} has {has}. Labels are people's work: {copy}, and --with-labels deletes them with the run."
-        )
+        copy = f"Keep a copy with `prompt-evaluator labels export {run_id}`"
+        super().__init__(f"Run {run_id} has {has}. {copy}, then pass --with-labels to delete the run and its labels.")
 
 
 class PinnedRunError(StoreError):
-    """A run that is to be deleted is what others are compared with."""
+    """A run to be deleted is a baseline for other runs."""
 
     exit_code: ClassVar[int] = 2
 
     def __init__(self, run_id: str, names: Iterable[str]) -> None:
-        """Take the run and the names of the baselines that it is."""
+        """Compose the message; `names` are the baselines pinned to the run."""
         self.run_id, self.names = run_id, sorted(names)
-        known = " and ".join(map(repr, self.names))
-        super().__init__(f"Run {run_id} is pinned as the baseline of {known}. Pin another run, or unpin it, first.")
+        pinned = " and ".join(map(repr, self.names))
+        super().__init__(f"Run {run_id} is pinned as the baseline of {pinned}. Unpin it or pin another run first.")
 
 
 class BudgetSpentError(PromptEvaluatorError):
-    """The next call would go beyond what the user allowed."""
+    """The next call would exceed the user's budget."""
 
     exit_code: ClassVar[int] = 3
 
 
 class StoppedError(PromptEvaluatorError):
-    """The run is being stopped: what is under way is finished, and nothing new is begun."""
+    """The run is stopping: calls in flight finish, and nothing new is started."""
 
     exit_code: ClassVar[int] = 3
 
 
 class ProviderError(PromptEvaluatorError):
-    """A call gave no answer. Never to be read as a bad answer."""
+    """A call gave no answer. Never treat this as a bad answer."""
 
     exit_code: ClassVar[int] = 3
     retried: ClassVar[bool] = False
-    """Whether the same request may fare better a little later."""
+    """Whether the same request may succeed a little later."""
     hopeless: ClassVar[bool] = False
     """Whether every other call would fail the same way."""
 
     def __init__(
         self, message: str, *, provider: str, status: int | None = None, retry_after: float | None = None
     ) -> None:
-        """Take the sentence, the provider's name, and what the service said if it said anything.
+        """Prefix the message with the provider's name.
 
         Args:
-            message: A whole sentence.
+            message: A full sentence.
             provider: The provider's name.
-            status: The HTTP status, where there was one.
-            retry_after: Seconds that the service asked us to wait.
+            status: The HTTP status, if there was one.
+            retry_after: Seconds the service asked us to wait.
         """
         self.provider, self.status, self.retry_after = provider, status, retry_after
         self.tries = 1
@@ -226,7 +224,7 @@ class UnavailableError(ProviderError):
 
 
 class ConnectionFailedError(ProviderError):
-    """There was no connection, or it broke."""
+    """No connection could be made, or it broke."""
 
     retried = True
 
@@ -242,7 +240,7 @@ class TimedOutError(ProviderError):
 
 
 class BadReplyError(ProviderError):
-    """The reply is not what it claims to be."""
+    """The reply is malformed or incomplete."""
 
     retried = True
 
@@ -254,21 +252,21 @@ class OversizedReplyError(BadReplyError):
 
 
 class RedirectedError(BadReplyError):
-    """The service sent us elsewhere; the key does not go there."""
+    """The service redirected to another address, which must not receive the key."""
 
     retried = False
 
 
 class DeadlineError(ProviderError):
-    """The call with all its tries and waits took too long."""
+    """The call, with all its tries and waits, took too long."""
 
 
 class RequestRefusedError(ProviderError):
-    """The service rejects what was asked."""
+    """The service rejected the request."""
 
 
 class FieldRefusedError(RequestRefusedError):
-    """The service does not take one field of the request; the next try goes without it."""
+    """The service does not accept one field of the request; the next try omits it."""
 
     retried = True
 
@@ -278,21 +276,21 @@ class TargetFailedError(RequestRefusedError):
 
 
 class HopelessError(ProviderError):
-    """No other call would fare better either."""
+    """Every other call would fail as well."""
 
     hopeless = True
 
 
 class AuthenticationError(HopelessError):
-    """The key is missing, wrong or not allowed to do this."""
+    """The key is missing, wrong or lacks permission."""
 
 
 class ModelNotFoundError(HopelessError):
-    """There is no such model, or nothing at this address."""
+    """No such model, or nothing at this address."""
 
 
 class QuotaExhaustedError(HopelessError):
-    """The account is out of money or of its quota."""
+    """The account is out of money or over its quota."""
 
 
 class CircuitOpenError(HopelessError):

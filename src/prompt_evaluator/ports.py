@@ -1,4 +1,4 @@
-"""What the rooms promise each other."""
+"""Protocols between the packages."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.work import ItemEnd, WorkItem
 
     MakeWorker = Callable[["UnitSink"], "Worker"]
-    """Makes a worker that hands over what it finishes there. In another process it is made there."""
+    """Makes a worker that puts finished units into the sink. An engine may call this in another process."""
 
 
 class Provider(Protocol):
-    """Turns a request into an answer in one try. Whoever calls it brings limits, retries, budget and accounting.
+    """Turns a request into an answer in one try. Limits, retries, budget and accounting are up to the caller.
 
-    It may also have `check(model)` and `fingerprint(model)`, and attributes that say more about it: see
+    A provider may also have `check(model)`, `fingerprint(model)` and attributes that describe it: see
     `providers/calls/traits.py`.
     """
 
     @property
     def name(self) -> str:
-        """What stands before the slash of a model's name."""
+        """The part before the slash in a model's name."""
 
     @property
     def structured_output(self) -> bool:
-        """Whether `response_schema` is a promise of the service, not a wish."""
+        """Whether the service guarantees `response_schema` instead of treating it as a hint."""
 
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - it knows best how to give up
-        """One try, within so many seconds. Raise a `ProviderError` when there is no answer.
+        """Try once, for at most `timeout` seconds. Raise a `ProviderError` if there is no answer.
 
-        May be called many times at once. Cancelling it takes effect at once and leaves nothing behind.
+        May be called concurrently. Cancelling takes effect immediately and leaves nothing behind.
         """
 
     async def close(self) -> None:
-        """Let go of connections and processes. No call may be under way or follow."""
+        """Release connections and processes. No call may be in flight or follow."""
 
 
 class ModelClient(Protocol):
@@ -61,44 +61,44 @@ class ModelClient(Protocol):
 
     @property
     def name(self) -> str:
-        """What stands before the slash of a model's name."""
+        """The part before the slash in a model's name."""
 
     @property
     def structured_output(self) -> bool:
-        """Whether `response_schema` is a promise of the service, not a wish."""
+        """Whether the service guarantees `response_schema` instead of treating it as a hint."""
 
     async def complete(self, request: Request) -> Answer:
-        """Raise a `ProviderError` when there is no answer after all tries; it concerns this call alone.
+        """Raise a `ProviderError` if there is no answer after all tries; it concerns this call alone.
 
         Raises:
-            BudgetSpentError: The run may not pay for the call.
-            StoppedError: The run is being stopped, and the call can wait for another day.
+            BudgetSpentError: The run's budget does not cover the call.
+            StoppedError: The run is stopping, and the call can wait until it is resumed.
         """
 
 
 class Admission(Protocol):
-    """Lets samples begin only when what they are expected to take can be paid for, so that each is also judged.
+    """Lets a sample start only if the budget covers all its expected calls, so that every answer is also judged.
 
-    `start` and `end` belong around all calls of one sample, in the task that makes them.
+    Call `start` before and `end` after all calls of one sample, in the task that makes them.
     """
 
     async def start(self, calls: int) -> None:
-        """Wait until a sample may begin that is expected to take so many calls, and set them aside for it.
+        """Wait until the budget covers a sample's calls, then reserve them.
 
         Args:
-            calls: Calls that are still to be made: 0 for a sample of which everything is there.
+            calls: Calls still to be made; 0 for a sample that is already complete.
 
         Raises:
-            BudgetSpentError: It does not fit into what is left, and nothing is under way that may give something back.
-            StoppedError: The run is being stopped.
+            BudgetSpentError: The calls exceed the remaining budget, and no sample in progress can free any.
+            StoppedError: The run is stopping.
         """
 
     def end(self) -> None:
-        """Give back what the sample did not use, whatever came of it."""
+        """Return what the sample did not use, whatever its outcome."""
 
 
 class JudgeClient(Protocol):
-    """A judge that metrics may question: which model it is and how it is asked is decided elsewhere."""
+    """A judge for metrics to ask. Its model and parameters are decided elsewhere."""
 
     async def ask(
         self,
@@ -108,15 +108,15 @@ class JudgeClient(Protocol):
         top_logprobs: int | None = None,
         sample: int = 0,
     ) -> Answer:
-        """One reply. Raise `ProviderError`, and nothing else, when there is none."""
+        """Return one reply. Raise `ProviderError`, and nothing else, if there is none."""
 
 
 class Metric(Protocol):
-    """Turns a case and an answer into a score with a reason; a rubric into several scores."""
+    """Turns a case and an answer into a score with a reason; a rubric gives several scores."""
 
     @property
     def name(self) -> str:
-        """Its own name; a use of it may have another."""
+        """The metric's own name; a `MetricUse` may rename it."""
 
     @property
     def needs_judge(self) -> bool: ...
@@ -126,30 +126,31 @@ class Metric(Protocol):
         """An answer passes at or above this score."""
 
     def definition(self) -> dict[str, Any]:
-        """Everything about the metric that decides a score: with the answer and the judge, it names the unit.
+        """Everything about the metric that determines a score.
 
-        The threshold is no part of it: it says what a score means, not what it is.
+        Together with the answer and the judge, it names the unit. Leaves out the threshold, which decides what a score
+        means, not what it is.
         """
 
     def missing(self, case: TestCase) -> str | None:
-        """What the case lacks, in words, so that any answer to it would be skipped; None when it can be scored."""
+        """Say what the case lacks, so that any answer to it is skipped; None if it can be scored."""
 
     async def prepared(self, judge: JudgeClient | None) -> Metric:
-        """The metric made ready, such as with evaluation steps that the judge writes once; often itself."""
+        """Return the metric ready for use, such as with evaluation steps that the judge writes once; often itself."""
 
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score | Scores:
-        """Never raises for what the case, the answer or the judge is like: that is `Skipped` or `Failed`."""
+        """Never raise because of the case, the answer or the judge: return `Skipped` or `Failed`."""
 
 
 class UnitSink(Protocol):
     """Where finished units go."""
 
     def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
-        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept.
+        """Accept a unit without waiting; it is durable a moment later. Raise `StoreError` if the store has failed.
 
         Args:
             unit: What was finished.
-            done: What its data say, where that is at hand: it spares reading them.
+            done: Its decoded data if the caller has it, to save decoding it again.
         """
 
     def wait_for_capacity(self) -> Awaitable[None]:
@@ -157,21 +158,21 @@ class UnitSink(Protocol):
 
 
 class Ledger(Protocol):
-    """Where a run is kept while it goes on."""
+    """Stores a run while it is in progress."""
 
     def put(self, unit: Unit) -> None:
-        """Take a unit at once; it is durable a moment later. Raise `StoreError` when nothing more can be kept."""
+        """Accept a unit without waiting; it is durable a moment later. Raise `StoreError` if the store has failed."""
 
     def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
-        """Take what a case comes to; it is there for questions once the units put before are durable.
+        """Accept the result of a case; it can be queried once the units put before it are durable.
 
         Args:
-            position: Its place among the cases of the run.
-            case: What is known of it; what was known before is replaced.
-            judges: By score, the model of the judge that gave it. May grow while the run goes on.
+            position: Position among the cases of the run.
+            case: The result so far; replaces any earlier one.
+            judges: Maps score name to judge model. May grow during the run.
         """
 
     def close(self) -> None:
@@ -182,54 +183,54 @@ class Worker(Protocol):
     """Makes one sample at a time, from question to scores."""
 
     async def work(self, item: WorkItem) -> ItemEnd:
-        """Finish an item. Raises only when nothing more can be kept; may be called many times at once."""
+        """Finish an item. Raise only if the store has failed. May be called concurrently."""
 
 
 class Items(Protocol):
-    """What there is to do."""
+    """The work to do."""
 
     async def next(self) -> WorkItem | None:
-        """The next item; None when there are no more. May be called many times at once."""
+        """Return the next item, or None when there are no more. May be called concurrently."""
 
 
 class Results(UnitSink, Protocol):
-    """What an engine tells of the items it works on."""
+    """Receives an engine's reports about the items it works on."""
 
     def began(self, case_id: str, sample: int) -> None: ...
 
     async def ended(self, end: ItemEnd) -> None:
-        """All units of the item were put before."""
+        """Record the end of an item, all of whose units have been put."""
 
 
 class Engine(Protocol):
-    """Where items are worked on: this process, or many. Used for one run, once."""
+    """Works on items, in this process or in many. Used for one run, once."""
 
     async def run(self, items: Items, make_worker: MakeWorker, results: Results) -> None:
-        """Work on items until there are no more or it is stopped; raise what a worker raises."""
+        """Work on items until there are no more or `stop` is called; raise what a worker raises."""
 
     def stop(self, drain_seconds: float | None) -> None:
-        """Take no more items; what is under way has so long to finish, or as long as it takes."""
+        """Take no more items; give those in progress this long to finish, or unlimited time if None."""
 
 
 class StoredCase(NamedTuple):
-    """A case of a run and its place in the file, counted from 0 over the selected cases."""
+    """A case of a run and its position in the file, counted from 0 over the selected cases."""
 
     position: int
     case: TestCase
 
 
 class Store(Protocol):
-    """Where runs live, as far as carrying them out goes."""
+    """The part of the store that executing a run needs."""
 
     def own(self, run_id: str) -> AbstractContextManager[None]:
-        """Be the one process that works on this run, or raise `RunBusyError`, which says who does."""
+        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
 
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> Ledger: ...
 
     def start_run(self, run_id: str, started_at: str) -> None:
-        """Say that the run is being worked on, and since when it has been begun; the end of an earlier stop is gone."""
+        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
 
     def update_run(
         self,
@@ -240,62 +241,62 @@ class Store(Protocol):
         stop_reason: str | None = None,
         summary: RunResult | None = None,
     ) -> None:
-        """Say how the run stands; the end and the reason of an earlier stop are replaced, also by nothing."""
+        """Set the run's status; its end time and stop reason are overwritten, even with None."""
 
     def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
-        """Keep how far the run is, for other processes."""
+        """Store the run's progress for other processes to read."""
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
-        """Cases in file order, from a position on."""
+        """Cases in file order, starting at a position."""
 
     def case_ids(self, run_id: str) -> Iterator[str]:
-        """Of all cases, in file order."""
+        """Ids of all cases, in file order."""
 
     def units(self, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Unit]]:
-        """What is finished of these cases."""
+        """Finished units of these cases, by case id."""
 
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
-        """Units of any run that are ok and have one of these names."""
+        """Successful units of any run with one of these names."""
 
     def known_cases(self, run_id: str) -> int:
-        """Of how many cases anything is known, be they finished or not."""
+        """How many cases have any result, finished or not."""
 
 
 class Files(Protocol):
-    """A run's files, exports of what the store has. Raises `StoreError` when they cannot be written."""
+    """A run's files, exported from the store. Methods raise `StoreError` if the files cannot be written."""
 
     async def save(self, position: int, result: CaseResult) -> None:
-        """Take what is known of a case; a finished one has a file of its own, or a line where there are very many."""
+        """Save the result of a case so far. A finished case gets its own file, or a line if the run is very large."""
 
     def flush(self) -> None:
-        """Return when every case that has a file of its own is there. None is saved afterwards."""
+        """Return when all case files have been written. Nothing may be saved afterwards."""
 
     def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
-        """Write the main file: what was saved, and of all other cases that they are pending. Show what is packed."""
+        """Write the main file: the saved cases, and all others as pending. Publish the pack, if there is one."""
 
     def index(self, record: RunRecord, result: RunResult | None) -> None:
-        """Say in the index of all runs how this one stands."""
+        """Update this run's entry in the index of all runs."""
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Release resources. Nothing may be written afterwards."""
 
 
 class Filler(Protocol):
-    """Makes the results of one run again from what the store has of it."""
+    """Rebuilds the results of one run from its stored units."""
 
     def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> Sequence[CaseResult]:
-        """The results of some cases, in their order. Cases come in file order; `units` are theirs, by case id."""
+        """Return the results of some cases, in order. Cases come in file order; `units` maps case id to units."""
 
     @property
     def judges(self) -> Mapping[str, str]:
-        """By score, the model of the judge that gave it; as far as the cases that were added tell."""
+        """Maps score name to judge model, for the cases added so far."""
 
     def result(self) -> RunResult:
-        """What the run comes to, once all cases were added."""
+        """Return the result of the run, once all cases have been added."""
 
 
 class Fill(Protocol):
-    """What fills the result rows of a store that was made without them."""
+    """Fills the result rows of a store that was created without them."""
 
     def __call__(self, record: RunRecord, prepared: Sequence[Unit]) -> Filler:
-        """Begin with a run; `prepared` are its units that are about no case."""
+        """Begin a run; `prepared` are its units that belong to no case."""

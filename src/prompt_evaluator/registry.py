@@ -1,4 +1,4 @@
-"""Names → implementations: a table you can read, and what plug-ins add to it."""
+"""Maps names to implementations: a readable table, extended by plug-ins."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Loads an implementation when it is asked for; listing names imports none of them."""
+    """Loads an implementation on first use; listing names imports nothing."""
 
     def __init__(self, kind: str, table: Mapping[str, str], *, entry_points: str) -> None:
-        """Take the built-in names with their `module:attribute`, and the group under which plug-ins add more."""
+        """Create a registry.
+
+        Args:
+            kind: What is registered, for error messages.
+            table: Maps built-in names to `module:attribute`.
+            entry_points: The entry point group of plug-ins.
+        """
         self._kind, self._table, self._group = kind, dict(table), entry_points
         self._loaded: dict[str, T] = {}
-        """Each case may ask by name, and looking through what is installed takes milliseconds."""
+        """A cache: every case may look up a name, and scanning installed packages takes milliseconds."""
 
     def names(self) -> list[str]:
         return sorted({*self._table, *self._plugins()})
@@ -40,11 +46,11 @@ class Registry(Generic[T]):
             raise UnknownNameError(self._kind, name, [*self._table, *plugins])
         try:
             plugin: T = plugins[name].load()
-        except Exception as error:  # foreign code, loaded by name: whatever it raises is its author's to mend
+        except Exception as error:  # a plug-in may raise anything on import
             raise PluginError(f"The {self._kind} plug-in {name!r} cannot be loaded: {error!r}.") from error
         return plugin
 
     def _plugins(self) -> dict[str, Any]:
-        from importlib.metadata import entry_points  # noqa: PLC0415 - costs 20 ms; built-in names do without
+        from importlib.metadata import entry_points  # noqa: PLC0415 - takes 20 ms, and built-in names do not need it
 
         return {point.name: point for point in entry_points(group=self._group)}

@@ -1,3 +1,3 @@
-"""Which version this is."""
+"""The package version."""
 
 __version__ = "0.1.0"

@@ -122,8 +122,8 @@ def test_a_labelled_run_is_deleted_only_with_its_labels(project: Workspace, run_
 
     assert (kept.code, kept.out, there) == (2, "", True)
     assert kept.err == (
-        f"Error: Run {run_id} has 1 label. Labels are people's work: `prompt-evaluator labels export {run_id}` keeps "
-        "a copy, and --with-labels deletes them with the run.\n"
+        f"Error: Run {run_id} has 1 label. Keep a copy with `prompt-evaluator labels export {run_id}`, then pass "
+        "--with-labels to delete the run and its labels.\n"
     )
     assert (gone.code, gone.out) == (0, f"Deleted {run_id}.\n")
     assert project.run("labels", "export").out == ""

@@ -247,7 +247,7 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
         ({"params": {"a": object()}}, "params has to be a mapping of names to JSON values"),
         ({"params": {"a": [float("nan")]}}, "params has to be a mapping of names to JSON values"),
         ({"params": {"a": {"b": float("-inf")}}}, "params has to be a mapping of names to JSON values"),
-        ({"judge": object()}, "judge has to be a text that is not empty, not a value of the type object."),
+        ({"judge": object()}, "judge has to be a non-empty text, not a value of the type object."),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -105,7 +105,7 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
         (["--where", "age>3"], "There is no column to compare 'age'. Known: started_at."),
         (["--where", "cost"], "--where 'cost' is not a condition."),
         (["--where", "cost>much"], "compares with 'much', which is not a number."),
-        (["--cursor", "x"], "The cursor 'x' is not one of this list."),
+        (["--cursor", "x"], "The cursor 'x' does not belong to this list."),
         (
             ["--limit", "99999999999999999999"],
             "from 1 to 1,000,000, not '99999999999999999999'.",

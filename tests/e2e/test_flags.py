@@ -112,7 +112,7 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(filte
     ("arguments", "sentence"),
     [
         (["--case-ids", "case-01"], "Did you mean 'case-001'?"),
-        (["--where", "nonsense"], "is no condition"),
+        (["--where", "nonsense"], "is not a condition"),
         (["--where", "difficulty=none"], "No case passes the filters"),
         (["--generator-model", "opnai/test"], "Did you mean 'openai'?"),
         (["--generator-model", "gpt-unheard-of"], "There is no model"),

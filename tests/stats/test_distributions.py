@@ -39,6 +39,6 @@ def test_students_t_is_that_of_scipy(degrees: int) -> None:
 
 
 @pytest.mark.parametrize(("x", "a", "b"), [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, -1)])
-def test_what_is_no_beta_distribution_is_refused(x: float, a: float, b: float) -> None:
-    with pytest.raises(ValueError, match="beta distribution"):
+def test_values_outside_the_beta_distribution_are_refused(x: float, a: float, b: float) -> None:
+    with pytest.raises(ValueError, match="is not defined at"):
         incomplete_beta(x, a, b)

@@ -277,10 +277,10 @@ def test_wilsons_interval_holds_the_share_and_is_symmetric(counts: tuple[int, in
 
 
 @pytest.mark.parametrize(("passed", "total"), [(0, 0), (2, 1), (-1, 3)])
-def test_no_share_has_no_interval(passed: int, total: int) -> None:
-    with pytest.raises(ValueError, match="no share"):
+def test_counts_that_are_not_a_proportion_are_refused(passed: int, total: int) -> None:
+    with pytest.raises(ValueError, match="is not a proportion"):
         wilson(passed, total)
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="is not a proportion"):
         clopper_pearson(passed, total)
 
 

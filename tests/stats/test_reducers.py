@@ -36,9 +36,9 @@ def test_large_counts_are_no_trouble() -> None:
 
 @pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 4, 1), (3, -1, 1), (3, 1, 0), (0, 0, 1)])
 def test_impossible_counts_are_refused(n: int, c: int, k: int) -> None:
-    with pytest.raises(ValueError, match="cannot be"):
+    with pytest.raises(ValueError, match="is not possible"):
         pass_at_k(n, c, k)
-    with pytest.raises(ValueError, match="cannot be"):
+    with pytest.raises(ValueError, match="is not possible"):
         pass_hat_k(n, c, k)
 
 
@@ -59,7 +59,7 @@ def test_a_majority_is_more_than_half(passed: list[bool], expected: bool) -> Non
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(1, 9))
 def test_k_of_n_holds_when_some_choice_of_k_samples_all_pass(passed: list[bool], k: int) -> None:
     if k > len(passed):
-        with pytest.raises(ValueError, match="cannot pass"):
+        with pytest.raises(ValueError, match="is not possible"):
             k_of_n(passed, k)
         return
 
@@ -96,7 +96,7 @@ def test_a_reducer_is_found_by_its_name(name: str, expected: float) -> None:
 
 @pytest.mark.parametrize("name", ["median", "pass@", "pass@k", "3-of-2", "0-of-2", "pass@3 "])
 def test_an_unknown_reducer_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="no reducer"):
+    with pytest.raises(ValueError, match=r"^Unknown reducer|is not a reducer"):
         reducer(name)
 
 

@@ -63,7 +63,7 @@ def test_verdicts_are_added_and_the_newest_comes_first(store: Store, run_id: str
     assert msgspec.structs.replace(first, id=None) == given
     assert store.verdicts(limit=1) == [second]
     assert store.verdicts("another") == []
-    with pytest.raises(StoreError, match="does not have this run"):
+    with pytest.raises(StoreError, match="does not contain this run"):
         store.add_verdict(Verdict(run_id="nowhere", verdict="pass", created_at=WHEN))
 
 
@@ -91,7 +91,7 @@ def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store) -
     assert (done.state, done.run_id, done.ended_at, done.error) == ("done", "run-1", "6", None)
     assert (failed.state, failed.run_id, failed.error) == ("failed", None, "no such�file")
     assert store.queue("waiting") == []
-    with pytest.raises(StoreError, match="There is no request 99"):
+    with pytest.raises(StoreError, match="has no request 99"):
         store.finish_request(99, ended_at="8")
 
 

@@ -75,7 +75,7 @@ def test_of_two_labels_of_one_moment_the_one_added_last_counts(label: MakeLabel)
 
 
 def test_labels_are_added_all_or_none(store: Store, run_id: str, label: MakeLabel) -> None:
-    with pytest.raises(StoreError, match=r"it does not have their run\. Nothing was changed"):
+    with pytest.raises(StoreError, match=r"it does not contain their run\. Nothing was changed"):
         store.add_labels([label(), label("run-none")])
 
     assert store.labels() == []
@@ -113,7 +113,9 @@ def test_a_comment_may_have_any_character_and_no_secret(
 def test_a_run_with_labels_is_not_deleted(store: Store, run_id: str, label: MakeLabel) -> None:
     store.add_labels([label(), label(reviewer="ben")])
 
-    with pytest.raises(LabelledRunError, match=r"Run run-0001 has 2 labels.* --with-labels deletes them") as refused:
+    with pytest.raises(
+        LabelledRunError, match=r"Run run-0001 has 2 labels.* --with-labels to delete the run and its labels"
+    ) as refused:
         store.delete_run(run_id)
 
     assert (refused.value.run_id, refused.value.labels) == (run_id, 2)

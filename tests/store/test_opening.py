@@ -1,4 +1,4 @@
-"""What may be opened as a store, and what is refused and left as it is."""
+"""What may be opened as a store, and what is refused and left unchanged."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(location: Path) -> None:
     location.parent.mkdir()
     location.write_bytes(b"my notes\n" * 1_000)
 
-    with pytest.raises(StoreError, match=r"store\.db is not a database\. It was left as it is"):
+    with pytest.raises(StoreError, match=r"store\.db is not a database\. It was left unchanged"):
         Store.open(location)
 
     assert location.read_bytes() == b"my notes\n" * 1_000
@@ -158,7 +158,9 @@ def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path | st
     store.close()
     sql(location, "UPDATE alembic_version SET version_num = '9999'")
 
-    with pytest.raises(StoreError, match=rf"revision 9999, but .* knows only up to {HEAD}\. Update prompt-evaluator"):
+    with pytest.raises(
+        StoreError, match=rf"revision 9999, but .* only revisions up to {HEAD}\. Update prompt-evaluator"
+    ):
         Store.open(location)
 
     assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
@@ -250,9 +252,9 @@ def test_a_database_that_knows_no_encoding_keeps_every_letter(cluster: Cluster, 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("mysql://host/db", "mysql is no kind of store"),
-        ("postgresql://host:port/db", "address cannot be read"),
-        ("postgresql://127.0.0.1:1/db", "127.0.0.1:1/db cannot be used: connection failed.* refused. What"),
+        ("mysql://host/db", "cannot be a mysql database"),
+        ("postgresql://host:port/db", "URL cannot be parsed"),
+        ("postgresql://127.0.0.1:1/db", "127.0.0.1:1/db cannot be used: connection failed.* refused. All"),
         ("postgresql://a..b/db", "a..b/db cannot be used"),
         ("postgresql://127.0.0.1:1/db?nonsense=1", 'invalid connection option "nonsense"'),
     ],
@@ -273,7 +275,7 @@ def test_a_database_that_is_not_there_is_said(cluster: Cluster) -> None:
 def test_a_user_who_may_not_make_tables_is_told(cluster: Cluster, location: str) -> None:
     sql(location, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 
-    with cluster.role("guest"), pytest.raises(StoreError, match=r"permission denied for schema public\. What"):
+    with cluster.role("guest"), pytest.raises(StoreError, match=r"permission denied for schema public\. All"):
         Store.open(location.replace("tester@", "guest@"))
 
 

@@ -330,7 +330,7 @@ def test_a_deleted_run_leaves_no_row(store: Store, run_id: str, location: Path |
 def test_a_baseline_is_not_deleted(store: Store, run_id: str) -> None:
     store.pin(Baseline(name="support", run_id=run_id, pinned_at="2026"))
 
-    with pytest.raises(PinnedRunError, match=r"baseline of 'support'. Pin another run, or unpin it"):
+    with pytest.raises(PinnedRunError, match=r"baseline of 'support'. Unpin it or pin another run first"):
         store.delete_run(run_id)
     store.unpin("support")
     store.delete_run(run_id)

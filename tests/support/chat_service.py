@@ -17,7 +17,6 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 

@@ -1,1 +1,1 @@
-"""Where work runs."""
+"""Engines that run work items."""

@@ -1,4 +1,4 @@
-"""Work in this process: a fixed number of workers on one event loop, fed from a stream, so memory does not grow."""
+"""Runs items in this process: a fixed number of workers on one event loop, fed from a stream to bound memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LocalEngine:
-    """Works on items until there are no more, somebody stops it, or work raises. Used once, on one event loop."""
+    """Works on items until there are no more, it is stopped, or a worker raises. Used once, on one event loop."""
 
     def __init__(self, workers: int) -> None:
         self._count = workers
@@ -21,7 +21,7 @@ class LocalEngine:
         self._timer: asyncio.TimerHandle | None = None
 
     def stop(self, drain_seconds: float | None) -> None:
-        """Take no more items; what is under way has so long to finish. Asked again, the earliest end counts."""
+        """Take no more items; give those in progress this long to finish. Of several calls, the earliest end counts."""
         self._stopped = True
         if drain_seconds is None:
             return
@@ -34,7 +34,7 @@ class LocalEngine:
             self._timer = loop.call_at(end_at, self._cancel)
 
     async def run(self, items: Items, make_worker: MakeWorker, results: Results) -> None:
-        """Raise the first error of any worker, after ending the others."""
+        """Work on all items. If a worker raises, cancel the others and raise its error."""
         worker = make_worker(results)
         self._workers = [asyncio.create_task(self._work(items, worker, results)) for _ in range(self._count)]
         try:

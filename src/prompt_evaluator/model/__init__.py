@@ -1,4 +1,4 @@
-"""The nouns of the product: immutable values, no input or output."""
+"""The nouns of the product: immutable values without I/O."""
 
 from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
 from prompt_evaluator.model.case import MetricUse, TestCase

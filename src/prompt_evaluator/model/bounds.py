@@ -1,9 +1,8 @@
-"""Every number that a user can give, with the smallest and the largest that make sense: one table.
+"""One table of every number a user can set, with its smallest and largest sensible value.
 
-Flags, settings, provider entries, rubrics and options of metrics are checked by it, and the reference is written from
-it. A number gets its bound where it is declared: `number(SAMPLES)` for an option, `Annotated[int, TRIES.meta]` for a
-field. The largest are far beyond what anybody needs; they are there because what lies beyond is a slip of the
-keyboard that would hang, fill the memory or end in an overflow.
+It is used to check flags, settings, provider entries, rubrics and metric options, and to write the reference. A number
+gets its bound where it is declared: `number(SAMPLES)` for an option, `Annotated[int, TRIES.meta]` for a field. The
+upper bounds are far beyond what anyone needs; anything larger is a typo that would hang, exhaust memory or overflow.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ _DIGITS_PER_BIT = math.log10(2)
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
-    """What one number may be, both ends included."""
+    """The range of one number, both ends included."""
 
     name: str
     least: int | float
     most: int | float
     why: str
-    """Why nobody needs less or more: a sentence."""
+    """Why nobody needs less or more, as a sentence."""
     whole: bool
 
     @property
     def words(self) -> str:
-        """After "has to be"."""
+        """Completes "has to be …"."""
         kind = "a whole number" if self.whole else "a number"
         return f"{kind} from {self.least:,} to {self.most:,}"
 
     @property
     def meta(self) -> Meta:
-        """For the field of a struct: what reads it keeps the bound, and its schema shows it."""
+        """Annotation for a struct field: decoding enforces the bound, and the JSON schema shows it."""
         return Meta(ge=self.least, le=self.most, extra={"bound": self})
 
     @property
@@ -48,13 +47,13 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
         return Annotated[int if self.whole else float, self.meta]
 
     def read(self, value: object) -> int | float:
-        """The number; raises a ValueError where it is none or out of bounds.
+        """Return the number, or raise ValueError if it is not a number or is out of bounds.
 
-        Zero with a minus sign lies below zero: it would have another name and another look than the zero it equals.
+        Negative zero counts as below zero: it equals zero, but prints differently and would give units other names.
         """
         if isinstance(value, bool) or not isinstance(value, int if self.whole else int | float):
-            raise ValueError  # noqa: TRY004 - whoever asked makes one sentence of all that can be wrong
-        if not self.least <= value <= self.most:  # NaN is not between any two numbers
+            raise ValueError  # noqa: TRY004 - callers turn every failure into the same sentence
+        if not self.least <= value <= self.most:  # also catches NaN
             raise ValueError
         if self.whole:
             return value
@@ -65,7 +64,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
         return float(value)
 
     def read_text(self, text: str) -> int | float:
-        """The same, from a flag or a variable. `1_000`, `1,000`, `inf` and digits of other scripts are no numbers."""
+        """Same, from a flag or a variable. `1_000`, `1,000`, `inf` and non-ASCII digits are not numbers."""
         found = whole_number_in(text) if self.whole else number_in(text)
         if found is None:
             raise ValueError
@@ -73,19 +72,19 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def number_in(text: str) -> float | None:
-    """The finite number that a text is; None where it is none."""
+    """Parse a finite number; None if the text is not one."""
     stripped = text.strip()
     return number if _NUMBER.fullmatch(stripped) and math.isfinite(number := float(stripped)) else None
 
 
 def whole_number_in(text: str) -> int | None:
-    """The whole number that a text is; None where it is none, or has more digits than any that is asked for."""
+    """Parse a whole number; None if the text is not one or has more digits than any bound."""
     stripped = text.strip()
     return int(stripped) if _WHOLE.fullmatch(stripped) and len(stripped) <= _MOST_DIGITS else None
 
 
 def as_given(number: float) -> str:
-    """A number in a sentence, whatever its size: Python refuses to write out a whole one of 4,300 digits."""
+    """Format a number of any size for a message: Python refuses to print an int of more than 4,300 digits."""
     if isinstance(number, int) and (digits := int(number.bit_length() * _DIGITS_PER_BIT) + 1) > _MOST_DIGITS:
         return f"of about {digits:,} digits"
     return str(number)
@@ -94,13 +93,13 @@ def as_given(number: float) -> str:
 class _Field(NamedTuple):
     bound: Bound
     is_mapping: bool
-    """Whether the bound is that of each value in a mapping."""
+    """Whether the bound applies to each value of a mapping."""
 
 
 def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[str, Bound, Any] | None:
-    """The first of the given fields whose number cannot be, with its bound and its value.
+    """Return the path, bound and value of the first field that is out of bounds.
 
-    None, what is no field, and what is no mapping where there should be one are left to whoever makes the struct.
+    Ignores None, unknown fields and values that should be mappings but are not: making the struct reports those.
     """
     for name, (bound, is_mapping) in _bounded_fields(kind).items():
         value = given.get(name)
@@ -117,8 +116,8 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
 
 @cache
 def _bounded_fields(kind: type[msgspec.Struct]) -> dict[str, _Field]:
-    """By the names that users write."""
-    from msgspec import inspect  # noqa: PLC0415 - for those who are about to complain
+    """Bounds by the field names users write."""
+    from msgspec import inspect  # noqa: PLC0415 - needed only to report an error
 
     info = inspect.type_info(kind)
     found = {}
@@ -142,48 +141,46 @@ def _number(name: str, least: float, most: float, why: str) -> Bound:
 _DAY = 86_400
 _BILLION = 1_000_000_000
 
-SAMPLES = _whole("samples per case", 1, 10_000, "The mean of 10,000 samples is known to a hundredth of their spread.")
+SAMPLES = _whole("samples per case", 1, 10_000, "10,000 samples give the mean to within a hundredth of their spread.")
 ATTEMPTS = _whole("attempts per sample", 1, 100, "An answer that was bad 100 times will be bad again.")
 JUDGE_REPEATS = _whole(
-    "judgements per answer", 1, 1_000, "Their spread is known to 2 % by then; all of one answer are held in memory."
+    "judgements per answer", 1, 1_000, "1,000 give their spread to within 2 %; those of one answer are held in memory."
 )
 RESULTS_PER_CASE = _whole(
     "samples × attempts × judgements of a case", 1, 100_000, "All results of a case are held in memory together."
 )
-TEMPERATURE = _number("temperature", 0, 100, "Services allow 1 or 2; servers of your own may allow more.")
-TOKENS = _whole("tokens of an answer", 1, 100_000_000, "Ten times the longest context there is.")
+TEMPERATURE = _number("temperature", 0, 100, "Services allow up to 1 or 2; your own servers may allow more.")
+TOKENS = _whole("tokens per answer", 1, 100_000_000, "Ten times the longest context available today.")
 SEED = _whole(
-    "seed", -9_000_000_000_000_000, 9_000_000_000_000_000, "JSON carries whole numbers exactly up to 2^53, about 9e15."
+    "seed", -9_000_000_000_000_000, 9_000_000_000_000_000, "JSON represents integers exactly up to 2^53, about 9e15."
 )
-CASES = _whole("cases", 1, _BILLION, "A dataset of this many cases takes days to be read.")
-LISTED = _whole("lines of a list", 1, 1_000_000, "The list is held in memory; go on with --cursor.")
+CASES = _whole("cases", 1, _BILLION, "A dataset this large takes days to read.")
+LISTED = _whole("lines of a list", 1, 1_000_000, "The list is held in memory; continue with --cursor.")
 CONCURRENCY = _whole(
-    "calls in flight", 1, 10_000, "Each takes a socket and memory; systems allow a process a few thousand sockets."
+    "calls in flight", 1, 10_000, "Each needs a socket and memory; systems allow a process a few thousand sockets."
 )
-BUDGET = _number("US dollars of a run", 0, _BILLION, "Leave it out to spend without limit.")
-CALLS = _whole("calls of a run", 1, 1_000_000_000_000, "Leave it out to call without limit.")
+BUDGET = _number("US dollars per run", 0, _BILLION, "Leave it out for no limit.")
+CALLS = _whole("calls per run", 1, 1_000_000_000_000, "Leave it out for no limit.")
 SCORE = _number(
-    "scores, their scales and bars", -_BILLION, _BILLION, "Squares of differences stay exact enough to be averaged."
+    "scores, their scales and bars", -_BILLION, _BILLION, "Squared differences stay precise enough to average."
 )
-REQUESTS_PER_MINUTE = _whole("requests per minute", 1, _BILLION, "Leave it out where there is no limit.")
-TOKENS_PER_MINUTE = _whole("tokens per minute", 1, 1_000_000_000_000, "Leave it out where there is no limit.")
-TIMEOUT = _number(
-    "seconds until something is given up", 0.01, _DAY, "No service answers within 10 ms; nobody waits for a day."
-)
-TRIES = _whole("tries of a call", 1, 100, "A service that failed 100 times is down, and each try may be paid for.")
-BACKOFF = _number("seconds before the second try", 0.001, 3_600, "It doubles from there, up to a minute.")
-WAIT = _number("seconds that a service may ask to wait", 0.001, _DAY, "A longer wait is another run.")
-REPLY_BYTES = _whole("bytes of a reply", 1, 1_073_741_824, "A reply is held in memory: 1 GiB at most.")
-PRICE = _number("US dollars per million tokens", 0, 1_000_000, "A dollar per token.")
-SHARE = _number("shares and thresholds", 0, 1, "A share of a whole.")
+REQUESTS_PER_MINUTE = _whole("requests per minute", 1, _BILLION, "Leave it out if there is no limit.")
+TOKENS_PER_MINUTE = _whole("tokens per minute", 1, 1_000_000_000_000, "Leave it out if there is no limit.")
+TIMEOUT = _number("time-outs in seconds", 0.01, _DAY, "No service answers within 10 ms; nobody waits for a day.")
+TRIES = _whole("tries per call", 1, 100, "A service that failed 100 times is down, and each try may cost money.")
+BACKOFF = _number("seconds before the second try", 0.001, 3_600, "The wait doubles with each try, up to a minute.")
+WAIT = _number("seconds a service may ask to wait", 0.001, _DAY, "Rather than wait longer, start another run.")
+REPLY_BYTES = _whole("bytes per reply", 1, 1_073_741_824, "Replies are held in memory, so 1 GiB is the limit.")
+PRICE = _number("US dollars per million tokens", 0, 1_000_000, "One dollar per token.")
+SHARE = _number("shares and thresholds", 0, 1, "They are fractions of a whole.")
 SIMULATED_MS = _number("simulated milliseconds", 0, 3_600_000, "An hour per answer is slow enough for a rehearsal.")
 SIMULATED_WAIT = _number("simulated seconds to wait", 0, 3_600, "An hour is long enough for a rehearsal.")
-JUDGEMENTS = _whole("judgements to take the mean of", 1, 100, "They are asked for one after the other.")
-FACTS = _whole("facts of a passage", 1, 10_000, "No judge lists more in one answer.")
-LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any text that fits into a reply.")
-FIGURE = _number("numbers that are compared", -1e300, 1e300, "Differences and tolerances still fit into a number.")
-TOLERANCE = _number("tolerances", 0, 1e300, "As the numbers that are compared.")
-DURATION_MS = _number("milliseconds of an answer", 0, _DAY * 1_000, "No call takes longer than a day.")
+JUDGEMENTS = _whole("judgements to average", 1, 100, "They are made one after another.")
+FACTS = _whole("facts per passage", 1, 10_000, "No judge lists more in one answer.")
+LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any text that fits in a reply.")
+FIGURE = _number("compared numbers", -1e300, 1e300, "Differences and tolerances do not overflow.")
+TOLERANCE = _number("tolerances", 0, 1e300, "Same as for compared numbers.")
+DURATION_MS = _number("milliseconds per answer", 0, _DAY * 1_000, "No call takes longer than a day.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 
 BOUNDS: dict[str, Bound] = {bound.name: bound for bound in [*globals().values()] if isinstance(bound, Bound)}

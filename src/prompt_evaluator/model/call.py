@@ -1,4 +1,4 @@
-"""One answer asked of one model, and the answer."""
+"""One request to a model, and its answer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from prompt_evaluator.model.message import Message, ToolCall
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked. Every field but the last is part of what names a generation."""
+    """What is asked. Every field except the last contributes to the generation's name."""
 
     model: str
-    """The model's name as its service knows it, without the provider."""
+    """The model's name at its service, without the provider."""
     messages: tuple[Message, ...]
     temperature: float | None = None
     max_tokens: int | None = None
@@ -22,28 +22,28 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[dict[str, Any], ...] = ()
     """Function schemas: `{name, description, parameters}`, or the same inside `{type: function, function: …}`."""
     response_schema: dict[str, Any] | None = None
-    """A JSON schema that the answer has to follow, where the service can promise that."""
+    """A JSON schema for the answer, if the service can enforce one."""
     top_logprobs: int | None = None
-    """How many alternatives to return with each token, where the service does that."""
+    """How many alternatives to return with each token, if the service supports it."""
     sample: int = 0
     attempt: int = 0
-    """One more answer asked for because the last was bad. Not to be confused with a try, one request of a call."""
+    """Above 0 if earlier answers were bad and another is requested. A try, in contrast, is one request of a call."""
     options: dict[str, Any] = {}
-    """What only this provider understands, such as the router's configuration entry."""
+    """Provider-specific options, such as the router's configuration entry."""
     case: TestCase | None = None
-    """What the question is about. It names nothing, and no service is sent it: only the offline provider looks at it,
-    and functions and programs under test may be told of it."""
+    """The case in question. It is not part of any name and is never sent to a service: only the offline provider and
+    the functions and programs under test see it."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens, as the service counted them. Unknown is None, never 0."""
+    """Tokens as counted by the service. Unknown is None, never 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
 class TokenChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """One token of an answer, and what else might have stood there."""
+    """One token of an answer, and its alternatives."""
 
     token: str
     logprob: float
@@ -51,23 +51,23 @@ class TokenChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back."""
+    """A model's answer."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
-    """In the service's own words, such as `stop`, `length` or `tool_calls`."""
+    """As the service reports it, such as `stop`, `length` or `tool_calls`."""
     usage: Usage = Usage()
     cost: float | None = None
-    """US dollars; None where the price or the usage is not known."""
+    """US dollars; None if the price or the usage is unknown."""
     latency_ms: float
-    """Of the try that succeeded, by a monotonic clock."""
+    """Of the successful try, measured with a monotonic clock."""
     model: str
-    """The model that really answered, which may not be the one that was asked."""
+    """The model that actually answered, which may differ from the one requested."""
     tries: int = 1
     time_outs: int | msgspec.UnsetType = msgspec.UNSET
-    """Of the tries before, those that timed out: they may have been paid for, and are not in `cost`. Unset for none,
-    because answers as they are stored give names to judgements, and these are a promise."""
+    """How many earlier tries timed out; they may have been billed, and `cost` does not include them. Unset instead of
+    0, because judgements are named after the stored answer, and those names must stay the same across versions."""
     logprobs: tuple[TokenChoice, ...] | None = None
     synthetic: bool = False
-    """Made up offline: never to be taken for a real result."""
+    """Made up offline; never a real result."""

@@ -1,4 +1,4 @@
-"""`key=value` and the like, as people write conditions on runs, cases and their metadata."""
+"""Conditions on runs, cases and their metadata, such as `key=value`."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _CONDITION = re.compile(r"\s*([^=<>!~]+?)\s*(!=|>=|<=|=|>|<|~)\s*(.*)", re.DOTAL
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """One thing that has to hold."""
+    """One parsed condition."""
 
     field: str
-    """What is looked at; dots reach into mappings."""
+    """The name of the value to test; dots reach into mappings."""
     operator: Operator
-    """`~` is for texts that contain the value, in upper or lower case."""
+    """`~` means "contains", ignoring case."""
     value: str
-    """As it was written."""
+    """As written."""
 
     def __str__(self) -> str:
         return f"{self.field}{self.operator}{self.value}"
 
     def holds(self, found: Any) -> bool:
-        """Whether it holds for a value. A list passes when one of its items does; numbers are compared as numbers."""
+        """Whether it holds for a value. A list passes if any of its items does; numbers are compared as numbers."""
         return _TESTS[self.operator](found, self.value)
 
     @property
@@ -40,28 +40,26 @@ class Condition(msgspec.Struct, frozen=True):
         """The value as a number.
 
         Raises:
-            ConfigurationError: It is none.
+            ConfigurationError: It is not a number.
         """
         found = number_in(self.value)
         if found is None:
             raise ConfigurationError(
-                f"The condition {str(self)!r} compares with {self.value!r}, which is not a number. Write one, "
+                f"The condition {str(self)!r} compares with {self.value!r}, which is not a number. Write a number, "
                 f"such as {self.field}{self.operator}3."
             )
         return found
 
 
 def condition(text: str) -> Condition:
-    """`key=value`, `key!=value`, `key~part` or a comparison.
+    """Parse `key=value`, `key!=value`, `key~part` or a comparison.
 
     Raises:
         ConfigurationError: The text is none of these.
     """
     found = _CONDITION.fullmatch(text)
     if not found:
-        raise ConfigurationError(
-            f"--where {text!r} is not a condition. Write key=value, key!=value, key>=3 and the like."
-        )
+        raise ConfigurationError(f"--where {text!r} is not a condition. Write key=value, key!=value or key>=3.")
     key, operator, value = found.groups()
     return Condition(key, operator, value)  # type: ignore[arg-type]  # the pattern allows no other operator
 
@@ -91,7 +89,7 @@ def _in_order(values: Collection[Any]) -> list[str]:
 
 
 def lookup(values: Mapping[str, Any], key: str) -> Any:
-    """A value by its key, or by dots that reach into mappings; None where there is none."""
+    """Look up a value by its key, or by a dotted path into nested mappings; None if there is none."""
     if key in values:
         return values[key]
     found: Any = values

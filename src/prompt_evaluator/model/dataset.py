@@ -1,4 +1,4 @@
-"""Cases that belong together."""
+"""A dataset: the cases of one file."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ from prompt_evaluator.model.case import TestCase
 
 
 class Dataset(msgspec.Struct, frozen=True, kw_only=True):
-    """Ordered, checked cases and the identity of the file they came from."""
+    """Ordered, validated cases and the identity of their file."""
 
     name: str
     path: Path
@@ -17,9 +17,9 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the file's bytes, as bare hexadecimal digits."""
     count: int
     format: str
-    """The file's extension in lower case, with its dot."""
+    """The file's extension in lower case, with the dot."""
     dialect: str
-    """How the cases were written. For people to read: nothing behaves differently because of it."""
+    """The format the cases were written in. For display only."""
     cases: Iterable[TestCase]
-    """In file order. Can be gone through again and again; a long JSONL file is read anew each time."""
+    """In file order. Can be iterated repeatedly; a long JSONL file is read again each time."""
     description: str | None = None

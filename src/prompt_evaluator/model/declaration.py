@@ -1,4 +1,4 @@
-"""How an option is declared, so that flags, settings and the Python API can be made from one declaration."""
+"""Declarations of options, from which flags, settings and the Python API are made."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from prompt_evaluator.model.bounds import SCORE, SHARE, Bound
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What a value may be."""
+    """The kind of value an option accepts."""
 
     type: Any
     words: str
-    """After "has to be"."""
+    """Completes "has to be …"."""
     bound: Bound | None = None
-    """Of a number, or of each number in a mapping."""
+    """For a number, or for each number in a mapping."""
 
 
 _FULL_TEXT = Annotated[str, Meta(min_length=1)]
 
-TEXT = Kind(_FULL_TEXT, "a text that is not empty")
+TEXT = Kind(_FULL_TEXT, "a non-empty text")
 NOTE = Kind(str, "a text")
-DATASET = Kind(_FULL_TEXT, "the path or the short name of a dataset")
-FILE = Kind(_FULL_TEXT, "the path or the short name of a file")
-"""A short name is one of `prompt_templates`."""
+DATASET = Kind(_FULL_TEXT, "the path or short name of a dataset")
+FILE = Kind(_FULL_TEXT, "the path or short name of a file")
+"""Short names are defined in `prompt_templates`."""
 PATH = Kind(_FULL_TEXT, "the path of a file")
 FOLDER = Kind(_FULL_TEXT, "the path of a folder")
-RUBRIC = Kind(_FULL_TEXT, "the name or the path of a rubric, or `none`")
+RUBRIC = Kind(_FULL_TEXT, "the name or path of a rubric, or `none`")
 SWITCH = Kind(bool, "true or false")
 WORDS = Kind(tuple[str, ...], "a list of texts")
 """Several in one flag, or a flag for each; see `model.several`."""
@@ -45,42 +45,42 @@ SHARES = Kind(
     dict[str, Annotated[float, SHARE.meta]], f"a mapping of names to numbers from {SHARE.least} to {SHARE.most}", SHARE
 )
 MAPPING = Kind(dict[str, Any], "a mapping of names to JSON values; in a variable, a JSON object")
-"""Of names to any JSON. Sources add to each other key by key, where those of other kinds replace each other."""
+"""Several sources are merged key by key; for other kinds, one source replaces another."""
 METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a mapping, or a list of these")
-"""As somebody wrote them: what they mean is for who builds the metrics."""
+"""As written; interpreted when the metrics are built."""
 
 PROBLEM = Kind(Literal["failing", "flaky", "errors"], "`failing`, `flaky` or `errors`")
-"""What cases of a run may have."""
+"""A problem that a run's cases may have."""
 
 
 def number(bound: Bound) -> Kind:
-    """A number within its bound."""
+    """Make the kind for a number within a bound."""
     return Kind(bound.type, bound.words, bound)
 
 
 NO_RUBRIC = "none"
-"""Where None cannot be written: on the command line, in a variable, in the file."""
+"""Means None on the command line, in a variable and in the file, where None cannot be written."""
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to know about one option. It stands beside the type of the field that it is about."""
+    """Everything about one option. Annotates the field that holds its value."""
 
     help: str
     kind: Kind
     flags: tuple[str, ...]
-    """The long one first."""
+    """The long flag comes first."""
     setting: str | None = None
-    """As the file nests it: `judge.model` is `model:` under `judge:`. None where only a run can be told."""
+    """Path in the configuration file: `judge.model` is `model:` under `judge:`. None for an option of a single run."""
     keyword: str = ""
-    """In Python, where that is not the name of the field."""
+    """Keyword argument in Python, if it differs from the field's name."""
     metavar: str | None = None
     otherwise: str | None = None
-    """What happens when nobody says, where that is not a fixed value."""
+    """Describes the default if it is not a fixed value."""
     kept_in: str | None = None
-    """The part of a run's plan that it goes into. Such an option cannot be changed when the run is resumed."""
+    """The part of the run's plan that stores it. Such an option cannot change when the run is resumed."""
 
     name: str = ""
-    """Of the field. This and the next two are filled in by `declared`."""
+    """The field's name. `declared` fills in this and the next two."""
     type: Any = None
     default: Any = None
 
@@ -90,13 +90,13 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def default_text(self) -> str | None:
-        """What happens when nobody says, for people; None where that is nothing."""
+        """The default, for display; None if there is none."""
         fixed = isinstance(self.default, (str, int, float, Path)) and self.kind is not SWITCH
         return self.otherwise or (str(self.default) if fixed else None)
 
 
 def declared(options: type[msgspec.Struct]) -> dict[str, Option]:
-    """The options of a class, by the names of its fields. A field without declaration is not for users."""
+    """Options of a class by field name. A field without a declaration is not for users."""
     return {
         field.name: msgspec.structs.replace(
             option,

@@ -1,4 +1,4 @@
-"""What happens in a run, for whoever is looking: each event says which run it is of and which number it has there."""
+"""Events of a run, for any observer. Each has the run's id and a sequence number."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from prompt_evaluator.model.run import RunRecord, RunStatus, SampleStatus
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event"):
-    """Something that happened."""
+    """Base of all events."""
 
     run_id: str
     sequence: int
-    """Counted from 1 within the run, without gaps."""
+    """Starts at 1 in each run, without gaps."""
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
-    """The run has been taken up, for the first time or again."""
+    """The run has been started or resumed."""
 
     record: RunRecord
     samples: int
-    """All of the run."""
+    """Total samples of the run."""
 
 
 class SampleStarted(Event, frozen=True, kw_only=True, tag="sample_started"):
-    """A sample is being worked on."""
+    """Work on a sample has started."""
 
     case_id: str
     sample: int

@@ -1,6 +1,6 @@
-"""What there is to say about a run or a case, as data: made once, drawn by terminals, pages, reports and comments.
+"""Findings about a run or a case, as data for terminals, pages, reports and comments to render.
 
-Texts are as they came: names in them may hold any character, and whoever draws them escapes or wraps them.
+Texts are raw: names in them may contain any character, so renderers must escape and wrap them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ StepCode = Literal[
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to say: what it is for programs, with its values, and in words for people."""
+    """One remark: a code with values for programs, and a text for people."""
 
     code: str
-    """Such as `below_bar`. Texts may be reworded; codes and the names of values stay."""
+    """Such as `below_bar`. Texts may be reworded; codes and value names are stable."""
     text: str
     values: dict[str, NoteValue] = {}
 
@@ -37,16 +37,16 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     cases: int
     samples: int
-    """Of each case."""
+    """Per case."""
     model: str
     judges: tuple[str, ...]
     rubric: str | None
-    """Only where a judge applies it."""
+    """Only if a judge applies it."""
     synthetic: bool
     stopped_by: str | None
     """The error that ended the run early, as a sentence."""
     notes: tuple[Note, ...]
-    """What a reader has to know before any number: `stopped`, `synthetic`."""
+    """What to know before reading any number: `stopped`, `synthetic`."""
 
 
 class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,19 +56,19 @@ class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):
     mark: Mark
     scale: Scale
     digits: int
-    """After the point: as many as a scale of this size deserves."""
+    """Decimal places that suit the scale."""
     mean: float
     pass_rate: float | None
     interval: tuple[float, float] | None
-    """95 % of the mean."""
+    """95 % interval of the mean."""
     no_interval: Note | None
-    """Why there is none."""
+    """Why there is no interval."""
     std: float | None
     no_std: Note | None
-    """Why there is none."""
+    """Why there is no standard deviation."""
     variability: str | None
     case_means: tuple[float, float]
-    """The lowest and the highest."""
+    """Lowest and highest."""
     notes: tuple[Note, ...]
 
 
@@ -77,12 +77,12 @@ class FlagFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     mark: Mark | None
-    """None where it is neither good nor bad: raised rarely, or not judged."""
+    """None if neither good nor bad: raised rarely, or not judged."""
     raised: int
     judged: int
     share: float | None
     interval: tuple[float, float] | None
-    """95 % of the share over all cases."""
+    """95 % interval of the share over all cases."""
     no_interval: Note | None
     band: str | None
     text: str
@@ -106,7 +106,7 @@ class NotableCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailureFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong in the same way, and how often."""
+    """A kind of failure, and how often it happened."""
 
     count: int
     kind: str
@@ -122,83 +122,83 @@ class ErrorsFinding(msgspec.Struct, frozen=True, kw_only=True):
     tried: int
     share: float
     kinds: dict[str, int]
-    """By the error's class."""
+    """Counts by error class."""
     failures: tuple[FailureFinding, ...]
-    """The most frequent reasons first."""
+    """Most frequent reasons first."""
     reasons: int
-    """How many there are, those included that are not listed."""
+    """Number of different reasons, including those not listed."""
 
 
 class UsageFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run took."""
+    """What the run used."""
 
     text: str
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars; None when nothing has a known price."""
+    """US dollars; None if no price is known."""
     unpriced_calls: int
     time_outs: int
-    """Tries that timed out, which may have been paid for."""
+    """Tries that timed out; they may have been billed."""
     reused: int
-    """Answers that were not paid for again."""
+    """Answers reused from earlier runs at no cost."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known beside the scores. What there is nothing to say about is None or empty."""
+    """What is known in addition to the scores. None or empty means there is nothing to report."""
 
     worst: tuple[NotableCase, ...]
     flakiest: tuple[NotableCase, ...]
     errors: ErrorsFinding | None
     skipped: Note | None
-    """Metrics that no case has what they need for."""
+    """Metrics for which every case lacks a required field."""
     missed_bars: tuple[Note, ...]
     """With the codes `below_bar`, `above_bar` and `unmeasured_bar`."""
     judge: Note | None
     """How much judges disagree with themselves."""
     usage: UsageFinding
     confidence: Note | None
-    """What so many samples can tell."""
+    """How much this number of samples can tell."""
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything else is."""
+    """The run's files."""
 
     main: str
-    """Absolute."""
+    """Absolute path."""
     shown: str
-    """The same as a person would write it."""
+    """The same path, shortened for display."""
     cases: str | None
-    """The names of the files of single cases, in words."""
+    """Description of the case files' names."""
 
 
 class NextStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The one thing that is worth doing next."""
+    """The single most useful thing to do next."""
 
     code: StepCode
     before: str | None = None
-    """What a person has to do first, in words."""
+    """What the user has to do first, in words."""
     folder: str | None = None
-    """Where the command has to be typed, if that is not where its reader is."""
+    """Folder to run the command in, if it is not the current one."""
     arguments: tuple[str, ...] = ()
-    """The command; empty where it cannot be known."""
+    """The command's arguments; empty if the command is not known."""
     text: str
-    """The command as a shell takes it, or in words where there is none."""
+    """The command as typed in a shell, or a description if there is none."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything to say about a run, in the order in which it is read."""
+    """All findings about a run, in reading order."""
 
     ended_before: bool = False
-    """There was nothing to do: the numbers are in the run's file."""
+    """Whether the run had already ended; its numbers are then in its file."""
     headline: Headline
     no_scores: Note | None = None
-    """In place of metrics, where there is none."""
+    """Shown instead of metrics if there are none."""
     metrics: tuple[MetricFinding, ...] = ()
     flags: tuple[FlagFinding, ...] = ()
     facts: Facts | None = None
     advice: tuple[Note, ...] = ()
-    """The most important first."""
+    """Most important first."""
     files: Files
     next_step: NextStep | None = None
 
@@ -209,9 +209,9 @@ class CaseMetricFinding(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     mark: Mark
     label: Literal["HIGH VARIABILITY", "WIDE RANGE"] | None
-    """What stands behind the numbers, the first as the dataset guide writes it."""
+    """The label after the numbers; the first as the dataset guide writes it."""
     text: str
-    """The numbers as the dataset guide writes them."""
+    """The numbers, formatted as in the dataset guide."""
     digits: int
     mean: float
     std: float | None
@@ -223,7 +223,7 @@ class CaseMetricFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything to say about one case."""
+    """All findings about one case."""
 
     test_case_id: str
     mark: Mark

@@ -1,4 +1,4 @@
-"""What people say about answers."""
+"""Labels: people's scores of answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LabelKey(NamedTuple):
-    """Whose opinion about what. Several labels with the same key are one opinion that changed."""
+    """Who scored what. Several labels with the same key are one opinion that changed."""
 
     run_id: str
     case_id: str
@@ -22,29 +22,29 @@ class LabelKey(NamedTuple):
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's score of one sample. It is never changed: a new opinion is a new label."""
+    """A person's score of one sample. Never changed: a new opinion is a new label."""
 
     run_id: str
     case_id: str
     sample: int
-    """Counted from 0; people are shown it counted from 1."""
+    """Starts at 0; displayed starting at 1."""
     attempt: int = 0
     metric: str
-    """The name of a metric, or of a criterion or a flag of the rubric."""
+    """The name of a metric, or of one of the rubric's criteria or flags."""
     value: float
-    """On the scale of the metric; a flag is 0 or 1."""
+    """On the metric's scale; 0 or 1 for a flag."""
     reviewer: str
     created_at: str
-    """ISO 8601, UTC, to the millisecond, so that the order of the texts is the order of the times."""
+    """ISO 8601, UTC, with milliseconds, so that sorting the strings sorts by time."""
     comment: str = ""
     rubric_hash: str | None = None
-    """The rubric by which the score was given: people change criteria while they grade. None for other metrics."""
+    """The rubric used for the score, because people change criteria while they grade. None for other metrics."""
     answer_hash: str
-    """SHA-256 of the answer's text, as bare hexadecimal digits: it shows whether a label is still about this answer."""
+    """SHA-256 of the answer's text, as bare hexadecimal digits. Shows whether the label still belongs to the answer."""
     probability: float | None = None
-    """With which the sample was drawn: estimates are corrected by it. None when it was not drawn at random."""
+    """Probability with which the sample was drawn, to correct estimates. None if it was not drawn at random."""
     judge_seen: bool | None = None
-    """Whether the reviewer had seen the judge's score, which pulls people towards it; None when nobody knows."""
+    """Whether the reviewer had seen the judge's score, which biases people towards it; None if unknown."""
 
     @property
     def key(self) -> LabelKey:
@@ -52,9 +52,9 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def current_labels(labels: Iterable[Label]) -> dict[LabelKey, Label]:
-    """The newest label of each key, from labels in the order in which they were stored.
+    """Return the newest label of each key; `labels` are in stored order.
 
-    The time of the label decides, not of its row: an old file that is imported late does not undo a change of mind.
+    The label's own time decides, not its row's: importing an old file late does not undo a change of mind.
     """
     current: dict[LabelKey, Label] = {}
     for label in labels:

@@ -14,7 +14,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     arguments: dict[str, Any] | str
-    """Parsed, or the raw text where it is not a JSON object."""
+    """Parsed, or the raw text if it is not a JSON object."""
     id: str | None = None
 
 
@@ -24,6 +24,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """What the assistant called in this turn."""
+    """The assistant's calls in this turn."""
     tool_call_id: str | None = None
-    """Which call a tool's turn answers."""
+    """For a tool's turn, the call it answers."""

@@ -1,4 +1,4 @@
-"""How the wishes of a run, a dataset and a case become one list."""
+"""Merges the metrics requested by a run, a dataset and a case into one list."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def merged_uses(general: Sequence[MetricUse], specific: Sequence[MetricUse]) -> tuple[MetricUse, ...]:
-    """Both lists by name, in the order of first appearance; the specific one's options win over the general one's.
+    """Merge both lists by name, in order of first appearance; specific options override general ones.
 
     Raises:
-        ValueError: One name stands for two metrics.
+        ValueError: The same name is used for two metrics.
     """
     if not general and len(specific) == 1:
         return tuple(specific)

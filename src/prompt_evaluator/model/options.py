@@ -1,4 +1,4 @@
-"""Every option of an evaluation, declared once: flags, settings, the Python API and resuming are made from this."""
+"""Every option of an evaluation, declared once. Flags, settings, the Python API and resuming are derived from here."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
 
 
 class EvaluateOptions(Bars, frozen=True, kw_only=True):
-    """What an evaluation can be told. A field without `Option` is set by the program, not by its user."""
+    """Options of an evaluation. A field without `Option` is set by the program, not the user."""
 
     dataset: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
         ),
     ] = None
     cases: tuple[TestCase, ...] | None = None
-    """In place of a dataset."""
+    """Cases to use instead of a dataset file."""
     system_prompt: Annotated[
         Path | None,
         Option(
@@ -56,11 +56,11 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
         ),
     ] = None
     system_text: str | None = None
-    """In place of a file with the system prompt."""
+    """The system prompt, instead of a file."""
     template: Annotated[
         Path | None,
         Option(
-            help="A file with {{field}} places, sent in place of the case's input.",
+            help="A file with {{field}} placeholders, sent instead of the case's input.",
             kind=PATH,
             flags=("--template",),
             kept_in="target.template",
@@ -99,7 +99,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     max_tokens: Annotated[
         int | None,
         Option(
-            help="The most tokens an answer may have.",
+            help="The maximum number of tokens in an answer.",
             kind=number(bounds.TOKENS),
             flags=("--max-tokens",),
             setting="generator.max_tokens",
@@ -109,7 +109,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     seed: Annotated[
         int | None,
         Option(
-            help="Makes runs repeatable where the model allows it. Sample 1 uses this number, sample 2 the next.",
+            help="Makes runs repeatable if the model supports it. Sample 1 uses this number, sample 2 the next.",
             kind=number(bounds.SEED),
             flags=("--seed",),
             setting="generator.seed",
@@ -140,7 +140,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     attempts: Annotated[
         int,
         Option(
-            help="Ask again, up to this many times in all, while an answer misses a pass mark.",
+            help="Request up to this many answers per sample, until one reaches every pass mark.",
             kind=number(bounds.ATTEMPTS),
             flags=("--attempts",),
             setting="generator.attempts",
@@ -182,7 +182,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     judge_system_prompt: Annotated[
         Path | None,
         Option(
-            help="Instructions for the judge, in place of the built-in ones: a file, or a configured name.",
+            help="Instructions for the judge, instead of the built-in ones: a file, or a configured name.",
             kind=FILE,
             flags=("--judge-system-prompt",),
             setting="judge.system_prompt",
@@ -196,7 +196,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     rubric: Annotated[
         str | None,
         Option(
-            help="What the judge looks for: a rubric that ships, a file, a configured name, or none.",
+            help="What the judge looks for: a built-in rubric, a file, a configured name, or none.",
             kind=RUBRIC,
             flags=("--rubric",),
             setting="rubric",
@@ -206,14 +206,18 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     metrics: Annotated[
         tuple[str | dict[str, Any], ...],
         Option(
-            help="Metrics beside the rubric.", kind=METRICS, flags=("--metrics",), setting="metrics", kept_in="metrics"
+            help="Metrics in addition to the rubric.",
+            kind=METRICS,
+            flags=("--metrics",),
+            setting="metrics",
+            kept_in="metrics",
         ),
     ] = ()
-    """As they were written; `app.plans` reads them."""
+    """As written; `app.plans` parses them."""
     metrics_file: Annotated[
         Path | None,
         Option(
-            help="A YAML or JSON file with metrics, in place of or beside --metrics.",
+            help="A YAML or JSON file with metrics, instead of or in addition to --metrics.",
             kind=PATH,
             flags=("--metrics-file",),
             kept_in="metrics",
@@ -222,7 +226,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     reducers: Annotated[
         tuple[str, ...],
         Option(
-            help="How a case's samples become one number: pass@3, pass^3, majority, best-of or 2-of-3.",
+            help="How to combine a case's samples into one number: pass@3, pass^3, majority, best-of or 2-of-3.",
             kind=WORDS,
             flags=("--reducers",),
             kept_in="reducers",
@@ -246,7 +250,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     where: Annotated[
         tuple[str, ...],
         Option(
-            help="Evaluate only cases whose metadata fits.",
+            help="Evaluate only cases whose metadata matches.",
             kind=CONDITIONS,
             flags=("--where",),
             metavar="KEY=VALUE",
@@ -266,15 +270,18 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     only: Annotated[
         str | None,
         Option(
-            help="Only cases that were like this in --of RUN.", kind=PROBLEM, flags=("--only",), kept_in="filters.only"
+            help="Evaluate only cases with this problem in --of RUN.",
+            kind=PROBLEM,
+            flags=("--only",),
+            kept_in="filters.only",
         ),
     ] = None
     of: Annotated[
         str | None,
-        Option(help="The run that --only is about.", kind=TEXT, flags=("--of",), metavar="RUN", kept_in="filters.of"),
+        Option(help="The run that --only refers to.", kind=TEXT, flags=("--of",), metavar="RUN", kept_in="filters.of"),
     ] = None
     among: frozenset[str] | None = None
-    """The ids of the cases that `only` and `of` come to."""
+    """Ids of the cases selected by `only` and `of`."""
     output_dir: Annotated[
         Path,
         Option(
@@ -288,7 +295,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     reuse: Annotated[
         bool,
         Option(
-            help="Reuse what earlier runs asked in exactly the same way, instead of paying for it again.",
+            help="Reuse answers and judgements of identical requests in earlier runs, instead of paying again.",
             kind=SWITCH,
             flags=("--reuse",),
             kept_in="reuse",
@@ -302,21 +309,21 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     ] = None
     tags: Annotated[
         dict[str, str],
-        Option(help="Labels of the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE", kept_in="tags"),
+        Option(help="Tags for the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE", kept_in="tags"),
     ] = msgspec.field(default_factory=dict)
     group_id: str | None = None
-    """The group of runs that are made together; a run alone is its own group."""
+    """The group of runs started together; a single run is its own group."""
     command: CommandLine | None = None
-    """What somebody typed to start the run."""
+    """The command that started the run."""
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run may go. They are no part of what is evaluated, so a run can be resumed with others."""
+    """Limits of a run. They do not affect what is evaluated, so a run can be resumed with different ones."""
 
     max_concurrency: Annotated[
         int | None,
         Option(
-            help="The most calls in flight at once, per key.",
+            help="The maximum number of calls in flight, per key.",
             kind=number(bounds.CONCURRENCY),
             flags=("--max-concurrency", "-j"),
             setting="max_concurrency",

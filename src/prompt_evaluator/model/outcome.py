@@ -1,4 +1,4 @@
-"""How a run ended, for those who asked for it."""
+"""How a run ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAIN_FILE = "dataset_evaluation.json"
 PACK_FILE = "test_cases.jsonl"
 MOST_CASE_FILES = 2_000
-"""A run of more cases has them in one file, a line each, in place of one file a case."""
+"""A run with more cases than this gets one file with a line per case, instead of one file per case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Outcome:
 
     record: RunRecord
     result: RunResult | None
-    """None for a run that had ended before: its artifact has it."""
+    """None for a run that had already ended; its artifact has the result."""
     stopped_by: PromptEvaluatorError | None = None
-    """What ended it early, if something went wrong."""
+    """The error that ended it early, if any."""
 
     @property
     def main_file(self) -> Path:

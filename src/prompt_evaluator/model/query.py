@@ -1,4 +1,4 @@
-"""Questions about stored runs and their cases, and the answers."""
+"""Queries about stored runs and cases, and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """Some of what was asked for."""
+    """One page of a query's results."""
 
     items: tuple[T, ...]
     next: str | None
@@ -26,24 +26,24 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs, in which order."""
 
     where: tuple[Condition, ...] = ()
-    """On any column of a run, on `tag.KEY`, and on `metric.NAME`, the mean over its cases, and `error.KIND`."""
+    """Conditions on any column of a run, `tag.KEY`, `metric.NAME` (the mean over its cases) or `error.KIND`."""
     sort: str = "started_at"
-    """Any of these. Runs that have no such value come last, in either direction."""
+    """Any of the fields above. Runs without a value come last, in either direction."""
     descending: bool = True
     limit: int = 50
     cursor: str | None = None
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as it is listed."""
+    """A run in a list."""
 
     run_id: str
     group_id: str
     parent_run_id: str | None
     kind: str
-    """`evaluation`, or `scoring` for one that judges the answers of another run."""
+    """`evaluation`, or `scoring` for a run that judges another run's answers."""
     status: str
-    """That of the run; `interrupted` for one that nobody works on any more."""
+    """The run's status; `interrupted` if it is unfinished and no process is working on it."""
     started_at: str
     ended_at: str | None
     stop_reason: str | None
@@ -54,7 +54,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     prompt_version: str | None
     rubric_hash: str | None
     judge_hash: str | None
-    """Of everything that decides how a judge is asked; None where nobody judges."""
+    """Hash of everything that determines how judges are asked; None if there is no judge."""
     generator_model: str | None
     judge_model: str | None
     synthetic: bool | None
@@ -67,21 +67,21 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None
     output_tokens: int | None
     errors: dict[str, int]
-    """By the error's class."""
+    """Counts by error class."""
     summary: RunResult | None
-    """None until the run has said what it comes to."""
+    """None until the run has saved its first summary."""
     progress: RunProgress | None
 
 
 class CaseQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases of a run, in which order. A condition that is None is not asked for."""
+    """Which cases of a run, in which order. None means no condition."""
 
     run_id: str
     status: CaseStatus | None = None
     metrics: tuple[Condition, ...] = ()
-    """On a metric's mean: the field is the metric's name."""
+    """Conditions on a metric's mean; the field is the metric's name."""
     flags: tuple[str, ...] = ()
-    """Each of them was raised at least once."""
+    """Each must have been raised at least once."""
     flaky: bool | None = None
     flagged: bool | None = None
     failing: bool | None = None
@@ -89,16 +89,17 @@ class CaseQuery(msgspec.Struct, frozen=True, kw_only=True):
     error_kind: str | None = None
     metadata: tuple[Condition, ...] = ()
     text: str | None = None
-    """A part of the input or of an answer, in upper or lower case."""
+    """Part of the input or of an answer, ignoring case."""
     sort: str = "position"
-    """`position`, `cost`, `latency`, `flakiness` or a metric's name; `metric.NAME` where these are names of metrics."""
+    """`position`, `cost`, `latency`, `flakiness` or a metric's name; write `metric.NAME` for a metric with one of
+    those names."""
     descending: bool = False
     limit: int = 50
     cursor: str | None = None
 
 
 class CaseMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a case by one metric. Where no sample has a score there are no numbers, and `missing` says so."""
+    """A case's scores on one metric. The numbers are None if no sample has a score; see `missing`."""
 
     mean: float | None
     std: float | None
@@ -107,44 +108,44 @@ class CaseMetric(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     passes: int
     missing: int
-    """Samples that ought to have a score and have none."""
+    """Samples that should have a score but do not."""
     variability: str | None
     repeat_std: float | None
 
 
 class CaseFlag(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a flag was raised, of how often it was asked for."""
+    """How often a flag was raised, and how often it was judged."""
 
     raised: int
     asked: int
 
 
 class CaseLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A case as it is listed."""
+    """A case in a list."""
 
     position: int
     case_id: str
     content_hash: str | None
-    """The same for the same case in another file or another run."""
+    """Equal for the same case in another file or run."""
     file: str | None
     line: int | None
     input: str | None
     metadata: dict[str, Any]
     status: CaseStatus
-    """`pending` until all its samples are done; what is known of some of them is there once the run has stopped."""
+    """`pending` until all samples are done; partial results appear once the run has stopped."""
     error_kinds: tuple[str, ...] = ()
     error_message: str | None = None
     cost: float | None = None
     latency_ms: float | None = None
-    """The mean over its samples."""
+    """Mean over its samples."""
     flakiness: float | None = None
-    """The largest share of samples, over all metrics, that disagree with the others about passing; at most a half."""
+    """The share of samples in the minority on passing, for the metric where it is largest; at most a half."""
     flaky: bool = False
-    """Whether by some metric some samples pass and others do not."""
+    """Whether some samples pass and others do not, on any metric."""
     flagged: bool = False
     """Whether any flag was raised."""
     failing: bool = False
-    """Whether by some metric fewer than half of the samples with a score pass."""
+    """Whether fewer than half of the scored samples pass, on any metric."""
     started_at: str | None = None
     ended_at: str | None = None
     metrics: dict[str, CaseMetric] = {}
@@ -152,30 +153,30 @@ class CaseLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What one metric said about one answer."""
+    """One metric's score of one answer."""
 
     judge: str | None
-    """The judge's model; None where no judge was asked."""
+    """The judge model; None if no judge was asked."""
     value: float | None
     passed: bool | None
     outcome: Literal["scored", "skipped", "failed"]
     reason: str
     details: dict[str, Any]
     repeats: tuple[float | None, ...]
-    """The score of each judgement, where the answer was judged more than once."""
+    """The score of each judgement, if the answer was judged more than once."""
 
 
 class SampleLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer and what was said about it."""
+    """One answer and its scores."""
 
     sample: int
-    """Counted from 0."""
+    """Starts at 0."""
     attempt: int
-    """Which attempt decided, counted from 0."""
+    """The attempt that counted, starting at 0."""
     status: SampleStatus
     answer: str | None
     answer_hash: str | None
-    """As labels have it."""
+    """The same hash as in labels."""
     cost: float | None
     judge_cost: float | None
     latency_ms: float | None
@@ -205,10 +206,10 @@ class CaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunCase(msgspec.Struct, frozen=True, kw_only=True):
-    """How one run fares with a case."""
+    """One run's results for a case."""
 
     content_hash: str | None
-    """Where it differs between runs, the case was changed in between."""
+    """If it differs between runs, the case was changed in between."""
     status: CaseStatus
     metrics: dict[str, CaseMetric]
 
@@ -218,4 +219,4 @@ class CaseMeans(msgspec.Struct, frozen=True, kw_only=True):
 
     case_id: str
     runs: dict[str, RunCase]
-    """By run; a run that does not have the case is not there."""
+    """By run id; runs without the case are absent."""

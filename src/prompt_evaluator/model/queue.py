@@ -1,4 +1,4 @@
-"""Requests for runs that wait for a server."""
+"""Requests for runs, waiting for a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ QueueState = Literal["waiting", "started", "done", "failed"]
 
 
 class QueuedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, from when it was made until its run has ended."""
+    """One request, from submission until its run has ended."""
 
     id: int
     state: QueueState
@@ -19,7 +19,7 @@ class QueuedRequest(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str | None = None
     ended_at: str | None = None
     request: dict[str, Any]
-    """As it was made."""
+    """As submitted."""
     run_id: str | None = None
     """None until there is a run."""
     error: str | None = None

@@ -1,4 +1,4 @@
-"""What a release is measured against, and what the gate said about it."""
+"""Baselines that releases are measured against, and the gate's verdicts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ VerdictKind = Literal["pass", "fail", "inconclusive"]
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is pinned as the one to compare with."""
+    """A run pinned as the one to compare with."""
 
     name: str
-    """What it is the baseline of: a dataset's name, or whatever name people agree on."""
+    """A dataset's name, or any name the team agrees on."""
     run_id: str
     pinned_at: str
     """ISO 8601, UTC."""
@@ -21,17 +21,17 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The gate's answer about a run."""
+    """The gate's verdict on a run."""
 
     run_id: str
     baseline_run_id: str | None = None
-    """None where the run was held to fixed limits alone."""
+    """None if the run was checked against fixed limits only."""
     verdict: VerdictKind
     created_at: str
     """ISO 8601, UTC."""
     policy: dict[str, Any] = {}
-    """What was asked of the run."""
+    """The conditions the run had to meet."""
     reasons: tuple[str, ...] = ()
-    """A sentence each."""
+    """One sentence each."""
     id: int | None = None
-    """Given by the store."""
+    """Assigned by the store."""

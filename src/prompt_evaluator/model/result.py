@@ -1,4 +1,4 @@
-"""What a run comes to, in the words and the order of its artifacts."""
+"""Results of a run, with the field names and order of its artifacts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prompt_evaluator.model.run import CallFailure, CaseStatus, RunStatus, Sampl
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
-    """What a rubric's judge said by one criterion."""
+    """A judge's score on one criterion of the rubric."""
 
     score: float
     rationale: str
@@ -29,7 +29,7 @@ class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What a metric other than the rubric said about an answer."""
+    """An answer's score on a metric outside the rubric."""
 
     status: Literal["scored", "skipped", "failed"]
     score: float | None
@@ -37,21 +37,21 @@ class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     details: dict[str, Any] = {}
     repeats: tuple[float | None, ...] | None = None
-    """The score of each judgement, where the answer was judged more than once; `score` is their mean."""
+    """The score of each judgement, if the answer was judged more than once; `score` is their mean."""
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that was asked for before the one that decides, because it missed a pass mark."""
+    """An earlier answer that does not count because it missed a pass mark."""
 
     attempt: int
     generator_output: str | None
     failed_checks: tuple[str, ...]
-    """The names of the scores that did not pass."""
+    """Names of the scores that did not pass."""
     error: CallFailure | None
 
 
 class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer and what was said about it."""
+    """One answer and its scores."""
 
     sample_id: str
     input_text: str
@@ -63,40 +63,40 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
     judge_overall_comment: str | None
     judge_raw_response: str | None
     judge_repeats: tuple[RepeatResult, ...] | None
-    """Only where each answer is judged more than once."""
+    """Only if each answer is judged more than once."""
     scores: dict[str, MetricScore]
-    """By metric; a rubric's scores are in `judge_metrics`."""
+    """By metric; the rubric's scores are in `judge_metrics`."""
     attempt: int
-    """Which attempt decided, counted from 0."""
+    """The attempt that counted, starting at 0."""
     earlier_attempts: tuple[AttemptResult, ...]
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
     model: str | None
-    """The model that really answered."""
+    """The model that actually answered."""
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
-    """US dollars of all answers of this sample; None when the price of none is known."""
+    """US dollars for all answers of this sample; None if no price is known."""
     latency_ms: float | None
     tries: int | None
     time_outs: int = 0
-    """Tries that timed out, of calls for answers and judgements. Each may have been paid for, and is in no cost."""
+    """Tries that timed out, in calls for answers and judgements. They may have been billed; no cost includes them."""
     judge_input_tokens: int | None
     judge_output_tokens: int | None
     judge_cost: float | None
-    """US dollars of the judge's replies whose price is known; None when that of none is."""
+    """US dollars for the judge's replies with a known price; None if no price is known."""
     unpriced_calls: int
-    """Answers and judge's replies whose price is not known, and which the two costs leave out."""
+    """Answers and judge replies without a known price, which the two costs leave out."""
     synthetic: bool
     reused: bool
     reused_cost: float | None
-    """US dollars of what was reused, which is a part of the costs above; None where nothing was."""
+    """The part of the costs above that was reused, in US dollars; None if nothing was."""
     error: CallFailure | None
     error_metric: str | None
-    """The metric that the error is about; None for the answer itself."""
+    """The metric that failed; None if the answer itself did."""
 
     def passes(self) -> dict[str, tuple[float, bool]]:
-        """Every score there is, a rubric's and those of metrics alike, with whether it passes."""
+        """Every score of the rubric and the metrics by name, and whether it passes."""
         judged = {name: (each.score, bool(each.passed)) for name, each in self.judge_metrics.items()}
         return judged | {
             name: (each.score, bool(each.passed)) for name, each in self.scores.items() if each.score is not None
@@ -104,7 +104,7 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of one case by one metric."""
+    """One case's scores on one metric."""
 
     mean: float
     std: float | None
@@ -115,12 +115,12 @@ class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
     variability: str | None
     wide_range: bool
     repeat_std: float | None
-    """How much the judge disagrees with itself about the same answer; None when it was asked once."""
+    """How much the judge disagrees with itself about the same answer; None if it was asked once."""
     passed: int
     """Samples that reach the pass mark: a metric's `threshold`, or a criterion's `pass_at`."""
     pass_rate: float
     pass_interval: tuple[float, float]
-    """95 %, by Wilson."""
+    """95 % Wilson interval."""
 
 
 class FlagStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,12 +147,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     test_case_file: str | None
     test_case_line: int | None
     messages: tuple[Message, ...]
-    """What was sent, passages and conversation included. The system prompt is left out where it is the run's own."""
+    """What was sent, including passages and conversation. The system prompt is left out if it is the run's own."""
     num_samples: int
     samples: tuple[SampleResult, ...]
     per_metric_stats: dict[str, MetricStats]
     missing_scores: dict[str, int]
-    """By metric, samples that ought to have a score and have none; nothing where all have one."""
+    """Samples that should have a score but do not, by metric; empty if all have one."""
     per_flag_stats: dict[str, FlagStats]
     status: CaseStatus
     timestamp_start: str | None
@@ -168,12 +168,12 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     max_of_means: float
     num_cases: int
     interval: tuple[float, float] | None
-    """95 %, by Student's t over the cases' means, cut at the ends of the scale; exact (Clopper-Pearson) where every
-    case is at an end of it; None below five cases."""
+    """95 % interval: Student's t over the case means, clipped to the scale; exact (Clopper-Pearson) if every case is at
+    an end of the scale; None below five cases."""
     bounds: tuple[float, float] | None
-    """Where the mean would lie if every sample without a score had the worst or the best; None when all have one."""
+    """The mean if every sample without a score had the worst or the best one; None if all have a score."""
     std: float | None
-    """The mean of the cases' standard deviations."""
+    """Mean of the cases' standard deviations."""
     repeat_std: float | None
     variability: str | None
     high_variability_cases: int
@@ -181,29 +181,29 @@ class OverallMetric(msgspec.Struct, frozen=True, kw_only=True):
     below: bool
     """Whether the mean is below `fail_under`."""
     near: bool
-    """Whether `fail_under` lies within the interval, so that more samples could change the answer."""
+    """Whether `fail_under` lies within the interval, so that more samples could change `below`."""
     scale: tuple[float, float]
     pass_rate: float | None
-    """The mean of the cases' pass rates."""
+    """Mean of the cases' pass rates."""
     pass_interval: tuple[float, float] | None
-    """95 % of the pass rate, exact, with a case's samples counted as one; None below five cases."""
+    """Exact 95 % interval of the pass rate, counting a case's samples as one; None below five cases."""
     flaky_cases: int
     """Cases that pass sometimes."""
     wide_range_cases: int = 0
     """Cases whose scores lie three quarters of the scale apart or more."""
     skipped: int
-    """Samples of cases that do not have what the metric needs."""
+    """Samples of cases that lack what the metric needs."""
     failed: int
-    """Samples for which the metric broke, or that have no answer."""
+    """Samples without an answer, or for which the metric failed."""
     reduced: dict[str, float]
-    """By reducer, the mean over the cases that have enough samples."""
+    """Mean over the cases that have enough samples, by reducer."""
 
 
 class OverallFlag(FlagStats, frozen=True, kw_only=True):
     """A flag over all cases."""
 
     interval: tuple[float, float] | None
-    """95 % of the share, exact, with a case's samples counted as one; None below five cases."""
+    """Exact 95 % interval of the proportion, counting a case's samples as one; None below five cases."""
     band: str | None
     fail_over: float | None = None
     above: bool = False
@@ -220,54 +220,54 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailureCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How often something went wrong in the same way."""
+    """How often the same kind of failure happened."""
 
     metric: str | None
-    """The metric that broke; None where there was no answer."""
+    """The metric that failed; None if there was no answer."""
     kind: str
     message: str
-    """Of the first one."""
+    """Message of the first one."""
     count: int
 
 
 class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a run, counted."""
+    """Totals of a run."""
 
     cases: dict[str, int]
-    """By status."""
+    """Counts by status."""
     samples: dict[str, int]
-    """By status."""
+    """Counts by status."""
     errors: dict[str, int]
-    """By the error's class."""
+    """Counts by error class."""
     failures: tuple[FailureCount, ...]
-    """The most frequent reasons first, each with how often it was given; numbers in a message aside."""
+    """Most frequent reasons first, with counts; messages that differ only in numbers count as one."""
     reasons: int = 0
-    """How many different reasons there are. `failures` lists at most five of them."""
+    """Number of different reasons; `failures` lists at most five."""
     error_share: float
-    """Of the samples that were tried, the share that lacks a score."""
+    """Share of the attempted samples that lack a score."""
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars that the run has paid for answers and judgements; None when nothing has a known price."""
+    """US dollars paid for answers and judgements; None if no price is known."""
     unpriced_calls: int
     time_outs: int = 0
-    """Tries that timed out. Each may have been paid for, and is not in `cost`."""
+    """Tries that timed out. They may have been billed; `cost` does not include them."""
     reused_units: int
     skipped: dict[str, int]
-    """By metric, samples of cases that do not have what it needs."""
+    """Samples of cases that lack what a metric needs, by metric."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's answer to "is it good, and is it stable"."""
+    """The result of a run: how good its answers are, and how stable."""
 
     run_id: str
     status: RunStatus
     overall_metric_stats: dict[str, OverallMetric]
     overall_flag_stats: dict[str, OverallFlag]
     not_measured: dict[str, str] = {}
-    """By metric or flag that no sample has a value of, why."""
+    """Why no sample has a value, by metric or flag."""
     missed_bars: tuple[MissedBar, ...] = msgspec.field(default=(), name="bars_missed")
-    """Stored under a name of its own: stores of earlier versions have the names of metrics under the other."""
+    """Stored under its own name: stores of earlier versions have metric names under `missed_bars`."""
     totals: RunTotals
     worst: tuple[WorstCase, ...]
     flakiest: tuple[WorstCase, ...]

@@ -11,7 +11,7 @@ from prompt_evaluator.model.score import ScoreScale
 
 
 class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One score that a judge gives, on its own scale."""
+    """One score given by a judge, on its own scale."""
 
     name: str
     description: str
@@ -19,7 +19,7 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     max_score: Annotated[float, SCORE.meta] = 5
     guidelines: str = ""
     pass_at: Annotated[float, SCORE.meta] | None = None
-    """An answer passes at or above this score: by default three quarters up the scale. Judges never see it."""
+    """An answer passes at or above this score; by default, three quarters up the scale. Judges never see it."""
 
     @property
     def scale(self) -> ScoreScale:
@@ -28,7 +28,7 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One yes-or-no question that a judge answers."""
+    """One yes-or-no question answered by a judge."""
 
     name: str
     description: str
@@ -36,12 +36,12 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Rubric(msgspec.Struct, frozen=True, kw_only=True):
-    """Criteria and flags that one judge call answers together."""
+    """Criteria and flags that are judged in one call."""
 
     name: str
     metrics: tuple[Criterion, ...]
     flags: tuple[Flag, ...] = ()
     path: str | None = None
-    """The file it was read from; None for one that ships."""
+    """The file it was read from; None for a built-in rubric."""
     hash: str
     """SHA-256 of the file's bytes, as bare hexadecimal digits."""

@@ -1,4 +1,4 @@
-"""A run: what was asked for, what became of each sample, and what it all comes to."""
+"""A run: its plan, its record in the store, its progress and its finished units."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from prompt_evaluator.model.score import Failed, Score, ScoreScale
 RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
 UnitKind = Literal["generation", "judgement", "reply", "preparation"]
-"""A reply is one of several that a metric asks a judge for; once there is a score it is of no more use."""
+"""A reply is one of several that a metric requests from a judge; it is no longer needed once there is a score."""
 SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
 
 
 class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
-    """Which dataset a run was made from."""
+    """The dataset of a run."""
 
     path: str | None
     """None for cases that did not come from a file."""
@@ -27,11 +27,11 @@ class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     """Cases in the file."""
     selected: int
-    """Cases that passed the filters."""
+    """Cases that match the filters."""
 
 
 class PromptRef(msgspec.Struct, frozen=True, kw_only=True):
-    """The system prompt, kept whole so that a run can be continued and explained without its file."""
+    """The system prompt, stored in full so that a run can be resumed and explained without the file."""
 
     path: str | None
     """None for a text that did not come from a file."""
@@ -41,38 +41,38 @@ class PromptRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A model and how it is asked."""
+    """A model and its parameters."""
 
     model: str
-    """Its full name, `provider/model`."""
+    """Full name, `provider/model`."""
     identity: str
-    """Which service that is, without any secret, and for a program which code: part of what names a unit."""
+    """Identifies the service (without secrets) or, for a program, its code. Contributes to the names of units."""
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
     params: dict[str, Any] = {}
-    """Whatever else the service understands, such as `top_p`; passed through, and part of what names a unit."""
+    """Other parameters, such as `top_p`; passed through. They contribute to the names of units."""
 
 
 class Target(ModelConfig, frozen=True, kw_only=True):
-    """What is under test: a model, how it is asked, and what it is told."""
+    """What is under test: a model, its parameters and its prompt."""
 
     prompt: PromptRef | None = None
     render_prompt: bool = False
-    """Whether `{{field}}` in the system prompt is filled in from each case."""
+    """Whether to fill `{{field}}` in the system prompt from each case."""
     template: str | None = None
-    """What is sent in place of a case's input, with `{{field}}` places."""
+    """Text with `{{field}}` placeholders, sent instead of a case's input."""
     context_template: str | None = None
-    """What is sent in place of the input of a case that has passages, where there is no template."""
+    """Same, for cases with passages if there is no `template`."""
     attempts: int = 1
-    """How many answers a sample may ask for while an answer misses a pass mark; the last decides."""
+    """How many answers to request per sample while they miss a pass mark; the last one counts."""
 
 
 class JudgeConfig(ModelConfig, frozen=True, kw_only=True):
-    """The judge's model, and what it is told."""
+    """The judge's model, parameters and prompt."""
 
     system_prompt: str | None = None
-    """In place of the built-in instructions."""
+    """Replaces the built-in instructions."""
     repeats: int = 1
 
 
@@ -94,7 +94,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that decides what a run does. Resuming it with anything else would be another run."""
+    """Everything that determines what a run does. A change to any of it makes a different run."""
 
     run_id: str
     group_id: str
@@ -103,14 +103,14 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     rubric: Rubric | None
     metrics: tuple[MetricUse, ...] = ()
-    """Beside the rubric, for every case; single cases may ask for more."""
+    """Metrics for every case, in addition to the rubric; single cases may request more."""
     judge: JudgeConfig | None
-    """None where nothing asks a judge."""
+    """None if nothing needs a judge."""
     judges: dict[str, JudgeConfig] = {}
-    """By the model's name as it was written, for uses of metrics that name a judge of their own."""
+    """Judges of metric uses that name their own, by the model name as written."""
     num_samples: int
     output_dir: str
-    """Absolute; the run's own directory is below it."""
+    """Absolute; contains the run's own directory."""
     note: str | None = None
     tags: dict[str, str] = {}
     filters: dict[str, Any] = {}
@@ -119,27 +119,27 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     fail_over: dict[str, float] = {}
     """By flag, the largest share of samples that may raise it."""
     reducers: tuple[str, ...] = ()
-    """How the samples of a case become one number, beside their mean: `pass@3`, `majority` and the like."""
+    """Ways to combine the samples of a case, in addition to their mean, such as `pass@3` or `majority`."""
     reuse: bool = False
     synthetic: bool = False
-    """Whether the offline mock has any part in it."""
+    """Whether the offline mock answers or judges in this run."""
     command: CommandLine | None = None
-    """None for a run that no command started."""
+    """None if the run was not started by a command."""
 
     @property
     def judge_models(self) -> tuple[str, ...]:
-        """Everybody who judges, the run's own judge first."""
+        """All judge models, the run's own judge first."""
         judges = [*([self.judge] if self.judge else ()), *self.judges.values()]
         return tuple(dict.fromkeys(judge.model for judge in judges))
 
     def scale(self, name: str) -> ScoreScale:
-        """Of a score: that of the rubric's criterion of this name, or from 0 to 1."""
+        """Return the scale of a score: that of the rubric criterion with this name, otherwise 0 to 1."""
         criteria = self.rubric.metrics if self.rubric else ()
         return next((criterion.scale for criterion in criteria if criterion.name == name), ScoreScale())
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as the store knows it."""
+    """A run as stored."""
 
     plan: RunPlan
     status: RunStatus
@@ -150,27 +150,27 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a run is, as the process that works on it last said."""
+    """A run's progress, as last reported by the process working on it."""
 
     samples: int
-    """That the run is going to have."""
+    """Total samples of the run."""
     samples_done: int
     cases: int
     cases_done: int
     unscored: int
-    """Samples that are done and lack a score."""
+    """Samples that are done but lack a score."""
     errors: dict[str, int]
-    """By the error's class."""
+    """Counts by error class."""
     input_tokens: int
     output_tokens: int
     cost: float | None
-    """US dollars; None while nothing has a known price."""
+    """US dollars; None while no price is known."""
     unpriced: int
-    """Calls whose price is not known."""
+    """Calls without a known price."""
     rate: float | None
-    """Samples a second; None while there is nothing to tell it from."""
+    """Samples per second; None until it can be estimated."""
     sequence: int
-    """The number of the last event that is counted in."""
+    """Sequence number of the last event included."""
     updated_at: str
     """ISO 8601, UTC."""
 
@@ -179,49 +179,49 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call gave no answer."""
 
     kind: str
-    """The error's class."""
+    """The error class."""
     message: str
     tries: int = 1
     time_outs: int = 0
-    """Of the tries, those that timed out, which may have been paid for."""
+    """Tries that timed out; they may have been billed."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """The finished first half of a sample: an answer, or why there is none."""
+    """The first half of a sample: an answer, or why there is none."""
 
     answer: Answer | None = None
     failure: CallFailure | None = None
     started_at: str
     ended_at: str
     reused: bool = False
-    """From an earlier run, and not paid for again."""
+    """Whether it was reused from an earlier run at no cost."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of applying one metric to one answer, once."""
+    """The result of applying one metric to one answer, once."""
 
     metric: str
-    """The name of the use."""
+    """The name of the metric use."""
     scores: dict[str, Score]
-    """By name: one, or one for each of a rubric's criteria."""
+    """By name: a single score, or one per criterion of a rubric."""
     pass_at: dict[str, float] = {}
-    """Of each score, from where on it passes. Names no unit: another mark costs nothing."""
+    """The pass mark of each score. Not part of the unit's name, so changing a mark costs nothing."""
     flags: dict[str, bool] = {}
     comment: str | None = None
     raw: str | None = None
-    """The judge's last reply as it came."""
+    """The judge's last reply, verbatim."""
     repeats: int = 1
-    """How many judgements of this answer by this metric the run wants."""
+    """How many judgements of this answer by this metric the run makes."""
     replies: tuple[Answer, ...] = ()
-    """Every judge's reply that was paid for, for the accounts, without its text."""
+    """All paid replies of the judge, for accounting, without their texts."""
     time_outs: int = 0
-    """Tries of calls to the judge that timed out, which may have been paid for."""
+    """Tries of judge calls that timed out; they may have been billed."""
     ended_at: str | None = None
     reused: bool = False
 
     @property
     def failed(self) -> Failed | None:
-        """Why there is no score, where there is none."""
+        """The first failure among the scores, if any."""
         for score in self.scores.values():
             if isinstance(score, Failed):
                 return score
@@ -229,30 +229,30 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Preparation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A metric as a judge has made it ready, such as with evaluation steps: the same for every run that asks alike."""
+    """A metric's options filled in by a judge, such as evaluation steps; shared by all runs that ask the same."""
 
     metric: str
-    """The name of the use for which it was made."""
+    """The name of the metric use it was made for."""
     options: dict[str, Any]
-    """Those of the metric that the judge has filled in."""
+    """The options that the judge filled in."""
     replies: tuple[Answer, ...] = ()
-    """What was paid for that, without the texts."""
+    """The paid replies, without their texts."""
     reused: bool = False
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished piece of work. Within a run it is known by case and name; the name alone links runs."""
+    """A finished piece of work. Case and name identify it within a run; the name alone links runs."""
 
     case_id: str
-    """Empty for a preparation, which is about no case."""
+    """Empty for a preparation, which belongs to no case."""
     name: bytes
     kind: UnitKind
     sample: int
     attempt: int = 0
-    """Which answer of the sample: more than one where a bad answer is asked for again."""
+    """Which answer of the sample; above 0 if a bad answer led to another request."""
     repeat: int = 0
     """Which of several judgements by the same metric."""
     ok: bool
-    """Whether it gave what it was for. What is not ok may be done again; what is ok never is."""
+    """Whether it succeeded. Failed units may be done again; successful ones never are."""
     data: bytes
-    """As JSON: a `Generation`, a `Judgement`, an `Answer` if it is a reply, or a `Preparation`."""
+    """JSON of a `Generation`, a `Judgement`, an `Answer` (for a reply) or a `Preparation`."""

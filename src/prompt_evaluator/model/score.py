@@ -1,4 +1,4 @@
-"""What a metric says: a closed outcome, so that nobody can mistake a failure for a bad score."""
+"""The outcome of a metric: a closed union, so that a failure cannot be mistaken for a bad score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 UNREADABLE = "InvalidJudgement"
-"""The kind of failure of a judge whose reply cannot be read."""
+"""The failure kind for a judge's reply that cannot be parsed."""
 
 
 class Scored(msgspec.Struct, frozen=True, tag="scored"):
@@ -16,28 +16,28 @@ class Scored(msgspec.Struct, frozen=True, tag="scored"):
     value: float
     reason: str = ""
     details: dict[str, Any] = {}
-    """What a reader may want to look into, such as a judge's opinion of each statement or which method was used."""
+    """Further information, such as the judge's opinion of each statement or the method used."""
 
 
 class Skipped(msgspec.Struct, frozen=True, tag="skipped"):
-    """The case does not have what the metric needs. Neither good nor bad."""
+    """The case lacks what the metric needs. Neither good nor bad."""
 
     reason: str
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """The metric broke. Never read as 0: a broken judge is not a bad answer."""
+    """The metric failed. Never treat this as 0: a broken judge is not a bad answer."""
 
     reason: str
     kind: str = "MetricFailed"
-    """The error's class, or `UNREADABLE` where a judge's reply cannot be read."""
+    """The error class, or `UNREADABLE` if a judge's reply cannot be parsed."""
 
 
 Score = Scored | Skipped | Failed
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
-    """Several scores that a judge gives in one call, with flags: what a rubric comes to."""
+    """The result of a rubric: several scores, with flags, given by a judge in one call."""
 
     scores: dict[str, Scored]
     flags: dict[str, bool] = {}
@@ -45,7 +45,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreScale(msgspec.Struct, frozen=True):
-    """What a score can be, and from where on an answer passes."""
+    """The range of a score, and its pass mark."""
 
     low: float = 0.0
     high: float = 1.0

@@ -1,4 +1,4 @@
-"""Secrets that cannot be shown by accident, and the last line of defence when a server sends one back."""
+"""Secrets that cannot be printed by accident, and a redactor in case a server sends one back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from urllib.parse import quote, quote_plus
 
 _MASK = "[secret]"
 _SHORTEST = 6
-"""Values shorter than this are not looked for: they would mask ordinary words and protect nothing."""
+"""Shorter values are not redacted: that would mask ordinary words and protect nothing."""
 
 
 class Secret:
-    """A value that has no printable form: not in a log line, a traceback, a struct's repr, JSON or a pickle."""
+    """A value that never appears in a log line, a traceback, a struct's repr, JSON or a pickle."""
 
     __slots__ = ("__value",)
 
@@ -21,7 +21,7 @@ class Secret:
         REDACTOR.add(value)
 
     def reveal(self) -> str:
-        """The value itself. Call this only where it leaves for the service it belongs to."""
+        """Return the value. Call this only to send it to the service it belongs to."""
         return self.__value
 
     def __repr__(self) -> str:
@@ -50,22 +50,22 @@ class Secret:
 
 
 class Redactor:
-    """Replaces every known secret in what is about to be logged, stored or shown."""
+    """Masks every known secret in anything about to be logged, stored or shown."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._bytes: list[bytes] = []
         self._signs: list[str] = []
-        """Of text in which a known secret may be spelled with escapes. Each is a look at the whole text."""
+        """Signs that a text may contain an escaped secret. Kept few: each one is searched for in the whole text."""
         self._byte_signs: list[bytes] = []
         self._spelling = re.compile("(?!)")
-        """An escape that can be part of a known secret: the codes of `ü` are none where all of them are ASCII."""
+        """Matches escapes that can be part of a known secret, which excludes that of `ü` if all secrets are ASCII."""
 
     def add(self, value: str) -> None:
-        """Know a value from now on, also as it looks inside JSON, an address or a web page."""
+        """Redact this value from now on, also as it appears in JSON, in a URL or in HTML."""
         if len(value) < _SHORTEST or value in self._texts:
             return
-        # The longest first: a secret may contain a shorter one.
+        # Longest first, because a secret may contain a shorter one.
         self._texts = sorted({*self._texts, *_forms(value)}, key=len, reverse=True)
         self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
         characters = {character for text in self._texts for character in text}
@@ -112,28 +112,28 @@ def _forms(value: str) -> set[str]:
 
 
 def _unescaped(text: str) -> str:
-    """Without any backslashes, which is exact enough to see whether there may be a secret in JSON.
+    """Decode escapes and drop all backslashes: good enough to tell whether JSON may contain a secret.
 
-    Encoders differ: .NET writes `+` as a code, PHP puts a backslash before `/`, and there are more backslashes in JSON
-    inside JSON, such as the arguments of tool calls.
+    Encoders differ: .NET writes `+` as an escape, PHP puts a backslash before `/`, and JSON inside JSON, such as the
+    arguments of tool calls, has even more backslashes.
     """
     return re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text).replace("\\", "")
 
 
 def _escapable(character: str) -> str:
-    """A pattern for the character in all these spellings."""
+    """Return a pattern for the character in all these spellings."""
     code = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(character):04x}")
     slashes = r"\\{0,4}" if character in "/\"\\'" else ""
     return rf"(?:{slashes}{re.escape(character)}|\\{{1,4}}u{code})"
 
 
 REDACTOR = Redactor()
-"""Knows every secret that this process has resolved."""
+"""Knows every secret this process has resolved."""
 
 
 def message_of(error: BaseException) -> str:
-    """What somebody else's exception says, without secrets."""
+    """Return the message of a third-party exception, without secrets."""
     try:
-        return REDACTOR.text(str(error).encode("utf-8", "replace").decode())  # half of a surrogate pair cannot be kept
-    except Exception:  # noqa: BLE001 - an exception with a bug in its own `__str__`
+        return REDACTOR.text(str(error).encode("utf-8", "replace").decode())  # lone surrogates cannot be stored
+    except Exception:  # noqa: BLE001 - the exception's own `__str__` may have a bug
         return "its message cannot be read"

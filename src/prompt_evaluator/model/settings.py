@@ -1,4 +1,4 @@
-"""How a provider is reached, what it costs and how hard it may be pressed."""
+"""Settings of a provider: how it is reached, what it costs and how much load it may get."""
 
 from __future__ import annotations
 
@@ -17,54 +17,55 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may be asked of one key at one endpoint."""
+    """Limits for one key at one endpoint."""
 
     max_concurrency: Annotated[int, bounds.CONCURRENCY.meta] | None = None
-    """Calls in flight at most (64 when nobody says). How many there really are adapts to what the service bears."""
+    """Maximum number of calls in flight (64 by default). The actual number adapts to what the service can handle."""
     requests_per_minute: Annotated[int, bounds.REQUESTS_PER_MINUTE.meta] | None = None
     tokens_per_minute: Annotated[int, bounds.TOKENS_PER_MINUTE.meta] | None = None
-    """None: learned from the service's rate-limit headers where it sends them."""
+    """None: learned from the service's rate-limit headers, if it sends them."""
     try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 600.0
-    """Seconds for one request with its whole reply. Models that reason take minutes."""
+    """Seconds for one request including its full reply. Reasoning models take minutes."""
     deadline: Annotated[float, bounds.TIMEOUT.meta] = 1_800.0
     """Seconds for a call with all its tries and waits."""
     max_tries: Annotated[int, bounds.TRIES.meta] = 6
-    """Tries of a call. After one that timed out, which may have been paid for, there are two more at most. While a
-    model says 429 to everybody, its calls go on beyond this, until `give_up_after`."""
+    """Maximum tries of a call. After one that timed out, which may have been billed, there are at most two more. While
+    a model answers every call with 429, its calls are retried beyond this limit, until `give_up_after`."""
     give_up_after: Annotated[float, bounds.TIMEOUT.meta] = 120.0
-    """Seconds in which a model has answered no call and its tries have failed: then the run ends, to be resumed."""
+    """The run ends, and can be resumed, after this many seconds in which a model answered no call and its tries
+    failed."""
     first_backoff: Annotated[float, bounds.BACKOFF.meta] = 0.5
-    """Seconds before the second try when the service does not say; doubles with each further one."""
+    """Seconds before the second try if the service does not specify a wait; doubles with each further try."""
     max_retry_after: Annotated[float, bounds.WAIT.meta] = 120.0
-    """A longer Retry-After ends the call instead of stalling it."""
+    """Seconds. A longer Retry-After ends the call instead of stalling it."""
     max_reply_bytes: Annotated[int, bounds.REPLY_BYTES.meta] = 32 * 1024 * 1024
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One entry under `providers:`; the name of the entry is what stands before the slash of a model's name."""
+    """One entry under `providers:`. Its name is the part before the slash in a model's name."""
 
     kind: str
-    """Which protocol it speaks: a built-in kind, or one that a plug-in brings."""
+    """The protocol it speaks: a built-in kind, or one from a plug-in."""
     base_url: str | None = None
     base_url_env: str | None = None
     """The environment variable that overrides `base_url`."""
     api_key_env: str | None = None
     api_key_file: str | None = None
     api_key_header: str | None = None
-    """Where the key goes when it is no bearer token, such as Azure's `api-key`."""
+    """The header for the key if it is not sent as a bearer token, such as Azure's `api-key`."""
     key_required: bool = True
     proxy: str | None = None
-    """The proxy that calls go through, as `http://HOST:PORT`, over what the environment says; `none` for no proxy."""
+    """The proxy for calls, as `http://HOST:PORT`; overrides the environment. `none` means no proxy."""
     ca_file: str | None = None
-    """The authorities whose certificates are accepted, in place of those that the system trusts."""
+    """The certificate authorities to accept, instead of those the system trusts."""
     cert_file: str | None = None
-    """The certificate that the service is shown."""
+    """The client certificate to present to the service."""
     key_file: str | None = None
-    """The key of that certificate, where it is not in the same file."""
+    """The client certificate's key, if it is not in the same file."""
     headers: dict[str, str] = {}
     query: dict[str, str] = {}
     limits: Limits = Limits()
     prices: dict[str, Price] = {}
-    """By model; over the table that ships."""
+    """By model; overrides the built-in price table."""
     options: dict[str, Any] = {}
-    """What only this kind understands, such as the mock's latency and faults."""
+    """Options of this kind only, such as the mock's latency and faults."""

@@ -1,4 +1,4 @@
-"""Numbers and names as people write them, wherever they are read: a terminal, a page, a comment."""
+"""Formats numbers and names for people, in terminals, pages and comments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decimal(value: float, digits: int) -> str:
 
 
 def money(dollars: float) -> str:
-    """With as many digits as tell something: `$0`, `$0.0031`, `$0.42`, `$1,234.50`."""
+    """With only the digits that matter: `$0`, `$0.0031`, `$0.42`, `$1,234.50`."""
     if not dollars:
         return "$0"
     if dollars < 0.0001:  # noqa: PLR2004
@@ -35,7 +35,7 @@ def money(dollars: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`0 %`, `0.4 %`, `12 %`: something is never shown as nothing, nor nearly all as all."""
+    """`0 %`, `0.4 %`, `12 %`; only exactly none is `0 %`, and only exactly all is `100 %`."""
     if 0 < share < 0.001:  # noqa: PLR2004
         return "<0.1 %"
     if 0.999 < share < 1:  # noqa: PLR2004
@@ -66,7 +66,7 @@ _KINDS = {
 
 
 def kind(name: str) -> str:
-    """An error's class in the words of a sentence."""
+    """Describe an error class in plain words."""
     if name in _KINDS:
         return _KINDS[name]
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Error")).lower()
@@ -79,6 +79,6 @@ def is_known(name: str) -> bool:
 
 
 def kinds(counts: Mapping[str, int]) -> str:
-    """`18 rate limited, 5 unavailable`, the most frequent first."""
+    """`18 rate limited, 5 unavailable`, most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{number:,} {kind(name)}" for name, number in ordered)

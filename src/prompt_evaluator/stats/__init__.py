@@ -1,4 +1,4 @@
-"""Numbers in, numbers out: how much scores vary, how sure we are of a mean, and what that means in words."""
+"""Pure statistics: how much scores vary, how certain a mean is, and the words for both."""
 
 from prompt_evaluator.stats.bands import FlagBand, Variability, flag_band, sample_confidence, variability
 from prompt_evaluator.stats.intervals import (

@@ -1,4 +1,4 @@
-"""What a number means, by the rules of the dataset guide."""
+"""Words for numbers, by the rules of the dataset guide."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ Variability = Literal["low", "moderate", "high"]
 FlagBand = Literal["never", "rare", "occasional", "frequent", "majority"]
 
 _GUIDE_RANGE = 4.0
-"""The guide's bands are for scales from 1 to 5; on others they are scaled with the range."""
+"""The guide's bands are for scales from 1 to 5; other scales use them in proportion to their range."""
 
 
 def variability(mean: float, std: float | None, scale: tuple[float, float]) -> Variability | None:
-    """High above 1.0 or a fifth of the mean, low below 0.5 (on a scale from 1 to 5). None of a single value."""
+    """High above 1.0 or a fifth of the mean, low below 0.5 (on a scale from 1 to 5). None for a single value."""
     if std is None:
         return None
     unit = (scale[1] - scale[0]) / _GUIDE_RANGE
@@ -22,7 +22,7 @@ def variability(mean: float, std: float | None, scale: tuple[float, float]) -> V
 
 
 def wide_range(low: float, high: float, scale: tuple[float, float]) -> bool:
-    """Whether scores of one case lie three quarters of the scale apart, as 2 and 5 do on a scale from 1 to 5."""
+    """Whether one case's scores span at least three quarters of the scale, as 2 and 5 do on a scale from 1 to 5."""
     return high - low >= 0.75 * (scale[1] - scale[0])
 
 
@@ -37,7 +37,7 @@ def flag_band(share: float) -> FlagBand:
 
 
 def sample_confidence(samples: int) -> str:
-    """How far a number of samples per case can be trusted."""
+    """How much this many samples per case can be trusted."""
     for most, level in ((1, "none"), (4, "low"), (9, "moderate"), (49, "high")):
         if samples <= most:
             return level

@@ -1,4 +1,4 @@
-"""The beta distribution and Student's t, which exact intervals are made of; scipy takes a second to load."""
+"""The beta distribution and Student's t, for exact intervals. Used instead of scipy, which takes a second to import."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import math
 from functools import cache
 
 _TINY = 1e-300
-"""In place of a zero that would be divided by."""
+"""Replaces a zero divisor."""
 _CLOSE = 1e-15
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function: the chance that a Beta(a, b) variable is at most x."""
+    """Return the regularised incomplete beta function: the probability that a Beta(a, b) variable is at most x."""
     if not (a > 0 and b > 0 and 0 <= x <= 1):
-        raise ValueError(f"the beta distribution has no value at {x:g} for {a:g} and {b:g}")
+        raise ValueError(f"the Beta({a:g}, {b:g}) distribution is not defined at {x:g}")
     if x in (0, 1):
         return float(x)
-    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side only
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only on the other side
         return 1 - incomplete_beta(1 - x, b, a)
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(log_front) * _fraction(x, a, b) / a
 
 
 def beta_quantile(chance: float, a: float, b: float) -> float:
-    """The x that a Beta(a, b) variable stays below with this chance."""
+    """Return the x that a Beta(a, b) variable does not exceed with this probability."""
     low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:  # until no number lies between the two
+    while low < (middle := (low + high) / 2) < high:  # until no float lies between the two
         if incomplete_beta(middle, a, b) < chance:
             low = middle
         else:
@@ -35,19 +35,19 @@ def beta_quantile(chance: float, a: float, b: float) -> float:
 
 @cache
 def student_t(degrees: int) -> float:
-    """The two-sided 95 % point of Student's t.
+    """Return the two-sided 95 % point of Student's t.
 
-    t² / (t² + degrees) has a Beta(1/2, degrees/2) distribution. Kept, because every case with as many samples needs
-    the same one.
+    t² / (t² + degrees) has a Beta(1/2, degrees/2) distribution. Cached, because all cases with the same number of
+    samples need the same value.
     """
     part = beta_quantile(0.95, 0.5, degrees / 2)
     return math.sqrt(degrees * part / (1 - part))
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22 and 3.10).
+    """Evaluate the continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22 and 3.10).
 
-    Takes about as many steps as the square root of the larger of a and b.
+    Takes about sqrt(max(a, b)) steps.
     """
     c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
     value = d

@@ -1,4 +1,4 @@
-"""How sure are we of a mean, or of a share?"""
+"""Confidence intervals of means and proportions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FEWEST_CASES = 5
-"""Fewer cases have no interval: it would say more about the method than about the cases."""
+"""With fewer cases there is no interval: it would say more about the method than about the cases."""
 _FOR_SKEW = 0.4
-"""Scores crowd at one end of their scale, where Student's interval of 5 means covers 93 % (Beta(8, 2)). Wider by this
-over the number of cases it covers 94 %, for 8 % more width with 5 cases and 1 % with 30."""
+"""Scores cluster at one end of their scale, where Student's interval of 5 means covers 93 % (Beta(8, 2)). Widened by
+this number divided by the number of cases, it covers 94 %; that adds 8 % width with 5 cases and 1 % with 30."""
 _NORMAL = 1.959964
 _TAIL = 0.025
 
 
 class Interval(NamedTuple):
-    """Where the truth lies, 95 times in 100."""
+    """A 95 % confidence interval."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 def mean_interval(
     mean: float, std: float | None, count: int, bounds: tuple[float, float] | None = None
 ) -> Interval | None:
-    """Student's interval of a mean of independent values, cut at the ends of their scale. None for fewer than two."""
+    """Student's interval of a mean of independent values, clipped to their scale. None for fewer than two values."""
     if std is None or count < 2:  # noqa: PLR2004
         return None
     half = student_t(count - 1) * std / math.sqrt(count)
@@ -40,12 +40,12 @@ def mean_interval(
 
 
 def case_mean_interval(case_means: Sequence[float], scale: tuple[float, float]) -> Interval | None:
-    """The interval of the mean over cases: Student's, or the exact one where every case is at an end of the scale.
+    """Interval of the mean over cases: Student's, or the exact one if every case is at an end of the scale.
 
-    Give it one value per case: samples of the same case are not independent, and counting them one by one would make
-    the interval too narrow. Cases at the two ends only are successes and failures. When all are at the same end,
-    Student's interval would have no width; the exact one is right for any bounded score, because the chance of that
-    is at most the mean's share of the scale to the power of the number of cases.
+    Pass one value per case: samples of the same case are not independent, and treating them as if they were would
+    make the interval too narrow. Cases that lie only at the two ends are successes and failures. If all lie at the
+    same end, Student's interval would have no width; the exact one holds for any bounded score, because the
+    probability of that is at most the mean's share of the scale to the power of the number of cases.
     """
     if len(case_means) < FEWEST_CASES:
         return None
@@ -55,17 +55,18 @@ def case_mean_interval(case_means: Sequence[float], scale: tuple[float, float]) 
         shares = clopper_pearson(at_top, len(case_means))
         return Interval(*(low * (1 - share) + high * share for share in shares))
     numbers = spread(case_means)
-    if numbers is None or not numbers.std:  # all the same inside the scale: that says nothing about other cases
+    if numbers is None or not numbers.std:  # all equal, inside the scale: that says nothing about other cases
         return None
     return mean_interval(numbers.mean, numbers.std * (1 + _FOR_SKEW / numbers.count), numbers.count, scale)
 
 
 def clustered_share_interval(raised: Sequence[float], asked: Sequence[float]) -> Interval | None:
-    """The interval of sum(raised) / sum(asked), with one number of each per case.
+    """Interval of sum(raised) / sum(asked), with one number of each per case.
 
-    Samples of one case may all be the same, as at temperature 0, so they count as such: the exact interval with the
-    effective number of samples of fully correlated clusters (Kish 1965), which is the number of cases when all have as
-    many samples. It depends on the total only, not on which cases raised it, so more raised never lowers a bound.
+    Samples of one case may all be identical, as at temperature 0, so they are treated as such: this is the exact
+    interval with the effective sample size of fully correlated clusters (Kish 1965), which equals the number of cases
+    if all have the same number of samples. It depends only on the totals, not on which cases raised the flag, so
+    raising it more often never lowers a bound.
     """
     if sum(map(bool, asked)) < FEWEST_CASES:
         return None
@@ -76,22 +77,22 @@ def clustered_share_interval(raised: Sequence[float], asked: Sequence[float]) ->
 
 @lru_cache(maxsize=1_024)
 def wilson(passed: float, total: float, *, z: float = _NORMAL) -> Interval:
-    """Wilson's score interval of a share, 95 % unless told otherwise: right also for few samples, and for 0 or all.
+    """Wilson's score interval of a proportion, 95 % by default; reliable for few samples and for none or all passing.
 
-    Counts may be fractions, as an effective number of samples is. Kept, because many cases have the same counts.
+    Counts may be fractional, as an effective sample size is. Cached, because many cases have the same counts.
     """
     _check(passed, total)
     share, square = passed / total, z * z
     centre = (share + square / (2 * total)) / (1 + square / total)
     half = z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
-    # The formula reaches 0 and 1 exactly there, up to rounding.
+    # At these ends the formula gives exactly 0 and 1, up to rounding.
     return Interval(
         0.0 if passed == 0 else max(0.0, centre - half), 1.0 if passed == total else min(1.0, centre + half)
     )
 
 
 def clopper_pearson(passed: float, total: float) -> Interval:
-    """The exact 95 % interval of a share: covers it at least so often, whatever the share."""
+    """Exact 95 % interval of a proportion: covers it at least 95 % of the time, whatever the proportion."""
     _check(passed, total)
     failed = total - passed
     return Interval(
@@ -102,4 +103,4 @@ def clopper_pearson(passed: float, total: float) -> Interval:
 
 def _check(passed: float, total: float) -> None:
     if total <= 0 or not 0 <= passed <= total:
-        raise ValueError(f"{passed} of {total} is no share")
+        raise ValueError(f"{passed} of {total} is not a proportion")

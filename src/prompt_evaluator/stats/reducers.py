@@ -1,4 +1,4 @@
-"""Several samples of one case, made into one number."""
+"""Reduces several samples of one case to one number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>[0-9]{1,9})|(?P<least>[0-9]{1,9})-
 
 
 class Samples(NamedTuple):
-    """What there is to reduce: for each sample its score, and whether it passes."""
+    """The score of each sample, and whether it passes."""
 
     scores: Sequence[float]
     passed: Sequence[bool]
@@ -22,19 +22,19 @@ class Samples(NamedTuple):
 
 def mean(scores: Sequence[float]) -> float:
     if not scores:
-        raise ValueError("there is no score")
+        raise ValueError("there are no scores")
     return math.fsum(scores) / len(scores)
 
 
 def best_of(scores: Sequence[float]) -> float:
-    """The highest: what one would get if somebody always picked the best answer."""
+    """The highest score: the result if the best answer were always picked."""
     if not scores:
-        raise ValueError("there is no score")
+        raise ValueError("there are no scores")
     return max(scores)
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that at least one of k samples passes, given that c of n did: 1 - C(n-c, k) / C(n, k).
+    """Probability that at least one of k samples passes, given that c of n did: 1 - C(n-c, k) / C(n, k).
 
     Unbiased (Chen et al. 2021, "Evaluating Large Language Models Trained on Code"); 1 - (1 - c/n)^k is not.
     """
@@ -43,7 +43,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """The chance that all of k samples pass, given that c of n did: C(c, k) / C(n, k).
+    """Probability that all of k samples pass, given that c of n did: C(c, k) / C(n, k).
 
     Unbiased (Yao et al. 2024, "tau-bench"); (c/n)^k is not.
     """
@@ -52,16 +52,16 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def majority(passed: Sequence[bool]) -> bool:
-    """Whether more than half pass; half is not enough."""
+    """Whether more than half pass; exactly half is not enough."""
     if not passed:
-        raise ValueError("there is no sample")
+        raise ValueError("there are no samples")
     return 2 * sum(passed) > len(passed)
 
 
 def k_of_n(passed: Sequence[bool], k: int) -> bool:
     """Whether at least k pass."""
     if not 0 < k <= len(passed):
-        raise ValueError(f"{k} of {len(passed)} samples cannot pass")
+        raise ValueError(f"{k} of {len(passed)} samples is not possible")
     return sum(passed) >= k
 
 
@@ -71,9 +71,9 @@ def is_flaky(passed: Sequence[bool]) -> bool:
 
 
 def reducer(name: str) -> Callable[[Samples], float]:
-    """By name: `mean`, `best-of`, `majority`, `pass@3`, `pass^3` or `2-of-3`.
+    """Look up a reducer by name: `mean`, `best-of`, `majority`, `pass@3`, `pass^3` or `2-of-3`.
 
-    What it returns raises `ValueError` when there are too few samples. `2-of-3` looks at the first three.
+    The returned function raises `ValueError` if there are too few samples. `2-of-3` uses the first three.
     """
     plain: dict[str, Callable[[Samples], float]] = {
         "mean": lambda samples: mean(samples.scores),
@@ -84,23 +84,23 @@ def reducer(name: str) -> Callable[[Samples], float]:
         return plain[name]
     if not (found := _NAMED.fullmatch(name)):
         raise ValueError(
-            f"There is no reducer {name[:_SHOWN]!r}; there are {', '.join(plain)}, pass@K, pass^K and K-of-N"
+            f"Unknown reducer {name[:_SHOWN]!r}. Known reducers: {', '.join(plain)}, pass@K, pass^K and K-of-N"
         )
     if found["mark"]:
         k, estimate = int(found["k"]), pass_at_k if found["mark"] == "@" else pass_hat_k
         return lambda samples: estimate(len(samples.passed), sum(samples.passed), k)
     least, n = int(found["least"]), int(found["n"])
     if not 0 < least <= n:
-        raise ValueError(f"{name!r} is no reducer: {least} of {n} cannot pass")
+        raise ValueError(f"{name!r} is not a reducer: {least} of {n} is not possible")
     return lambda samples: float(k_of_n(_first(samples.passed, n), least))
 
 
 def _first(passed: Sequence[bool], n: int) -> Sequence[bool]:
     if len(passed) < n:
-        raise ValueError(f"there are {len(passed)} samples, not {n}")
+        raise ValueError(f"expected at least {n} samples, got {len(passed)}")
     return passed[:n]
 
 
 def _check(n: int, c: int, k: int) -> None:
     if not (0 <= c <= n and 0 < k <= n):
-        raise ValueError(f"{k} samples of {n}, of which {c} pass, cannot be")
+        raise ValueError(f"{k} of {n} samples, {c} of which pass, is not possible")

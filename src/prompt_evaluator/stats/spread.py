@@ -1,4 +1,4 @@
-"""How much do scores vary?"""
+"""How much scores vary."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The usual five numbers."""
+    """Summary statistics of some values."""
 
     mean: float
     std: float | None
-    """Of the sample (n - 1). None of a single value: one value says nothing about spread."""
+    """Sample standard deviation (n - 1). None for a single value, which says nothing about spread."""
     min: float
     max: float
     count: int
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """None of no values at all: nothing measured is not 0."""
+    """Summarise values; None if there are none, because nothing measured is not 0."""
     if not values:
         return None
     low, high = min(values), max(values)
-    # A sum may be rounded: what is the same each time has that for its mean, and no spread.
+    # Equal values have exactly that mean and no spread; a sum could be off by a rounding error.
     mean = math.fsum(values) / len(values) if low < high else low
     std = None
     if len(values) > 1:

@@ -1,4 +1,4 @@
-"""Where runs live: the durable ledger of what was asked for and what has been finished."""
+"""The store: a durable ledger of runs and their finished work."""
 
 from prompt_evaluator.ports import StoredCase
 from prompt_evaluator.store.ledger import Store

@@ -1,4 +1,4 @@
-"""Reading and writing transactions, and runs found by the beginning of their id: what all parts of the store share."""
+"""Shared by all parts of the store: read and write transactions, and finding a run by a prefix of its id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOKED_AT = 1_000
 
 
 class Access:
-    """An open database. Every method may be called from any thread and raises `StoreError` when the store fails."""
+    """An open database. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,7 +35,7 @@ class Access:
         self._database.engine.dispose()
 
     def full_id(self, run_id: str) -> str:
-        """The id of the run that has this id, or of the only one whose id begins like this."""
+        """Return the full id of the run with this id or unique id prefix."""
         with self._read() as connection:
             return self._full_id(connection, run_id)
 
@@ -55,7 +55,7 @@ class Access:
             yield
         except msgspec.DecodeError as error:
             raise StoreError(
-                f"Run {run_id} in {self._database.where} cannot be read: {error}. It was left as it is; another "
+                f"Run {run_id} in {self._database.where} cannot be read: {error}. It was left unchanged; another "
                 "version of prompt-evaluator may have written it."
             ) from error
 
@@ -68,7 +68,7 @@ class Access:
             raise self._unknown(connection, run_id)
         if len(matches) > 1:
             several = some_of(matches, total=connection.scalar(select(func.count()).select_from(RUNS).where(begins)))
-            raise StoreError(f"{run_id!r} is the beginning of several runs: {several}. Write more of the id.")
+            raise StoreError(f"{run_id!r} matches several runs: {several}. Give more characters of the id.")
         return str(matches[0])
 
     def _unknown(self, connection: Connection, run_id: str) -> UnknownNameError:

@@ -1,4 +1,4 @@
-"""A run's files: exports of the store that can be made again from it at any time."""
+"""A run's files: exports that can be rebuilt from the store at any time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class CaseFiles:
-    """File names for ids of any kind, none of which can leave the folder or meet another one's."""
+    """Safe, unique file names for arbitrary case ids."""
 
     def __init__(self, case_ids: Iterable[str]) -> None:
-        """Take all ids of a run: two that differ in letter case only are one file on some disks."""
+        """Collect all ids of a run, because ids that differ only in case share a file on some file systems."""
         seen: set[str] = set()
         self._clashing: set[str] = set()
         for case_id in case_ids:
@@ -37,7 +37,7 @@ class CaseFiles:
             (self._clashing if folded in seen else seen).add(folded)
 
     def name(self, case_id: str) -> str:
-        """`test_case_<id>.json`; with a hash behind a `~`, which no plain id contains, where the id is no file name."""
+        """`test_case_<id>.json`; if the id is not a safe name, with a hash after a `~`, which no safe id contains."""
         if _PLAIN_ID.fullmatch(case_id) and case_id.casefold() not in self._clashing:
             return f"test_case_{case_id}.json"
         readable = re.sub(r"[^A-Za-z0-9_.-]+", "_", case_id)[:60]
@@ -45,17 +45,17 @@ class CaseFiles:
 
 
 def case_line(result: CaseResult) -> bytes:
-    """A case as JSON on one line."""
+    """Encode a case as one line of JSON."""
     return _encode(result)
 
 
 def case_text(line: bytes) -> bytes:
-    """A case as it stands in its file."""
+    """Format a case for its own file."""
     return msgspec.json.format(line, indent=2)
 
 
 class RunFolder:
-    """Where one run's files are."""
+    """The folder of one run's files."""
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
@@ -64,7 +64,7 @@ class RunFolder:
         self._folder_text = str(self.path)
 
     def make_parent(self) -> None:
-        """Make sure that there is a place for the folder, before there is a run that needs it."""
+        """Create the output folder, to find out that it cannot be written before the run exists."""
         with sentences(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -73,7 +73,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
 
     def write_case(self, name: str, data: bytes) -> None:
-        # Plain calls instead of `_replace`: there may be thousands of these a second, beside a busy event loop.
+        # System calls instead of `_replace`: there may be thousands per second, next to a busy event loop.
         temporary = f"{self._folder_text}/.{name}.tmp"
         with sentences(self.path):
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -82,11 +82,11 @@ class RunFolder:
                     pass
             finally:
                 os.close(descriptor)
-            os.rename(temporary, f"{self._folder_text}/{name}")  # noqa: PTH104 - a Path costs more than the call
+            os.rename(temporary, f"{self._folder_text}/{name}")  # noqa: PTH104 - making a Path costs more than the call
 
 
 def update_index(record: RunRecord, result: RunResult | None) -> None:
-    """Keep `index.json` in the output folder: one entry a run, whoever else is writing to it."""
+    """Update the run's entry in the output folder's `index.json`; safe with concurrent writers."""
     _write_index(record, index_entry(record, result))
 
 
@@ -106,7 +106,7 @@ def _write_index(record: RunRecord, entry: dict[str, Any] | None) -> None:
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
-    """What the index says now. One that cannot be read is put aside, never overwritten."""
+    """Return the entries of the index. An unreadable index is renamed, never overwritten."""
     try:
         return msgspec.convert(msgspec.json.decode(path.read_bytes())["runs"], list[dict[str, Any]])
     except FileNotFoundError:

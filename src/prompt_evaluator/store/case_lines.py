@@ -1,4 +1,4 @@
-"""Cases as they are listed and shown, from their rows."""
+"""Reads cases from their rows, for lists and detail views."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NAMES_LOOKED_AT = 5_000
 
 
 def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int]) -> Iterator[CaseLine]:
-    """These cases, in the order of the positions."""
+    """Read these cases, in the order of `positions`."""
     for chunk in chunks(positions):
         metrics = read_metrics(connection, run_id, chunk)
         flags: dict[int, dict[str, CaseFlag]] = {}
@@ -62,7 +62,7 @@ def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int
 def read_metrics(
     connection: Connection, run_id: str, positions: Sequence[int], names: Sequence[str] | None = None
 ) -> dict[int, dict[str, CaseMetric]]:
-    """By position and metric; a case without scores is not there."""
+    """Read metrics by position and name; cases without scores are absent."""
     found: dict[int, dict[str, CaseMetric]] = {}
     wanted = select(*_METRIC).where(*_at(CASE_METRICS, run_id, positions))
     if names is not None:
@@ -103,7 +103,7 @@ def read_case_detail(connection: Connection, run_id: str, case_id: str) -> CaseD
 
 
 def _plain(row: RowMapping) -> dict[str, Any]:
-    """With names that are plain texts; those of the database library are a kind of their own."""
+    """Convert the keys to plain `str`; SQLAlchemy's are a subclass."""
     return {str(name): value for name, value in row.items()}
 
 
@@ -128,7 +128,7 @@ def _decoded(values: dict[str, Any]) -> dict[str, Any]:
 
 def _unknown_case(connection: Connection, run_id: str, case_id: str) -> UnknownNameError:
     own = CASES.c.run_id == run_id
-    # Those of about the same length first: a run may have more than can be compared.
+    # Ids of similar length first, because a run may have too many to compare.
     near_length = (func.abs(func.length(CASES.c.case_id) - len(case_id)), CASES.c.position)
     ids = connection.scalars(select(CASES.c.case_id).where(own).order_by(*near_length).limit(_NAMES_LOOKED_AT)).all()
     total = connection.scalar(select(func.count()).select_from(CASES).where(own))

@@ -1,4 +1,4 @@
-"""The cases of several runs, side by side."""
+"""Reads the cases of several runs side by side."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Select
 
 _CASES_AT_ONCE = 256
-_BESIDE = and_(CASE_RESULTS.c.run_id == CASES.c.run_id, CASE_RESULTS.c.position == CASES.c.position)
+_SAME_CASE = and_(CASE_RESULTS.c.run_id == CASES.c.run_id, CASE_RESULTS.c.position == CASES.c.position)
 _CASE = select(CASES.c.position, CASES.c.case_id, CASES.c.content_hash, CASE_RESULTS.c.status).outerjoin_from(
-    CASES, CASE_RESULTS, _BESIDE
+    CASES, CASE_RESULTS, _SAME_CASE
 )
 
 
 def read_case_means(
     connection: Connection, run_ids: Sequence[str], metrics: Sequence[str] | None
 ) -> Iterator[CaseMeans]:
-    """Every case of the first run in file order, then those that only the second has, and so on."""
+    """Yield every case of the first run in file order, then those new in the second, and so on."""
     for at, run_id in enumerate(run_ids):
         others = run_ids[at + 1 :]
         for batch in _batches(connection, _new_in(run_id, run_ids[:at])):
@@ -41,7 +41,7 @@ def read_case_means(
 
 
 def _new_in(run_id: str, before: Sequence[str]) -> Select[tuple[int, str, str | None, str | None]]:
-    """The cases of a run that none of those before has."""
+    """Select the cases of a run that none of the runs before it has."""
     wanted = _CASE.where(CASES.c.run_id == run_id).order_by(CASES.c.position)
     if before:
         earlier = CASES.alias()

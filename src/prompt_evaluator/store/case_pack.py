@@ -1,4 +1,4 @@
-"""The finished cases of a large run in one file, a line each: a folder of many thousand files helps nobody."""
+"""One file with a line per finished case, for large runs: a folder of many thousand files helps nobody."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BUFFER = 1 << 18
-"""Bytes that wait for a system call: each of them hands the interpreter's lock over to others."""
+"""Bytes to buffer, because each system call releases the GIL."""
 
 
 class CasePack:
-    """Cases are added from one thread, in the order in which they finish; another may show the file meanwhile."""
+    """One thread adds cases in the order they finish; another may call `show` meanwhile."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the run's folder, which is there. What an earlier attempt has left stays until `show`."""
+        """Open a temporary file in the run's existing folder. The pack of an earlier start stays until `show`."""
         self._folder, self._path, self._temporary = folder, folder / PACK_FILE, folder / f".{PACK_FILE}.tmp"
         self._is_shown = False
         with sentences(folder):
             self._file = self._temporary.open("wb", buffering=_BUFFER)
 
     def add(self, data: bytes) -> None:
-        """Take a case as JSON on one line."""
+        """Add a case, encoded as one line of JSON."""
         with sentences(self._folder):
             self._file.write(data + b"\n")
 
     def show(self) -> None:
-        """See that all that has come is in the file, from now on under its own name."""
+        """Flush all added cases and give the file its final name."""
         with sentences(self._folder):
             self._file.flush()
             if not self._is_shown:
@@ -39,7 +39,7 @@ class CasePack:
                 self._is_shown = True
 
     def close(self) -> None:
-        with suppress(OSError):  # closing writes what is left, and a full disk has been reported already
+        with suppress(OSError):  # closing flushes, and a full disk has already been reported
             self._file.close()
         if not self._is_shown:
             self._temporary.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Cases of a run: found and put in order by result rows alone, a page at a time.
+"""Finds and sorts the cases of a run, one page at a time, from result rows alone.
 
-A query walks one table, and looks at the others for each row of it. Cases without a value to sort by come last, from a
-walk of their own.
+A query scans one table and checks the others for each of its rows. Cases without a value to sort by come last, from a
+separate scan.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
 _FEW = 256
-"""So many cases may be named in a statement."""
+"""How many positions may be listed in a statement."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -53,12 +53,12 @@ def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
 
 
 def count_cases(connection: Connection, query: CaseQuery) -> int:
-    """How many cases there are on all pages."""
+    """Count the cases on all pages."""
     return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).count()
 
 
 def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
-    """The ids of the cases on all pages, in the order of the dataset."""
+    """Return the ids of the cases on all pages, in dataset order."""
     walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
     found: list[str] = []
     for chunk in chunks([place.position for place in walk.places(LONGEST)]):
@@ -68,7 +68,7 @@ def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
 
 
 class _Walk:
-    """One query being answered."""
+    """The execution of one query."""
 
     def __init__(self, connection: Connection, query: CaseQuery) -> None:
         self._connection, self._query = connection, query
@@ -79,7 +79,7 @@ class _Walk:
         self._by_metadata = self._fitting_metadata()
 
     def places(self, count: int) -> list[_Place]:
-        """Where the next cases of the list are."""
+        """Return the positions of the next cases, with their sort values."""
         found: list[_Place] = []
         may_have_value = self._query.sort == "position" or self._query.status != "pending"
         if may_have_value and (self._cursor is None or self._cursor.value is not None):
@@ -89,7 +89,7 @@ class _Walk:
         return found
 
     def count(self) -> int:
-        """How many there are, whatever the page."""
+        """Count the matching cases on all pages."""
         if self._by_metadata is not None:
             return len(self.places(LONGEST))
         table = CASE_RESULTS if self._on_results else CASES
@@ -126,7 +126,7 @@ class _Walk:
         return self._select(table, literal(None)).where(lacks, *behind).order_by(position)
 
     def _select(self, table: Table, value: ColumnElement[Any]) -> Select[Any]:
-        """All cases that pass, but for what their metadata say, by walking this table."""
+        """Select all cases that meet every condition except those on metadata, scanning this table."""
         position = table.c.position
         wanted = select(position, value).where(table.c.run_id == self._query.run_id)
         if self._on_results:
@@ -148,9 +148,9 @@ class _Walk:
             return list(islice(fitting, count))
 
     def _fitting_metadata(self) -> frozenset[int] | None:
-        """The positions of cases whose metadata fit; None when any will do.
+        """Return the positions of cases whose metadata match, or None if there is no such condition.
 
-        Looked at here and not by the database, so that a condition means the same as when a dataset is filtered.
+        Evaluated here instead of in the database, so that conditions mean the same as in a dataset filter.
         """
         conditions = self._query.metadata
         if not conditions:
@@ -166,7 +166,7 @@ class _Walk:
         )
 
     def _result_conditions(self) -> list[ColumnElement[bool]]:
-        """On a case's own row. None of them holds for a case of which nothing is known yet."""
+        """Conditions on a case's own row. None of them holds for a case without results."""
         query, row = self._query, CASE_RESULTS.c
         wanted: list[ColumnElement[bool]] = [
             row[name].is_(value)
@@ -182,7 +182,7 @@ class _Walk:
         return wanted
 
     def _elsewhere(self, table: Table) -> Iterator[ColumnElement[bool]]:
-        """Conditions on other tables than the one that is walked."""
+        """Conditions on tables other than the one being scanned."""
         query, position = self._query, table.c.position
         if query.status == "pending":
             done = and_(self._in_run(CASE_RESULTS, position), CASE_RESULTS.c.status != "pending")
@@ -220,7 +220,7 @@ class _Walk:
         return named if named != sort and self._has(CASE_METRICS, "metric", named) else sort
 
     def _check_names(self) -> None:
-        """Refuse metrics and flags that no finished case has; while there is none, nobody knows."""
+        """Refuse metrics and flags that no finished case has. Until a case finishes, any name is accepted."""
         for condition in self._query.metrics:
             self._check(CASE_METRICS, "metric", condition.field)
         for flag in self._query.flags:
@@ -250,7 +250,7 @@ def _exists(table: Any, where: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _mean_holds(mean: ColumnElement[Any], condition: Condition) -> ColumnElement[bool]:
     if condition.operator == "~":
-        raise ConfigurationError(f"The condition {str(condition)!r} looks for a part of a number. Use a comparison.")
+        raise ConfigurationError(f"The condition {str(condition)!r} uses ~ on a number. Use a comparison such as >=.")
     return (
         mean != condition.number if condition.operator == "!=" else compared(mean, condition.operator, condition.number)
     )

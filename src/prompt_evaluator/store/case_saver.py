@@ -1,4 +1,4 @@
-"""Case files while a run goes on: written at once where the disk is as quick as memory, else beside the event loop."""
+"""Writes case files during a run: on the event loop if the disk is fast, otherwise in a thread."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from prompt_evaluator.store.artifacts import CaseFiles, RunFolder
 
 _QUICK = 0.005
-"""Seconds that a file may keep the event loop waiting. A thread for it would cost the loop more: each of the few
-system calls of a file hands the interpreter's lock over and back."""
+"""Seconds that writing a file may block the event loop. Below that, a thread would cost the loop more, because each
+system call releases the GIL and takes it back."""
 _SLOW_FACTOR = 100
-"""How many times as long as a slow file took the next ones go to the thread: disks cost the loop 1 % of its time."""
+"""After a slow file, use the thread for this many times as long as it took, so the disk costs the loop at most 1 %."""
 _MOST_WAITING = 256
 
 
 class CaseSaver:
-    """Writes the files of finished cases. Used from one event loop; close it to be sure that all are written."""
+    """Writes the files of finished cases. Used from one event loop; `close` waits until all are written."""
 
     def __init__(self, folder: RunFolder, files: CaseFiles) -> None:
         self._folder, self._files = folder, files
@@ -32,7 +32,7 @@ class CaseSaver:
         self._error: StoreError | None = None
 
     async def save(self, case_id: str, text: bytes) -> None:
-        """Raise what went wrong, so that the run stops paying for what cannot be shown."""
+        """Write or queue a case's file. Raise an earlier failure, so that the run stops paying for lost output."""
         self._check()
         start = perf_counter()
         if start < self._slow_until:

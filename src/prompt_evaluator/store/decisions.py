@@ -1,4 +1,4 @@
-"""What people and servers decide: baselines, the gate's verdicts, and requests that wait for their turn."""
+"""Stores decisions of people and servers: baselines, the gate's verdicts, and queued requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Decisions(Access):
     """Baselines, verdicts and the queue."""
 
     def pin(self, baseline: Baseline) -> None:
-        """Make a run the baseline of a name, in place of the one that was."""
+        """Pin a run under a name, replacing the previous baseline."""
         values = {**msgspec.structs.asdict(baseline), "note": clean_or_none(baseline.note)}
         with self._write() as connection:
             connection.execute(delete(BASELINES).where(BASELINES.c.name == baseline.name))
@@ -36,7 +36,7 @@ class Decisions(Access):
                 connection.execute(insert(BASELINES).values(values))
             except IntegrityError as error:
                 raise StoreError(
-                    f"Run {baseline.run_id} cannot be pinned: {self._database.where} does not have it."
+                    f"Run {baseline.run_id} cannot be pinned: {self._database.where} does not contain it."
                 ) from error
 
     def unpin(self, name: str) -> None:
@@ -45,13 +45,13 @@ class Decisions(Access):
                 raise UnknownNameError("baseline", name, connection.scalars(select(BASELINES.c.name)).all())
 
     def baselines(self) -> list[Baseline]:
-        """All of them, by name."""
+        """All baselines, sorted by name."""
         with self._read() as connection:
             rows = connection.execute(select(BASELINES)).mappings().all()
         return sorted((Baseline(**row) for row in rows), key=lambda baseline: baseline.name)
 
     def add_verdict(self, verdict: Verdict) -> Verdict:
-        """Keep what the gate said, and give it a number. Nothing that it said before is changed."""
+        """Store a verdict and return it with its id. Earlier verdicts are not changed."""
         values = {
             **_without_id(verdict),
             "policy": as_json(verdict.policy),
@@ -62,13 +62,13 @@ class Decisions(Access):
                 made = connection.execute(insert(VERDICTS).values(values).returning(VERDICTS.c.id)).scalar_one()
             except IntegrityError as error:
                 raise StoreError(
-                    f"The verdict about run {verdict.run_id} cannot be kept: {self._database.where} does not have "
+                    f"The verdict on run {verdict.run_id} cannot be stored: {self._database.where} does not contain "
                     "this run."
                 ) from error
         return msgspec.structs.replace(verdict, id=made)
 
     def verdicts(self, run_id: str | None = None, *, limit: int | None = None) -> list[Verdict]:
-        """Those about a run, or all, the newest first."""
+        """Verdicts on one run, or all, newest first."""
         wanted = select(VERDICTS).order_by(VERDICTS.c.id.desc()).limit(limit)
         if run_id is not None:
             wanted = wanted.where(VERDICTS.c.run_id == run_id)
@@ -76,17 +76,17 @@ class Decisions(Access):
             return [_made(Verdict, row) for row in connection.execute(wanted).mappings()]
 
     def enqueue(self, request: dict[str, Any], *, requested_at: str) -> QueuedRequest:
-        """Put a request behind all others."""
+        """Append a request to the queue."""
         values = {"state": "waiting", "requested_at": requested_at, "request": as_json(request)}
         with self._write() as connection:
             row = connection.execute(insert(QUEUE).values(values).returning(*QUEUE.c)).mappings().one()
             return _made(QueuedRequest, row)
 
     def take_next(self, *, started_at: str) -> QueuedRequest | None:
-        """The request that has waited longest, which from now on is this process's; None when none waits."""
+        """Claim the oldest waiting request for this process; None if there is none."""
         oldest = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(QUEUE.c.id).limit(1)
         with self._write() as connection:
-            # A file has one writer at a time; on a server, two that ask at once must not be given the same.
+            # A file has one writer at a time; on a server, two processes must not claim the same request.
             found = connection.scalar(oldest.with_for_update(skip_locked=True))
             if found is None:
                 return None
@@ -97,7 +97,7 @@ class Decisions(Access):
     def finish_request(
         self, request_id: int, *, ended_at: str, run_id: str | None = None, error: str | None = None
     ) -> None:
-        """Say what became of a request: its run, or why there is none."""
+        """Record the outcome of a request: its run, or why there is none."""
         state: QueueState = "failed" if error else "done"
         values = {"state": state, "ended_at": ended_at, "error": clean(error) if error else None}
         if run_id is not None:
@@ -105,11 +105,11 @@ class Decisions(Access):
         self._set_request(request_id, values)
 
     def link_request(self, request_id: int, run_id: str) -> None:
-        """Say which run a request has become, while it goes on."""
+        """Record the run of a request that is in progress."""
         self._set_request(request_id, {"run_id": run_id})
 
     def queue(self, state: QueueState | None = None, *, limit: int | None = None) -> list[QueuedRequest]:
-        """Requests in the order in which they were made."""
+        """Requests, oldest first."""
         wanted = select(QUEUE).order_by(QUEUE.c.id).limit(limit)
         if state is not None:
             wanted = wanted.where(QUEUE.c.state == state)
@@ -119,11 +119,11 @@ class Decisions(Access):
     def _set_request(self, request_id: int, values: dict[str, Any]) -> None:
         with self._write() as connection:
             if not connection.execute(update(QUEUE).where(QUEUE.c.id == request_id).values(values)).rowcount:
-                raise StoreError(f"There is no request {request_id} in the queue of {self._database.where}.")
+                raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
 
 
 def delete_decisions(connection: Connection, run_id: str) -> None:
-    """Delete what was decided about a run, or refuse if it is a baseline."""
+    """Delete the verdicts on a run, or refuse if it is a baseline."""
     pins = connection.scalars(select(BASELINES.c.name).where(BASELINES.c.run_id == run_id)).all()
     if pins:
         raise PinnedRunError(run_id, pins)

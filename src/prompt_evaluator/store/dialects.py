@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL say differently."""
+"""SQL that differs between SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FUNCTION = "text_contains"
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """SQLite's own LIKE knows the lower case of English letters only."""
+    """Register a text search for SQLite, whose LIKE ignores case for ASCII letters only."""
     connection.create_function(_FUNCTION, 2, _text_contains, deterministic=True)
 
 
 def contains(connection: Connection, column: ColumnElement[Any], part: str) -> ColumnElement[bool]:
-    """Whether a text has this part, in upper or lower case."""
+    """Whether a text contains `part`, ignoring case."""
     if connection.dialect.name == "sqlite":
         found: ColumnElement[bool] = getattr(func, _FUNCTION)(column, storable(part).casefold()) == 1
         return found
@@ -33,14 +33,22 @@ def contains(connection: Connection, column: ColumnElement[Any], part: str) -> C
 
 
 def ordered(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A text in the order of its characters, whatever the language of the server is."""
+    """Sort a text by code point, whatever the server's locale."""
     return column if connection.dialect.name == "sqlite" else collate(column, "C")
 
 
 def entry(
     connection: Connection, column: ColumnElement[Any], key: str, *, inside: str | None = None, part: str | None = None
 ) -> ColumnElement[Any]:
-    """What a JSON mapping has under a key; `inside` is where in the column it is, `part` what is taken of the value."""
+    """Extract a value from a JSON mapping.
+
+    Args:
+        connection: Determines the dialect.
+        column: The JSON column.
+        key: Key in the mapping.
+        inside: Key of the mapping in the column, if it is nested.
+        part: Key in the value, to extract only part of it.
+    """
     if connection.dialect.name == "sqlite":
         place = (column, f"$.{inside}") if inside else (column,)
         each = func.json_each(*place).table_valued("key", "value")
@@ -55,7 +63,7 @@ def as_number(connection: Connection, value: ColumnElement[Any]) -> ColumnElemen
 
 
 def _either_case(character: str) -> str:
-    """A pattern for a letter in both cases: a server that was set up without a language knows those of ASCII only."""
+    """Return a pattern for a letter in both cases: a server with the C locale folds ASCII letters only."""
     if not character.isalnum():
         return re.escape(character)
     both = {character, character.lower(), character.upper()}

@@ -1,4 +1,4 @@
-"""What a run's main file and its entry in the index say, as mappings ready to be written as JSON."""
+"""Contents of a run's main file and index entry, as mappings ready to encode as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def head(record: RunRecord, prepared: Sequence[Preparation]) -> dict[str, Any]:
-    """What stands before the cases: what was asked for."""
+    """The part of the main file before the cases: what was requested."""
     plan, prompt = record.plan, record.plan.target.prompt
     return {
         "run_id": plan.run_id,
@@ -55,7 +55,7 @@ def head(record: RunRecord, prepared: Sequence[Preparation]) -> dict[str, Any]:
 
 
 def tail(record: RunRecord, result: RunResult | None) -> dict[str, Any]:
-    """What stands behind the cases: what it comes to."""
+    """The part of the main file after the cases: the overall results."""
     return {
         "overall_metric_stats": result.overall_metric_stats if result else {},
         "overall_flag_stats": result.overall_flag_stats if result else {},
@@ -92,7 +92,7 @@ def index_entry(record: RunRecord, result: RunResult | None) -> dict[str, Any]:
 
 
 def _duration(record: RunRecord) -> float | None:
-    """From the first start to the end; a run that was resumed includes the time in between."""
+    """Seconds from the first start to the end, including any pause before a resume."""
     if record.ended_at is None:
         return None
     start, end = (datetime.fromisoformat(text) for text in (record.started_at, record.ended_at))
@@ -114,7 +114,7 @@ def _target(target: Target) -> dict[str, Any]:
 
 
 def _prepared(prepared: Sequence[Preparation]) -> list[dict[str, Any]]:
-    """What a judge wrote once for a metric. Runs in which the hash is the same were judged by the same criteria."""
+    """Options that a judge wrote for each metric. Runs with equal hashes were judged by the same criteria."""
     return [
         {
             "metric": made.metric,

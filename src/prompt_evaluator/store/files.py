@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, and what a disk says when there is none."""
+"""Atomic writes, file locks, and readable messages for disk errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
-    """A file that is either the old one or the new one, whatever happens in between.
+    """Replace a file atomically: readers see the old or the new one, never a part.
 
-    Only one process writes a file at a time, so what a killed one left behind is written over by the next.
+    Only one process at a time writes a given file, so the leftovers of a killed one are simply overwritten.
     """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
@@ -37,11 +37,11 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def sentences(folder: Path) -> Iterator[None]:
-    """What the disk says, as a sentence. The store has everything; only the files are missing."""
+    """Turn an OSError into a StoreError with advice. No data is lost: the store has it all."""
     try:
         yield
     except OSError as error:
         what = f"The run's files cannot be written in {folder}: {error.strerror or error}."
         raise StoreError(
-            f"{what} Make room or choose another folder with -o; what was paid for is in the store."
+            f"{what} Free some space or choose another folder with -o; all paid results are in the store."
         ) from None

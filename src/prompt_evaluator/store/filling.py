@@ -1,4 +1,4 @@
-"""Columns and result rows of runs that were made before there were any, a batch of cases at a time."""
+"""Fills in columns and result rows for runs of older versions, one batch of cases at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 _UNREADABLE = (msgspec.MsgspecError, PromptEvaluatorError, ValueError, LookupError, ImportError)
-"""A plan of another version, or a plug-in that is gone."""
+"""Raised for a plan of another version or a missing plug-in."""
 _COLUMNS = ("content_hash", "file", "line", "input", "metadata")
 _SET_CASE = (
     update(CASES)
@@ -36,7 +36,7 @@ _case = msgspec.json.Decoder(TestCase).decode
 
 
 def fill_runs(connection: Connection, fill: Fill | None) -> None:
-    """Fill in all runs; one that cannot be read stays as it is. Without `fill` there are columns and no result rows."""
+    """Fill in all runs, skipping unreadable ones. Without `fill`, only columns are filled, not result rows."""
     for run_id in connection.scalars(select(RUNS.c.run_id)).all():
         try:
             with connection.begin_nested():

@@ -1,4 +1,4 @@
-"""How many rows at once are written."""
+"""Bulk inserts."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _COLUMNS = {
 }
 _MOST_UNITS, _UNIT_STEP = 256, 16
 _MOST_ROWS = 64
-"""The widest table has 25 columns: far from the 32,766 values that one statement may have."""
+"""The widest table has 25 columns, so this is far below the limit of 32,766 values per statement."""
 
 
 def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write units, of which no two may share a key. One that is ok stays; one that is not is replaced."""
+    """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
     mark = _mark(connection)
     start = 0
     while left := len(rows) - start:
-        # Few statements, because each one gives up the interpreter's lock, and of few sizes, because each one is kept.
+        # Few statements, because each releases the GIL, and of few sizes, because each one is cached.
         size = min(left - left % _UNIT_STEP or left, _MOST_UNITS)
         statement = _statement("units", _UNIT_COLUMNS, _KEEP_WHAT_IS_OK, mark, size)
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
@@ -40,11 +40,11 @@ def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> Non
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write whole rows, in the order of the table's columns."""
+    """Write full rows, with values in the order of the table's columns."""
     mark = _mark(connection)
     start = 0
     while left := len(rows) - start:
-        # Sizes are powers of two: statements for many wide rows take memory, and the driver keeps them.
+        # Powers of two: statements for many wide rows take memory, and the driver caches them.
         size = min(1 << left.bit_length() - 1, _MOST_ROWS)
         statement = _statement(table.name, _COLUMNS[table], "", mark, size)
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
@@ -58,5 +58,5 @@ def _mark(connection: Connection) -> str:
 @cache
 def _statement(table: str, columns: tuple[str, ...], tail: str, mark: str, rows: int) -> str:
     row = f"({', '.join([mark] * len(columns))})"
-    # Names and marks are constants of this room; every value is bound.
+    # Names and marks are constants of this package; every value is bound.
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}{tail}"  # noqa: S608

@@ -1,4 +1,4 @@
-"""Labels in the database: added one after the other, never changed."""
+"""Labels in the database: append-only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def insert_labels(connection: Connection, labels: Iterable[Label]) -> None:
 
 
 def read_labels(connection: Connection, run_id: str | None) -> list[Label]:
-    """Those of one run, or all, in the order in which they were added."""
+    """Labels of one run, or all, in the order they were added."""
     wanted = select(*_COLUMNS).order_by(LABELS.c.id)
     if run_id is not None:
         wanted = wanted.where(LABELS.c.run_id == run_id)
@@ -33,7 +33,7 @@ def read_labels(connection: Connection, run_id: str | None) -> list[Label]:
 
 
 def delete_labels(connection: Connection, run_id: str, *, allowed: bool) -> None:
-    """Delete what people said about a run, or refuse if there is anything and it is not allowed."""
+    """Delete a run's labels; if there are any and that is not allowed, raise `LabelledRunError`."""
     of_run = LABELS.c.run_id == run_id
     if not allowed and (count := connection.scalar(select(func.count()).where(of_run))):
         raise LabelledRunError(run_id, count)
@@ -41,6 +41,6 @@ def delete_labels(connection: Connection, run_id: str, *, allowed: bool) -> None
 
 
 def _row(label: Label) -> dict[str, Any]:
-    # People may paste anything, also a character that PostgreSQL refuses.
+    # People may paste anything, including NUL, which PostgreSQL refuses.
     comment = REDACTOR.text(label.comment).replace("\x00", "�")
     return {**msgspec.structs.asdict(label), "comment": comment}

@@ -38,29 +38,29 @@ _IDS_AT_ONCE = 512
 
 
 class Store(Results, Decisions):
-    """Where runs live. Every method may be called from any thread and raises `StoreError` when the store fails."""
+    """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     @classmethod
     def open(cls, location: Path | str, *, patience: float = 30.0, fill: Fill | None = None) -> Self:
-        """Open a store, or make it if there is nothing; what cannot be read is refused and left as it is.
+        """Open or create a store. One that cannot be read is refused and left unchanged.
 
         Args:
-            location: A file, or the address of a PostgreSQL database.
-            patience: Seconds to wait for the locks of other processes.
-            fill: Makes the results of runs in a store of an earlier version, which is brought up to date at once.
-                Without it such runs have no result rows until they are rebuilt.
+            location: A file, or the URL of a PostgreSQL database.
+            patience: Seconds to wait for locks held by other processes.
+            fill: Computes the results of runs when a store of an older version is upgraded, which happens here.
+                Without it, such runs have no result rows until they are rebuilt.
         """
         return cls(open_database(location, patience=patience, fill=fill))
 
     def create_run(
         self, record: RunRecord, cases: Iterable[TestCase], *, finish: Callable[[], RunRecord] | None = None
     ) -> None:
-        """Keep a new run with all its cases, or nothing of it.
+        """Store a new run with all its cases, or nothing.
 
         Args:
-            record: The run as far as it is known.
+            record: The run as known so far.
             cases: A stream of any length, read once.
-            finish: Called after the last case: the run with what only then is known, such as how many cases it has.
+            finish: Called after the last case; returns the complete record, such as with the number of cases.
         """
         run_id = record.plan.run_id
         rows = (case_row(run_id, at, case) for at, case in enumerate(cases))
@@ -71,27 +71,27 @@ class Store(Results, Decisions):
                     insert_rows(connection, CASES, chunk)
             except IntegrityError as error:
                 raise StoreError(
-                    f"Run {run_id} cannot be added to {self._database.where}: it is there already, or two of its cases "
+                    f"Run {run_id} cannot be added to {self._database.where}: it already exists, or two of its cases "
                     "have the same id. Nothing was changed."
                 ) from error
             if finish is not None:
                 connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(run_row(finish())))
 
     def run(self, run_id: str) -> RunRecord:
-        """The run with this id, or the only one whose id begins like this."""
+        """Return the run with this id or unique id prefix."""
         with self._read() as connection:
             full = self._full_id(connection, run_id)
             row = connection.execute(select(RUNS).where(RUNS.c.run_id == full)).one()
         return self._record(row)
 
     def runs(self, limit: int | None = None) -> list[RunRecord]:
-        """All runs, the newest first."""
+        """All runs, newest first."""
         newest = select(RUNS).order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()).limit(limit)
         with self._read() as connection:
             return [self._record(row) for row in connection.execute(newest)]
 
     def start_run(self, run_id: str, started_at: str) -> None:
-        """Say that the run is being worked on, and since when; the end and the reason of an earlier stop are gone."""
+        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
         values = {"status": "running", "started_at": started_at, "ended_at": None, "stop_reason": None}
         with self._write() as connection:
             if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
@@ -106,9 +106,9 @@ class Store(Results, Decisions):
         stop_reason: str | None = None,
         summary: RunResult | None = None,
     ) -> None:
-        """Say how the run stands; the end and the reason of an earlier stop are replaced, also by nothing.
+        """Set the run's status; its end time and stop reason are overwritten, even with None.
 
-        A summary that is there stays where none is given.
+        An existing summary is kept if none is passed.
         """
         values = {"status": status, "ended_at": ended_at, "stop_reason": clean_or_none(stop_reason)}
         if summary is not None:
@@ -122,7 +122,7 @@ class Store(Results, Decisions):
             self._set(connection, plan.run_id, {"plan": plan_bytes(plan)})
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
-        """Cases in file order, from a position on."""
+        """Cases in file order, starting at a position."""
         wanted = select(CASES.c.position, CASES.c.data).where(CASES.c.run_id == run_id, CASES.c.position >= start)
         with self._read() as connection:
             rows = connection.execute(wanted.order_by(CASES.c.position).limit(limit)).all()
@@ -130,7 +130,7 @@ class Store(Results, Decisions):
             return [StoredCase(position, _CASE.decode(data)) for position, data in rows]
 
     def case_ids(self, run_id: str) -> Iterator[str]:
-        """The ids of a run's cases, in file order."""
+        """Ids of a run's cases, in file order."""
         start = 0
         while True:
             later = (CASES.c.run_id == run_id, CASES.c.position >= start)
@@ -143,41 +143,44 @@ class Store(Results, Decisions):
             start = rows[-1][0] + 1
 
     def units(self, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Unit]]:
-        """What is finished of these cases, in the order of kind, sample, attempt and repeat; empty where nothing is."""
+        """Finished units by case id, ordered by kind, sample, attempt and repeat; an empty list if there are none."""
         with self._read() as connection:
             return read_units(connection, run_id, case_ids)
 
     def has_failures(self, run_id: str) -> bool:
-        """Whether anything of the run gave nothing, such as one of several judgements of an answer that has others."""
+        """Whether any unit of the run failed, such as one of several judgements of an answer."""
         failed = select(UNITS.c.name).where(UNITS.c.run_id == run_id, ~UNITS.c.ok).limit(1)
         with self._read() as connection:
             return connection.execute(failed).first() is not None
 
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
-        """Units of any run that are ok and have one of these names; that of the newest run if there are several."""
+        """Successful units of any run with one of these names; if several have one name, that of the newest run."""
         with self._read() as connection:
             return find_units(connection, names)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
-        """Keep labels, all of them or none. Nothing that is there is changed: a new opinion is one more label."""
+        """Add all labels or none. Existing labels are not changed: a new opinion is another label."""
         with self._write() as connection:
             try:
                 insert_labels(connection, labels)
             except IntegrityError as error:
                 raise StoreError(
-                    f"The labels cannot be added to {self._database.where}: it does not have their run. "
+                    f"The labels cannot be added to {self._database.where}: it does not contain their run. "
                     "Nothing was changed."
                 ) from error
 
     def labels(self, run_id: str | None = None) -> list[Label]:
-        """The labels of a run, or all, in the order in which they were added."""
+        """Labels of one run, or all, in the order they were added."""
         with self._read() as connection:
             return read_labels(connection, run_id)
 
     def delete_run(self, run_id: str, *, with_labels: bool = False) -> None:
-        """Forget a run and all that belongs to it.
+        """Delete a run and everything that belongs to it.
 
-        Refused while it is being worked on, while it is a baseline, and when its labels are to stay.
+        Raises:
+            RunBusyError: A process is working on it.
+            PinnedRunError: It is a baseline.
+            LabelledRunError: It has labels, and `with_labels` is not set.
         """
         with self.own(run_id), self._write() as connection:
             delete_decisions(connection, run_id)
@@ -191,19 +194,19 @@ class Store(Results, Decisions):
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> LedgerWriter:
-        """Start committing units of a run that is in the store. Close it before the store."""
+        """Start a writer for a stored run. Close it before closing the store."""
         return LedgerWriter(self._writing, self._database.where, run_id, flush_at=flush_at, on_commit=on_commit)
 
     @contextmanager
     def own(self, run_id: str) -> Iterator[None]:
-        """Be the one process that works on this run, or raise `RunBusyError`, which says who does."""
+        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
         with ExitStack() as held:
             with explained(self._database.where):
                 held.enter_context(self._database.ownership.own(run_id))
             yield
 
     def owner(self, run_id: str) -> str | None:
-        """Who works on this run now, such as `process 12 on host since 2025-01-01T00:00:00Z`."""
+        """The process working on this run, such as `process 12 on host since 2025-01-01T00:00:00Z`, if any."""
         with explained(self._database.where):
             return self._database.ownership.owner(run_id)
 

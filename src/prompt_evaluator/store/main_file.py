@@ -1,7 +1,7 @@
-"""`dataset_evaluation.json` while a run goes on: every case is added once, and the file is written as often as wanted.
+"""Writes `dataset_evaluation.json` during a run: each case is added once, and the file can be written repeatedly.
 
-A case's text waits in a file of its own, in the order in which cases come; the main file has them in the order of the
-dataset, with a mark in place of each that has not come yet.
+Cases are spooled to a temporary file in the order they finish. The main file has them in dataset order, with a
+placeholder for each case that has not finished yet.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _INDENT = b"\n    "
 _PENDING = b'{\n      "test_case_id": %s,\n      "status": "pending"\n    }'
 _COPIED_AT_ONCE = 1 << 20
 _SPOOLED = 1 << 20
-"""Bytes that wait for a system call: each of them hands the interpreter's lock over to others."""
+"""Bytes to buffer, because each system call releases the GIL."""
 _encode = msgspec.json.Encoder().encode
 
 
 class MainFile:
-    """Cases are added from one thread; another may write the file meanwhile."""
+    """One thread adds cases; another may write the file meanwhile."""
 
     def __init__(self, folder: Path, cases: int) -> None:
-        """Take the run's folder, which is there, and how many cases the run has."""
+        """Open the spool in the run's existing folder, for this many cases."""
         self._folder, self._path = folder, folder / MAIN_FILE
         with sentences(folder):
             self._spool = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
@@ -49,7 +49,7 @@ class MainFile:
         self._lengths = array("q", [0]) * cases
 
     def add(self, position: int, data: bytes) -> None:
-        """Take a case as it stands in its own file; one that came before is replaced."""
+        """Add a case, formatted as in its own file; replaces an earlier version of the case."""
         data = data.replace(b"\n", _INDENT)
         with sentences(self._folder):
             self._spool.write(data)
@@ -60,27 +60,27 @@ class MainFile:
     def write(
         self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
     ) -> None:
-        """Write everything that has come, in the order of the dataset."""
+        """Write everything added so far, in dataset order."""
         before = REDACTOR.bytes(msgspec.json.format(_encode(head(record, prepared)), indent=2)).removesuffix(b"\n}")
         after = REDACTOR.bytes(msgspec.json.format(_encode(tail(record, result)), indent=2)).removeprefix(b"{\n")
         with sentences(self._folder), atomic(self._path) as file:
-            there = self._size
+            size = self._size
             self._spool.flush()
             file.write(before + b',\n  "test_case_results": [')
-            count = self._write_cases(file, case_ids, there)
+            count = self._write_cases(file, case_ids, size)
             file.write((b"\n  ],\n" if count else b"],\n") + after + b"\n")
 
     def close(self) -> None:
-        with suppress(OSError):  # closing writes what is left, and a full disk has been reported already
+        with suppress(OSError):  # closing flushes, and a full disk has already been reported
             self._spool.close()
 
-    def _write_cases(self, file: IO[bytes], case_ids: Iterable[str], there: int) -> int:
-        """Write what has come by now; what comes meanwhile is for the next time."""
+    def _write_cases(self, file: IO[bytes], case_ids: Iterable[str], size: int) -> int:
+        """Write the cases in the first `size` bytes of the spool; later ones are for the next write."""
         count = 0
         for position, case_id in enumerate(case_ids):
             file.write(b"," + _INDENT if position else _INDENT)
             start, end = self._starts[position], self._starts[position] + self._lengths[position]
-            if start >= 0 and end <= there:
+            if start >= 0 and end <= size:
                 self._copy(file, start, end)
             else:
                 file.write(_PENDING % _encode(case_id))
@@ -91,6 +91,6 @@ class MainFile:
         while start < end:
             part = os.pread(self._spool.fileno(), min(end - start, _COPIED_AT_ONCE), start)
             if not part:
-                raise OSError(errno.EIO, "a part that was written before is gone")
+                raise OSError(errno.EIO, "data written earlier has disappeared")
             file.write(part)
             start += len(part)

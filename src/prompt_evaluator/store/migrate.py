@@ -1,4 +1,4 @@
-"""Opening a database: what it is, whether it may be touched, and the steps that make it one of this version."""
+"""Opens a database: checks that it is a store, and creates or upgrades it."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Fill
 
 _KNOWN = (
-    ("is locked", "is locked by another process", "Wait for that process or end it, and try again."),
-    ("lock timeout", "is locked by another process", "Wait for that process or end it, and try again."),
+    ("is locked", "is locked by another process", "Wait for that process or end it, then try again."),
+    ("lock timeout", "is locked by another process", "Wait for that process or end it, then try again."),
     ("is full", "cannot grow: the disk is full", "Free some space, then resume the run."),
     ("no space left", "cannot grow: the server's disk is full", "Free some space there, then resume the run."),
-    ("disk i/o error", "cannot be written (disk I/O error)", "Look for a full disk or a file-size limit, then resume."),
-    ("readonly", "is read-only", "Give this user the right to write the file and its directory."),
-    ("unable to open", "cannot be opened", "Check that the file and its directory may be read and written."),
-    ("not a database", "is not a database", "It was left as it is: move it away, or name another store."),
-    ("malformed", "is damaged", "It was left as it is: put a copy in its place, or try `sqlite3 FILE .recover`."),
+    ("disk i/o error", "cannot be written (disk I/O error)", "Check for a full disk or file-size limit, then resume."),
+    ("readonly", "is read-only", "Give this user write permission on the file and its directory."),
+    ("unable to open", "cannot be opened", "Check the permissions of the file and its directory."),
+    ("not a database", "is not a database", "It was left unchanged: move it away, or name another store."),
+    ("malformed", "is damaged", "It was left unchanged: restore a backup, or try `sqlite3 FILE .recover`."),
 )
 FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
-"""What a database can raise; the driver's own comes from where SQLAlchemy does not look.
+"""Errors a database can raise. SQLAlchemy does not wrap all of the driver's.
 
-The last is for a run id or the name of a host that is no text."""
+UnicodeError is for a run id or host name that is not valid text."""
 
 _VERSION = Table(
     "alembic_version",
@@ -61,46 +61,46 @@ _VERSION = Table(
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""As Alembic makes it."""
+"""The same table as Alembic creates."""
 _WITHOUT_RESULTS = ("0001", "0002")
-"""Revisions of stores that had no result rows."""
+"""Revisions without result rows."""
 _MIGRATION_KEY = 5_067_402_301
 _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
 _OPTIONS = {
-    "client_encoding": "utf8",  # or all texts are bytes, where the database was made without a locale
+    "client_encoding": "utf8",  # otherwise a database created without a locale returns all text as bytes
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
-"""Unless the address says otherwise. A server that is gone without a word is noticed within a minute."""
+"""Defaults, which the URL can override. A server that vanishes silently is noticed within a minute."""
 _SESSION = """
     SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
         ('lock_timeout', %s),
-        ('idle_session_timeout', '0'),  -- an owner does nothing but hold its run
+        ('idle_session_timeout', '0'),  -- an owner's session is idle while it holds its run
         ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
     ) AS wanted (name, value) USING (name)
 """
-"""Of our own sessions, where the server knows the setting. A machine that vanishes gives up its runs in a minute."""
+"""Settings of our sessions, if the server knows them. A client that vanishes loses its runs within a minute."""
 
 
 class Database(NamedTuple):
-    """An open database and the few things that depend on its kind."""
+    """An open database, and what depends on its kind."""
 
     engine: Engine
     where: str
-    """For people; without a password."""
+    """For display; without a password."""
     ownership: Ownership
 
 
 def open_database(location: Path | str, *, patience: float, fill: Fill | None) -> Database:
-    """Connect, check that it is ours, and bring it up to date.
+    """Connect, check that the database is a store, and upgrade it.
 
     Args:
-        location: A file, or the address of a PostgreSQL database.
-        patience: Seconds to wait for locks of other processes.
-        fill: Makes results of the runs of an older store.
+        location: A file, or the URL of a PostgreSQL database.
+        patience: Seconds to wait for locks held by other processes.
+        fill: Computes results for the runs of an older store.
     """
     if isinstance(location, str) and "://" in location:
         return _server(location, patience, fill)
@@ -109,7 +109,7 @@ def open_database(location: Path | str, *, patience: float, fill: Fill | None) -
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Turn whatever the database says into a sentence."""
+    """Turn database errors into a StoreError with advice."""
     try:
         yield
     except FAILURES as error:
@@ -118,11 +118,11 @@ def explained(where: str) -> Iterator[None]:
 
 def sentence(error: Exception, where: str) -> StoreError:
     lines = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()
-    said = lines[0].rstrip(".") if lines else type(error).__name__
+    reason = lines[0].rstrip(".") if lines else type(error).__name__
     for part, what, advice in _KNOWN:
-        if part in said.lower():
+        if part in reason.lower():
             return StoreError(f"The store {where} {what}. {advice}")
-    return StoreError(REDACTOR.text(f"The store {where} cannot be used: {said}. What was committed before is safe."))
+    return StoreError(REDACTOR.text(f"The store {where} cannot be used: {reason}. All committed results are safe."))
 
 
 def _file(path: Path, patience: float, fill: Fill | None) -> Database:
@@ -143,7 +143,7 @@ def _file(path: Path, patience: float, fill: Fill | None) -> Database:
 
 
 def _sqlite_engine(path: Path, patience: float) -> Engine:
-    # Transactions are begun by us: the driver would begin them late, and tables would be made outside of them.
+    # We begin transactions ourselves: the driver would begin them late, and create tables outside of them.
     engine = create_engine(
         URL.create("sqlite", database=str(path)), connect_args={"isolation_level": None, "timeout": patience}
     )
@@ -153,14 +153,14 @@ def _sqlite_engine(path: Path, patience: float) -> Engine:
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
-    # The log of changes is copied into the file every 40 MB, not every 4: what changes often is copied less often.
+    # Checkpoint the write-ahead log every 40 MB instead of every 4, so that hot pages are copied less often.
     for pragma in ("synchronous=NORMAL", "foreign_keys=ON", "wal_autocheckpoint=10000"):
         connection.execute(f"PRAGMA {pragma}")
     add_functions(connection)
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that reads first and writes later can fail at once when another process writes in between.
+    # A transaction that reads first and writes later fails immediately if another process writes in between.
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -170,7 +170,7 @@ def _upgrade_file(engine: Engine, where: str, fill: Fill | None) -> None:
         return
     connection = engine.raw_connection()
     try:
-        connection.cursor().execute("PRAGMA journal_mode=WAL")  # is remembered in the file
+        connection.cursor().execute("PRAGMA journal_mode=WAL")  # persists in the file
     finally:
         connection.close()
     _upgrade(engine, fill)
@@ -180,14 +180,14 @@ def _server(location: str, patience: float, fill: Fill | None) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
-            raise StoreError(f"{url.drivername} is no kind of store. Name a file or a postgresql:// address.")
+            raise StoreError(f"A store cannot be a {url.drivername} database. Name a file or a postgresql:// URL.")
         if "@" in (url.host or ""):
-            raise StoreError("The store's address has more than one @. Write one that belongs to a password as %40.")
+            raise StoreError("The store's URL has more than one @. Write an @ in a password as %40.")
         timeout = {"connect_timeout": str(max(2, round(patience)))}
         full = url.set(drivername="postgresql+psycopg", query={**timeout, **_OPTIONS, **url.query})
         engine = create_engine(full, pool_pre_ping=True)
     except (ArgumentError, ValueError) as error:
-        raise StoreError("The store's address cannot be read. Write it as postgresql://user@host/database.") from error
+        raise StoreError("The store's URL cannot be parsed. Write it as postgresql://user@host/database.") from error
     except ImportError as error:
         raise StoreError("A PostgreSQL store needs psycopg: pip install 'prompt-evaluator[postgres]'.") from error
     for secret in (url.password, *map(url.query.get, _SECRET_OPTIONS)):
@@ -217,7 +217,7 @@ def _disposed_on_failure(engine: Engine) -> Iterator[None]:
 
 
 def _needs_upgrade(engine: Engine, where: str) -> bool:
-    """Whether it is new or older than this version; what is not ours or newer is refused."""
+    """Whether the store is new or outdated. Raise StoreError if it is newer, or not a store."""
     with engine.connect() as connection:
         tables = set(inspect(connection).get_table_names())
         if not {"alembic_version", "runs"} <= tables:
@@ -226,18 +226,18 @@ def _needs_upgrade(engine: Engine, where: str) -> bool:
         revision: Any = connection.scalar(text("SELECT version_num FROM alembic_version"))
     if revision not in REVISIONS:
         raise StoreError(
-            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator knows only up to "
-            f"{HEAD}. Update prompt-evaluator, or name another store."
+            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator supports only "
+            f"revisions up to {HEAD}. Update prompt-evaluator, or name another store."
         )
     return bool(revision != HEAD)
 
 
 def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> None:
-    # A server's database may hold tables of others; a file with other tables is somebody else's file.
-    strange = tables if connection.dialect.name == "sqlite" else tables & {"alembic_version", *METADATA.tables}
-    if strange:
+    # A server's database may hold other tables too; a file with other tables belongs to another program.
+    foreign = tables if connection.dialect.name == "sqlite" else tables & {"alembic_version", *METADATA.tables}
+    if foreign:
         raise StoreError(
-            f"{where} is a database, but not a store: it has a table {min(strange)!r}. It was left as it is: "
+            f"{where} is a database, but not a store: it has a table {min(foreign)!r}. It was left unchanged: "
             "name another store."
         )
 
@@ -248,7 +248,7 @@ def _upgrade(engine: Engine, fill: Fill | None) -> None:
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
         before = _revision(connection)
         if before is None:
-            # What the migrations would come to, step by step; a test holds both together.
+            # Same result as running all migrations; a test compares the two.
             METADATA.create_all(connection, checkfirst=False)
             _VERSION.create(connection)
             connection.execute(_VERSION.insert().values(version_num=HEAD))
@@ -259,9 +259,9 @@ def _upgrade(engine: Engine, fill: Fill | None) -> None:
 
 
 def migrate(connection: Connection) -> None:
-    """Take every step from the store's revision to the newest."""
-    from alembic import command  # noqa: PLC0415 - costs 100 ms that only an old store is worth
-    from alembic.config import Config  # noqa: PLC0415 - the same
+    """Run every migration from the store's revision to the newest."""
+    from alembic import command  # noqa: PLC0415 - takes 100 ms, and only an old store needs it
+    from alembic.config import Config  # noqa: PLC0415 - same
 
     config = Config()
     config.set_main_option("script_location", "prompt_evaluator.store:migrations")
@@ -270,7 +270,7 @@ def migrate(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    """None of a store that is being made."""
+    """None for a new store."""
     if "alembic_version" not in inspect(connection).get_table_names():
         return None
     found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))

@@ -1,4 +1,4 @@
-"""One run has one owner: who it is, and that a killed process owns nothing."""
+"""Ensures that only one process works on a run; a killed process releases its runs."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 _SAFE = re.compile(r"[a-z0-9_-][a-z0-9._-]{0,99}")
 _PAUSE = 0.005
 _DYING = 0.5
-"""Seconds in which a server has noticed that the process of an owner is gone."""
+"""Seconds a server may take to notice that an owner's process is gone."""
 
 
 class Ownership(Protocol):
-    """Who works on which run."""
+    """Which process works on which run."""
 
     def own(self, run_id: str) -> AbstractContextManager[None]:
-        """Hold the run, or raise `RunBusyError`. The end of the process, however it comes, lets go of it."""
+        """Hold the run, or raise `RunBusyError`. Released when the process ends, however it ends."""
 
     def owner(self, run_id: str) -> str | None:
-        """Who holds the run now. Asking never keeps anybody from holding it."""
+        """The process that holds the run now. Asking never prevents another process from taking it."""
 
 
 class FileOwnership:
-    """Locks on files beside the store. The system drops them with the process, so there is no stale owner."""
+    """File locks next to the store. The system releases them with the process, so owners are never stale."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -65,13 +65,13 @@ class FileOwnership:
             return _read(file) if _held(file) else None
 
     def _file(self, run_id: str) -> Path:
-        # Names that a file system could refuse or mix up are replaced by their hash.
+        # Names that a file system could refuse or confuse are replaced by their hash.
         name = run_id if _SAFE.fullmatch(run_id) else f"+{sha256(run_id.encode(errors='surrogatepass')).hexdigest()}"
         return self._folder / f"{name}.lock"
 
 
 class ServerOwnership:
-    """Advisory locks of a PostgreSQL server, which drops them with the connection."""
+    """Advisory locks of a PostgreSQL server, which releases them with the connection."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -80,7 +80,7 @@ class ServerOwnership:
     def own(self, run_id: str) -> Iterator[None]:
         key = _key(run_id)
         with self._engine.connect() as connection:
-            connection.detach()  # closed at the end, not handed to somebody else with the lock on it
+            connection.detach()  # closed at the end, not returned to the pool with the lock on it
             connection.execute(text("SELECT set_config('application_name', :who, false)"), {"who": _myself()})
             until = time.monotonic() + _DYING
             while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
@@ -91,7 +91,7 @@ class ServerOwnership:
             try:
                 yield
             finally:
-                with suppress(SQLAlchemyError):  # closing does it too, but a moment later; a lost server has no locks
+                with suppress(SQLAlchemyError):  # closing unlocks too, but a moment later; a lost server has no locks
                     connection.scalar(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
                     connection.commit()
 
@@ -113,10 +113,10 @@ _ADVISORY_OWNER = text("""
 
 @contextmanager
 def only_one(path: Path, *, patience: float) -> Iterator[None]:
-    """Wait until no other process is in here."""
+    """Wait until no other process holds this lock."""
     with _opened(path) as file:
         if not _taken(file, patience=patience, wait_for_owner=True):
-            raise StoreError(f"{path} has been locked by another process for {patience:g} s. End it and try again.")
+            raise StoreError(f"{path} has been locked by another process for {patience:g} s. End it, then try again.")
         yield
 
 
@@ -127,7 +127,7 @@ def _opened(path: Path) -> Iterator[int]:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreError(
-            f"The lock file {path} cannot be used: {error.strerror}. Check that its directory may be written."
+            f"The lock file {path} cannot be used: {error.strerror}. Check the permissions of its directory."
         ) from error
     try:
         yield file
@@ -136,7 +136,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _taken(file: int, *, patience: float, wait_for_owner: bool = False) -> bool:
-    """Take the lock. A shared lock in the way is somebody asking who the owner is, and is gone in a moment."""
+    """Take the lock. A shared lock means that a process is asking for the owner; it is released in a moment."""
     until = time.monotonic() + patience
     while not _locked(file, fcntl.LOCK_EX):
         if (not wait_for_owner and _held(file)) or time.monotonic() > until:
@@ -161,7 +161,7 @@ def _locked(file: int, how: int) -> bool:
 
 
 def _write(file: int, who: str) -> None:
-    with suppress(OSError):  # on a full disk the lock still holds; only the name of its owner is missing
+    with suppress(OSError):  # on a full disk the lock still works, just without its owner's name
         os.ftruncate(file, 0)
         os.pwrite(file, who.encode(), 0)
 
@@ -176,7 +176,7 @@ def _myself() -> str:
 
 def _busy(run_id: str, who: str) -> RunBusyError:
     return RunBusyError(
-        f"Run {run_id} is being worked on by {who or 'another process'}. Wait for it to end, or stop it, and try again."
+        f"Run {run_id} is in use by {who or 'another process'}. Wait for it to end or stop it, then try again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages that stay in order while rows are added: a cursor is the place of the last row that was given."""
+"""Keyset pagination: a cursor holds the last row returned, so pages stay consistent while rows are added."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
 LONGEST = 2**31 - 1
-"""The longest page: every database can count so far."""
+"""Maximum page size, supported by every database."""
 _TYPES: dict[str, type | tuple[type, ...]] = {"text": str, "number": (int, float), "yes or no": int}
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """Where a page ended."""
+    """The end of a page."""
 
     sort: str
     descending: bool
@@ -33,7 +33,7 @@ def written(cursor: Cursor) -> str:
 
 
 def read_cursor(text: str | None, *, sort: str, descending: bool, kind: str, key: type) -> Cursor | None:
-    """A cursor that belongs to a list in this order, or a sentence."""
+    """Parse a cursor; raise ConfigurationError unless it belongs to a list in this order."""
     if text is None:
         return None
     try:
@@ -49,13 +49,13 @@ def read_cursor(text: str | None, *, sort: str, descending: bool, kind: str, key
 
 def check_limit(limit: int) -> None:
     if not 1 <= limit <= LONGEST:
-        raise ConfigurationError(f"A page of {limit} is not possible. Ask for at least 1 and at most {LONGEST}.")
+        raise ConfigurationError(f"A page cannot have {limit} entries. Ask for at least 1 and at most {LONGEST}.")
 
 
 def after(
     value: ColumnElement[Any], key: ColumnElement[Any], cursor: Cursor | None, *, descending: bool, key_descending: bool
 ) -> list[ColumnElement[bool]]:
-    """What comes behind the cursor. Rows without a value come last, in either direction."""
+    """Conditions for the rows after the cursor. Rows without a value come last, in either direction."""
     if cursor is None:
         return []
     behind = key < cursor.key if key_descending else key > cursor.key
@@ -67,4 +67,4 @@ def after(
 
 def _refused(text: str) -> ConfigurationError:
     shown = text if len(text) <= 40 else text[:39] + "…"  # noqa: PLR2004 - one line
-    return ConfigurationError(f"The cursor {shown!r} is not one of this list. Start again without it.")
+    return ConfigurationError(f"The cursor {shown!r} does not belong to this list. Start again without it.")

@@ -1,4 +1,4 @@
-"""From the result of a case to its rows, and from rows into the tables."""
+"""Converts the result of a case to rows, and writes them."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _KEYS_AT_ONCE = 256
 
 
 class FinishedCase(NamedTuple):
-    """A case of a run that is done, and who judged it."""
+    """A finished case and its judges."""
 
     position: int
     result: CaseResult
     judges: Mapping[str, str]
-    """By score, the judge's model; scores that no judge gave are not there."""
+    """Maps score name to judge model; scores without a judge are absent."""
 
 
 class CaseRows(NamedTuple):
-    """The rows of one case, ready to be written."""
+    """The rows of one case, ready to write."""
 
     position: int
     case: Row
@@ -69,7 +69,7 @@ def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
 
 
 def _texts(samples: Sequence[SampleResult]) -> list[str]:
-    """Of samples, all that others wrote and that has columns of its own."""
+    """All texts of the samples that come from outside and are stored in text columns."""
     found = [
         text
         for sample in samples
@@ -77,13 +77,13 @@ def _texts(samples: Sequence[SampleResult]) -> list[str]:
         if text
     ]
     found += [score.rationale for sample in samples for score in sample.judge_metrics.values()]
-    return found + [given.reason for sample in samples for given in sample.scores.values()]
+    return found + [score.reason for sample in samples for score in sample.scores.values()]
 
 
 def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
-    """Write the rows of cases; those of a case that was known before are replaced, all of them.
+    """Write the rows of cases, replacing all existing rows of the same cases.
 
-    `new` says that the run has no rows of any of them yet: then there is nothing to look for.
+    `new` means that the run has no rows of these cases yet, which saves looking for them.
     """
     latest = {case.position: case for case in cases}
     if not new:
@@ -97,7 +97,7 @@ def has_rows(connection: Connection, run_id: str) -> bool:
 
 
 def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]) -> None:
-    """Write the rows of a stream of finished cases that have none yet."""
+    """Write the rows of a stream of finished cases that have no rows yet."""
     stream = iter(cases)
     while batch := list(islice(stream, _CASES_AT_ONCE)):
         _add(connection, [case_rows(run_id, case) for case in batch])
@@ -126,12 +126,12 @@ def _add(connection: Connection, cases: Sequence[CaseRows]) -> None:
 
 
 def _case_row(run_id: str, case: FinishedCase) -> Row:
-    """A case's own row.
+    """Make a case's own row.
 
-    It is flaky when some of its samples pass by a metric and others do not; failing when by some metric fewer than
-    half of its samples pass. So one bad sample of five makes a case flaky, not failing: where an answer has to reach
-    several marks, nearly every case has a sample that misses one, and a list of all of them would help nobody.
-    Samples without a score count neither way: they are errors, which are asked for on their own.
+    A case is flaky if, on any metric, some of its samples pass and others do not. It is failing if, on any metric,
+    fewer than half of its samples pass. So one bad sample of five makes a case flaky, not failing: with several marks
+    to reach, nearly every case has a sample that misses one, and a list of all of them would help nobody. Samples
+    without a score count neither way: they are errors, which have their own filter.
     """
     result = case.result
     stats = result.per_metric_stats.values()
@@ -157,7 +157,7 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
 
 
 def _disagreement(stats: MetricStats) -> float:
-    """The share of samples that disagree with the others about passing: 0 where all agree, at most a half."""
+    """Share of samples in the minority on passing: 0 if all agree, at most a half."""
     return min(stats.passed, stats.count - stats.passed) / stats.count
 
 
@@ -222,7 +222,7 @@ def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Clea
 
 
 def _answer_hash(text: str | None, cleaned: Cleaned) -> str | None:
-    """As labels have it: of the text in the unit, which is without secrets, and where a NUL is a NUL."""
+    """Hash the answer as labels do: the text of the unit, which has no secrets but may contain NUL."""
     if text is None:
         return None
     masked = text if cleaned is as_it_is else REDACTOR.text(text)
@@ -234,21 +234,21 @@ def _score_rows(
 ) -> list[Row]:
     rows: list[Row] = []
     names: dict[str, tuple[str, str | None]] = {}
-    """Of scores, as the database takes them, with their judges: the same for every sample."""
+    """Maps score name to its stored name and judge, which are the same for every sample."""
     for number, sample in enumerate(samples):
-        for name, score in sample.judge_metrics.items():
+        for name, criterion in sample.judge_metrics.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
-            said = (score.score, score.passed, "scored", cleaned(score.rationale), None, repeats)
-            rows.append((*place, number, *named, *said))
-        for name, given in sample.scores.items():
+            values = (criterion.score, criterion.passed, "scored", cleaned(criterion.rationale), None, repeats)
+            rows.append((*place, number, *named, *values))
+        for name, score in sample.scores.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
-            details, several = json_or_none(given.details), json_or_none(given.repeats)
-            told = (given.score, given.passed, given.status, cleaned(given.reason), details, several)
-            rows.append((*place, number, *named, *told))
+            details, repeats = json_or_none(score.details), json_or_none(score.repeats)
+            measured = (score.score, score.passed, score.status, cleaned(score.reason), details, repeats)
+            rows.append((*place, number, *named, *measured))
     return rows
 
 
 def _criterion_repeats(name: str, sample: SampleResult) -> str:
-    said = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats or ()]
-    return as_json([score.score if score else None for score in said])
+    scores = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats or ()]
+    return as_json([score.score if score else None for score in scores])

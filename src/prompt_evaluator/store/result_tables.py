@@ -1,6 +1,6 @@
-"""The tables of results, which can be made again from units at any time, and of what people and servers decide.
+"""Tables of results, which can be rebuilt from units at any time, and of decisions by people and servers.
 
-Rows of a case are found by run and position: a number is shorter than an id, and its order is that of the file.
+Rows of a case are keyed by run and position: a number is shorter than an id, and sorts in file order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results of runs in the store: written as a whole, and asked for."""
+"""Writes and queries the results of runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CASES_AT_ONCE = 64
 
 
 class Results(Access):
-    """What runs come to."""
+    """The part of the store that holds results."""
 
     def replace_results(
         self,
@@ -47,15 +47,15 @@ class Results(Access):
         *,
         judges: Mapping[str, str],
     ) -> None:
-        """Make all result rows of a run anew, a few cases at a time: other runs are being written meanwhile.
+        """Rebuild all result rows of a run, a few cases at a time so that other runs can be written meanwhile.
 
-        Where `results` breaks off, rows are missing; they can be made again like all others.
+        If `results` raises, the remaining rows are missing, and the run can be rebuilt again.
 
         Args:
             run_id: The run.
-            results: Its cases with their positions, a stream of any length, those of which anything is known.
-            summary: Called after the last of them.
-            judges: By score, the model of the judge that gave it. May grow while `results` is read.
+            results: Positions and results of all cases that have any; a stream of any length.
+            summary: Called after the last case.
+            judges: Maps score name to judge model. May grow while `results` is read.
         """
         with self._write() as connection:
             delete_results(connection, run_id)
@@ -67,23 +67,23 @@ class Results(Access):
             self._set(connection, run_id, summary_columns(summary()))
 
     def known_cases(self, run_id: str) -> int:
-        """Of how many cases anything is known, be they finished or not."""
+        """How many cases have any result, finished or not."""
         with self._read() as connection:
             return connection.scalar(select(func.count()).where(CASE_RESULTS.c.run_id == run_id)) or 0
 
     def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
-        """Say how far a run is, for other processes that watch it."""
+        """Store the run's progress for other processes to read."""
         values = progress_columns(progress) | (summary_columns(summary) if summary else {})
         with self._write() as connection:
             self._set(connection, run_id, values)
 
     def query_runs(self, query: RunQuery, *, interrupted: Collection[str] = ()) -> Page[RunLine]:
-        """A page of runs; those whose ids are in `interrupted` have this for their status."""
+        """Return a page of runs; those with an id in `interrupted` get the status `interrupted`."""
         with self._read() as connection:
             return query_runs(connection, query, interrupted)
 
     def run_line(self, run_id: str, *, interrupted: Collection[str] = ()) -> RunLine:
-        """The run with this id, or the only one whose id begins like this, as it is listed."""
+        """Return the list entry of the run with this id or unique id prefix."""
         with self._read() as connection:
             return read_run_line(connection, self._full_id(connection, run_id), interrupted)
 
@@ -98,40 +98,40 @@ class Results(Access):
             return read_run_keys(connection, column)
 
     def history(self, dataset: str, *, limit: int = 50, interrupted: Collection[str] = ()) -> list[RunLine]:
-        """The newest runs of a dataset, by its name or its hash."""
+        """Return the newest runs of a dataset, given its name or hash."""
         with self._read() as connection:
             return read_history(connection, dataset, limit, interrupted)
 
     def running(self) -> list[str]:
-        """The ids of runs that have not ended, as far as they say."""
+        """Ids of the runs with the status `running`, including those of killed processes."""
         with self._read() as connection:
             return list(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.status == "running")))
 
     def query_cases(self, query: CaseQuery) -> Page[CaseLine]:
-        """A page of the cases of a run."""
+        """Return a page of a run's cases."""
         with self._read() as connection:
             full = self._full_id(connection, query.run_id)
             return query_cases(connection, msgspec.structs.replace(query, run_id=full))
 
     def count_cases(self, query: CaseQuery) -> int:
-        """How many cases of a run there are on all pages."""
+        """Count the cases on all pages."""
         with self._read() as connection:
             full = self._full_id(connection, query.run_id)
             return count_cases(connection, msgspec.structs.replace(query, run_id=full))
 
     def matching_ids(self, query: CaseQuery) -> list[str]:
-        """The ids of the cases on all pages, in the order of the dataset."""
+        """Return the ids of the cases on all pages, in dataset order."""
         with self._read() as connection:
             full = self._full_id(connection, query.run_id)
             return read_matching_ids(connection, msgspec.structs.replace(query, run_id=full))
 
     def case_detail(self, run_id: str, case_id: str) -> CaseDetail:
-        """One case of a run with all its samples."""
+        """Return one case of a run with all its samples."""
         with self._read() as connection:
             return read_case_detail(connection, self._full_id(connection, run_id), case_id)
 
     def case_means(self, run_ids: Sequence[str], metrics: Sequence[str] | None = None) -> Iterator[CaseMeans]:
-        """The cases of several runs side by side, by case id, as a stream; of all metrics, or of these."""
+        """Yield the cases of several runs side by side, matched by case id, with all or only these metrics."""
         with self._read() as connection:
             yield from read_case_means(connection, [self._full_id(connection, each) for each in run_ids], metrics)
 

@@ -1,4 +1,4 @@
-"""The files of one run while it goes on: its cases, and the main file with all of them."""
+"""Writes the files of one run: its cases, and the main file with all of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class RunFiles:
-    """Each case is turned into text once. Cases are saved on one event loop; the main file may be written beside it."""
+    """Encodes each case once. Cases are saved on one event loop; another thread may write the main file."""
 
     def __init__(self, record: RunRecord, case_ids: Callable[[], Iterable[str]]) -> None:
-        """Take a run, for which a folder is made, and what goes through the ids of its cases in order."""
+        """Create the run's folder; `case_ids` iterates over the ids of its cases in order."""
         folder, cases = RunFolder(record), record.plan.dataset.selected
         folder.make()
         self._case_ids = case_ids
@@ -39,7 +39,7 @@ class RunFiles:
             await self._saver.save(result.test_case_id, text)
 
     def save_now(self, position: int, result: CaseResult) -> None:
-        """The same where no event loop has to be spared."""
+        """Same, without an event loop."""
         text = self._add(position, result)
         if self._saver and result.status != "pending":
             self._saver.write(result.test_case_id, text)

@@ -1,4 +1,4 @@
-"""Runs by any of their columns, a page at a time."""
+"""Queries runs by any of their columns, one page at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Field(NamedTuple):
 
 
 def query_runs(connection: Connection, query: RunQuery, interrupted: Collection[str] = ()) -> Page[RunLine]:
-    """A page of runs. Those whose ids are in `interrupted` have this for their status."""
+    """Return a page of runs. Those with an id in `interrupted` get the status `interrupted`."""
     check_limit(query.limit)
     sort = _field(connection, query.sort, interrupted)
     cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind=sort.kind, key=str)
@@ -74,7 +74,7 @@ def read_run_keys(connection: Connection, column: str) -> set[str]:
 
 
 def read_history(connection: Connection, dataset: str, limit: int, interrupted: Collection[str] = ()) -> list[RunLine]:
-    """The newest runs of a dataset, by its name or its hash."""
+    """Return the newest runs of a dataset, given its name or hash."""
     this = or_(RUNS.c.dataset_name == dataset, RUNS.c.dataset_hash == dataset)
     newest = (ordered(connection, RUNS.c.started_at).desc(), RUNS.c.run_id.desc())
     rows = connection.execute(select(*_SHOWN).where(this).order_by(*newest).limit(limit)).mappings()
@@ -114,7 +114,7 @@ def _field(connection: Connection, name: str, interrupted: Collection[str]) -> _
     if isinstance(column.type, String):
         return _Field(ordered(connection, column), "text")
     if isinstance(column.type, Boolean):
-        return _Field(cast(column, Integer), "yes or no")  # which has an order on every database
+        return _Field(cast(column, Integer), "yes or no")  # integers can be sorted on every database
     return _Field(column, "number")
 
 
@@ -125,7 +125,7 @@ def _holds(connection: Connection, condition: Condition, interrupted: Collection
         return value.is_(None) if operator == "=" else value.is_not(None)
     if operator == "~":
         if field.kind != "text":
-            raise ConfigurationError(f"The condition {str(condition)!r} looks for a part of a {field.kind}. Use =.")
+            raise ConfigurationError(f"The condition {str(condition)!r} uses ~ on a field that is not text. Use =.")
         return contains(connection, value, condition.value)
     wanted = _wanted(field.kind, condition)
     if operator == "!=":
@@ -134,8 +134,8 @@ def _holds(connection: Connection, condition: Condition, interrupted: Collection
 
 
 def compared(value: ColumnElement[Any], operator: str, wanted: Any) -> ColumnElement[bool]:
-    """One of the comparisons that numbers and texts have in common."""
-    return _COMPARISONS[operator](value, wanted)  # type: ignore[no-any-return]  # of a column it is a condition
+    """Apply one of the comparisons that numbers and texts have in common."""
+    return _COMPARISONS[operator](value, wanted)  # type: ignore[no-any-return]  # comparing a column gives a condition
 
 
 def _wanted(kind: str, condition: Condition) -> str | float:
@@ -145,6 +145,6 @@ def _wanted(kind: str, condition: Condition) -> str | float:
         return condition.value
     if condition.value.lower() not in ("true", "false") or condition.operator not in ("=", "!="):
         raise ConfigurationError(
-            f"The condition {str(condition)!r} is about yes or no. Write {condition.field}=true or =false."
+            f"The condition {str(condition)!r} is on a yes-or-no field. Write {condition.field}=true or =false."
         )
     return int(condition.value.lower() == "true")

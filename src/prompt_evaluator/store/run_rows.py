@@ -1,4 +1,4 @@
-"""The columns of runs and cases: what people filter and group by, beside the whole of it as bytes."""
+"""Columns of runs and cases to filter and group by, in addition to the full record as bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _in_order = msgspec.json.Encoder(order="deterministic").encode
 
 
 def run_row(record: RunRecord) -> dict[str, Any]:
-    """All columns that are known when a run begins."""
+    """All columns known when a run begins."""
     return {
         "run_id": record.plan.run_id,
         "group_id": record.plan.group_id,
@@ -39,7 +39,7 @@ def plan_bytes(plan: RunPlan) -> bytes:
 
 
 def plan_columns(plan: RunPlan) -> dict[str, Any]:
-    """The columns that say what the plan says."""
+    """The columns derived from the plan."""
     prompt, judges = plan.target.prompt, plan.judge_models
     path = plan.dataset.path
     return {
@@ -62,7 +62,7 @@ def plan_columns(plan: RunPlan) -> dict[str, Any]:
 
 
 def summary_columns(result: RunResult) -> dict[str, Any]:
-    """What a run comes to."""
+    """The columns derived from the summary."""
     totals = result.totals
     return {
         "cost": totals.cost,
@@ -74,7 +74,7 @@ def summary_columns(result: RunResult) -> dict[str, Any]:
 
 
 def progress_columns(progress: RunProgress) -> dict[str, Any]:
-    """How far a run is. What it has cost is a column of its summary."""
+    """The progress column. The cost comes with the summary."""
     return {"progress": as_json(progress)}
 
 
@@ -88,13 +88,13 @@ def case_columns(case: TestCase) -> tuple[Any, ...]:
 
 
 def content_hash(case: TestCase) -> str:
-    """The same for the same case wherever it is written down, and in whichever order its fields are."""
+    """Hash a case, independently of its file, its line and the order of its fields."""
     bare = case if case.file is None and case.line is None else msgspec.structs.replace(case, file=None, line=None)
     return sha256(_in_order(bare)).hexdigest()
 
 
 def _judge_hash(plan: RunPlan) -> str | None:
-    """Of everything that decides how a judge is asked; the rubric and the metrics have hashes of their own."""
+    """Hash everything that determines how judges are asked, except the rubric and the metrics."""
     if plan.judge is None and not plan.judges:
         return None
     return sha256(_in_order((plan.judge, plan.judges))).hexdigest()

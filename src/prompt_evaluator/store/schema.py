@@ -1,4 +1,4 @@
-"""The tables of the truth: runs with their cases and units, and labels. What follows from it is in `result_tables`."""
+"""Tables of primary data: runs with their cases and units, and labels. Derived data is in `result_tables`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 REVISIONS = ("0001", "0002", "0003", "0004")
-"""Every revision of the schema, oldest first: what `migrations/versions` holds, known here without loading Alembic."""
+"""All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
 
 HEAD = REVISIONS[-1]
 
@@ -112,5 +112,5 @@ LABELS = Table(
     Column("probability", Float),
     Column("judge_seen", Boolean),
     Index("ix_labels_run_id_case_id", "run_id", "case_id"),
-    sqlite_autoincrement=True,  # the id of a deleted row is never given to another, as on a server
+    sqlite_autoincrement=True,  # never reuse the id of a deleted row, as on a server
 )

@@ -1,4 +1,4 @@
-"""Texts and JSON as every database takes them: without secrets, NUL characters and halves of surrogate pairs."""
+"""Cleans text and JSON for every database: no secrets, NUL characters or lone surrogates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
-"""As JSON writes it; after an odd number of backslashes it is a text about NUL."""
+"""NUL as an escape in JSON; after an odd number of backslashes it is literal text."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -26,7 +26,7 @@ def clean_or_none(text: str | None) -> str | None:
 
 
 def is_clean(texts: Iterable[str]) -> bool:
-    """Whether none of these texts needs any cleaning: one look at all is quicker than one at each."""
+    """Whether none of these texts needs cleaning. Checking all at once is faster than one by one."""
     joined = "\x1f".join(texts)
     return joined.isascii() and "\x00" not in joined and REDACTOR.text(joined) == joined
 
@@ -36,18 +36,18 @@ def as_it_is(text: str | None) -> str | None:
 
 
 def storable(text: str) -> str:
-    """PostgreSQL refuses NUL, and no database takes half of a surrogate pair."""
+    """Replace NUL, which PostgreSQL refuses, and lone surrogates, which every database does."""
     if text.isascii():
         return text.replace("\x00", "�") if "\x00" in text else text
     return text.encode("utf-8", "replace").decode().replace("\x00", "�")
 
 
 def as_json(value: Any) -> str:
-    """JSON for a column."""
+    """Encode JSON for a column."""
     data = REDACTOR.bytes(_encode(value))
     return (_NUL.sub(rb"\1\\ufffd", data) if b"\\u0000" in data else data).decode()
 
 
 def json_or_none(value: Any) -> str | None:
-    """JSON for a column, or nothing for what is empty."""
+    """Encode JSON for a column; None if the value is empty."""
     return as_json(value) if value else None

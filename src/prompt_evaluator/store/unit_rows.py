@@ -1,4 +1,4 @@
-"""Units as the database has them."""
+"""Reads units from the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNIT = [UNITS.c[column] for column in ("case_id", "name", "kind", "sample", "re
 
 
 def read_units(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Unit]]:
-    """What is finished of these cases, in the order of kind, sample, attempt and repeat; empty where nothing is."""
+    """Finished units by case id, ordered by kind, sample, attempt and repeat; an empty list if there are none."""
     found: dict[str, list[Unit]] = {case_id: [] for case_id in case_ids}
     order = (UNITS.c.kind, UNITS.c.sample, UNITS.c.attempt, UNITS.c.repeat, UNITS.c.name)
     for chunk in chunks(list(found)):
@@ -31,7 +31,7 @@ def read_units(connection: Connection, run_id: str, case_ids: Sequence[str]) -> 
 
 
 def find_units(connection: Connection, names: Sequence[bytes]) -> dict[bytes, Unit]:
-    """Units of any run that are ok and have one of these names; that of the newest run if there are several."""
+    """Successful units of any run with one of these names; if several have one name, that of the newest run."""
     found: dict[bytes, Unit] = {}
     order = (RUNS.c.started_at, RUNS.c.run_id, UNITS.c.case_id)
     every = select(*_UNIT).join(RUNS, RUNS.c.run_id == UNITS.c.run_id).where(UNITS.c.ok).order_by(*order)
@@ -42,7 +42,7 @@ def find_units(connection: Connection, names: Sequence[bytes]) -> dict[bytes, Un
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Few enough at a time for one statement."""
+    """Split items into chunks small enough for one statement."""
     for start in range(0, len(items), _CHUNK):
         yield items[start : start + _CHUNK]
 

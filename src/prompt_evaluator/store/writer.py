@@ -1,4 +1,4 @@
-"""Finished units and cases on their way into the store: one thread, one connection, many of them per commit."""
+"""Writes finished units and cases to the store: one thread, one connection, many units per commit."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import CaseResult
 
 CAPACITY = 512
-"""How many units may wait for their commit before those who bring more have to wait.
+"""How many uncommitted units may be queued before callers have to wait.
 
-A case counts as many as it has samples: its rows hold their texts until they are committed."""
+A case counts once per sample, because its rows hold the samples' texts until they are committed."""
 
 _GATHER = 0.02
-"""Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
+"""Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
 _MOST_PER_COMMIT = 1_024
 _MORE_CASES = 4_096
 _HELD_WEIGHT, _HOLD = 256, 0.2
-"""Cases wait until they have so many samples together, or for so many seconds: rows of 50 cases at once take half
-the time of those of five. Whoever waits for a commit ends that."""
+"""Cases are held back until together they have this many samples, or for this many seconds: writing 50 cases at once
+takes half the time per case of writing five. They are written at once if a caller waits for a commit."""
 _WATCH = 1.0
-"""Seconds between looks at whether the program still runs."""
+"""Seconds between checks that the main thread is still alive."""
 
 
 class _Item(NamedTuple):
     since: float
     row: tuple[Any, ...]
-    """Of a unit, in the order of the table's columns."""
+    """A unit's values, in the order of the table's columns."""
     weight: int = 1
 
 
@@ -52,7 +52,7 @@ class _Case(NamedTuple):
 
 
 class LedgerWriter:
-    """Commits units and results of one run in the order in which they were put, a case never before its units.
+    """Commits units and results of one run in the order they were put, a case never before its units.
 
     Used from one thread or event loop.
     """
@@ -69,11 +69,11 @@ class LedgerWriter:
         """Start the thread.
 
         Args:
-            engine: Whose transactions are for writing.
-            where: The store, for people.
-            run_id: The run that all units belong to.
-            flush_at: So many units wait for no more company.
-            on_commit: Is told, in the writer's thread, how many seconds each unit took from `put` to its commit.
+            engine: An engine whose transactions are for writing.
+            where: The store's location, for messages.
+            run_id: The run of all units.
+            flush_at: Commit as soon as this many units are queued.
+            on_commit: Called in the writer's thread with each unit's seconds from `put` to commit.
         """
         self._engine, self._where, self._run_id = engine, where, run_id
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
@@ -81,12 +81,12 @@ class LedgerWriter:
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._held: list[_Case] = []
         self._new_run: bool | None = None
-        """Whether the run had no rows before; known with the first case."""
+        """Whether the run had no rows before; set when the first case is written."""
         self._seen = bytearray()
-        """By position, whether the rows of a case were written: a byte each, because there may be a million."""
+        """Whether a case's rows were written, indexed by position; one byte each, because there may be a million."""
         self._held_since = 0.0
         self._put = self._committed = 0
-        self._closing = self._told = False
+        self._closing = self._reported = False
         self._failure: StoreError | None = None
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ class LedgerWriter:
         self._thread.start()
 
     def put(self, unit: Unit) -> None:
-        """Hand over a unit without waiting. Raise `StoreError` when the writer has failed."""
+        """Queue a unit without waiting. Raise `StoreError` if the writer has failed."""
         if self._closing or self._failure:
             self._refuse(unit.case_id)
         data = REDACTOR.bytes(unit.data)
@@ -102,12 +102,12 @@ class LedgerWriter:
         self._hand_over(_Item(perf_counter(), row))
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
-        """Hand over a finished case without waiting; rows that it has from before are replaced.
+        """Queue a case's result without waiting; it replaces any existing rows of the case.
 
         Args:
-            position: Its place among the cases of the run.
-            case: Its rows are made at once: beside a busy event loop, a thread that computes costs more than it saves.
-            judges: By score, the model of the judge that gave it. May grow while the run goes on.
+            position: Position among the cases of the run.
+            case: The result. Its rows are made here: next to a busy event loop, computing them in a thread costs more.
+            judges: Maps score name to judge model. May grow during the run.
         """
         if self._closing or self._failure:
             self._refuse(case.test_case_id)
@@ -122,7 +122,7 @@ class LedgerWriter:
 
     @property
     def pending(self) -> int:
-        """Units and samples of cases that were put and are not committed yet."""
+        """How many units and samples of cases are not committed yet."""
         return self._put - self._committed
 
     async def wait_for_capacity(self) -> None:
@@ -132,40 +132,40 @@ class LedgerWriter:
         self._check()
 
     async def flush(self) -> None:
-        """Wait until all that was put before is committed."""
+        """Wait until everything put so far is committed."""
         goal = self._put
         while self._committed < goal:
             await self._progress(lambda: self._committed >= goal)
         self._check()
 
     def close(self) -> None:
-        """Commit what is left and end the thread. Raise `StoreError` if that failed and nobody was told yet."""
+        """Commit the rest and end the thread. Raise `StoreError` if a write failed and it was not reported yet."""
         self._closing = True
         self._queue.put(None)
         self._bell.put(None)
         self._thread.join()
-        if not self._told:
+        if not self._reported:
             self._check()
 
     def _refuse(self, case_id: str) -> NoReturn:
         self._check()
-        raise StoreError(f"The ledger of run {self._run_id} is closed; unit of case {case_id!r} came too late.")
+        raise StoreError(f"The ledger of run {self._run_id} is closed; it cannot take results of case {case_id!r}.")
 
     def _check(self) -> None:
         if self._failure:
-            self._told = True
+            self._reported = True
             raise StoreError(str(self._failure)) from self._failure
 
     async def _progress(self, reached: Callable[[], bool]) -> None:
-        """Sleep until the next commit, unless the goal has been reached meanwhile."""
+        """Sleep until the next commit, unless the goal has already been reached."""
         self._check()
         waiter = (asyncio.get_running_loop(), asyncio.Event())
         with self._lock:
             self._waiting.append(waiter)
         try:
-            # Looked at after signing up: a commit or a failure before that rings no bell.
+            # Check after registering: an earlier commit or failure would not wake us.
             if not reached() and not self._failure:
-                self._queue.put(None)  # cases that are held back are written now
+                self._queue.put(None)  # flush cases that are held back
                 await waiter[1].wait()
         finally:
             with self._lock:
@@ -186,7 +186,7 @@ class LedgerWriter:
             self._wake()
 
     def _next(self) -> list[_Item | _Case]:
-        """All that waits, or nothing if there was nothing for a while, or only somebody who waits."""
+        """Return everything queued; empty after a time-out, or if only a waiting caller woke the thread."""
         batch: list[_Item | _Case] = []
         try:
             item = self._queue.get(timeout=_HOLD if self._held else _WATCH)
@@ -198,13 +198,13 @@ class LedgerWriter:
                     return batch
                 item = self._queue.get_nowait()
         except Empty:
-            # A program that ends without closing still gets its units committed, and does not hang.
+            # If the program ends without `close`, its units are still committed, and it does not hang.
             self._closing |= not threading.main_thread().is_alive()
             return batch
 
     def _gather(self) -> None:
         until = perf_counter() + _GATHER
-        # The bell may have rung for units of an earlier commit.
+        # The bell may have been for units of an earlier commit.
         while not self._closing and self._queue.qsize() < self._flush_at and (left := until - perf_counter()) > 0:
             with suppress(Empty):
                 self._bell.get(timeout=left)
@@ -212,14 +212,14 @@ class LedgerWriter:
     def _commit(self, connection: Connection, batch: list[_Item | _Case]) -> None:
         self._commit_units(connection, [item for item in batch if isinstance(item, _Item)])
         if cases := self._due([item for item in batch if isinstance(item, _Case)]):
-            # Right behind the units, not with them: what was paid for does not wait for what can be made again.
+            # Right after the units, not with them: paid results must not wait for rows that can be rebuilt.
             with connection.begin():
                 self._write_rows(connection, [case.rows for case in cases])
             self._committed += sum(case.weight for case in cases)
             self._wake()
 
     def _write_rows(self, connection: Connection, cases: list[CaseRows]) -> None:
-        """In most runs a case comes once. Only where one may have come before are its rows looked for."""
+        """Write rows, looking for existing ones only if a case may have been written before, which is rare."""
         if self._new_run is None:
             self._new_run = not has_rows(connection, self._run_id)
         again = False
@@ -243,7 +243,7 @@ class LedgerWriter:
                 self._on_commit(now - item.since)
 
     def _due(self, new: list[_Case]) -> list[_Case]:
-        """The cases whose rows are to be written now, the new ones among them or not."""
+        """Add new cases to those held back, and return the ones to write now: all of them or none."""
         if new and not self._held:
             self._held_since = perf_counter()
         self._held += new
@@ -257,12 +257,12 @@ class LedgerWriter:
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for loop, event in waiting:
-            with suppress(RuntimeError):  # a loop that was closed has nobody left who waits
+            with suppress(RuntimeError):  # the loop is closed, so nothing waits there any more
                 loop.call_soon_threadsafe(event.set)
 
 
 def _rows(batch: list[_Item]) -> list[tuple[Any, ...]]:
-    """One row per key, as a statement may not touch a row twice: the first that is ok, or else the last."""
+    """Keep one row per key, because a statement may not touch a row twice: the first ok one, otherwise the last."""
     rows = [item.row for item in batch]
     if len({row[1:3] for row in rows}) == len(rows):
         return rows

@@ -1,4 +1,4 @@
-"""What Alembic runs: the upgrade, on the connection that it was given."""
+"""Alembic's environment: runs the upgrade on the connection passed in."""
 
 from alembic import context
 
@@ -7,7 +7,7 @@ from prompt_evaluator.store.schema import METADATA
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=METADATA,
-    transactional_ddl=True,  # SQLite can, when transactions are begun by us and not by its driver
+    transactional_ddl=True,  # works on SQLite because we begin transactions, not its driver
     render_as_batch=True,  # SQLite cannot alter a column in place
 )
 with context.begin_transaction():

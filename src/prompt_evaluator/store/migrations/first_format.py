@@ -1,4 +1,4 @@
-"""Runs and units as revision 0001 kept them, in the form of today. Pure: bytes in, bytes out."""
+"""Converts runs and units of revision 0001 to the format of revision 0002. Pure: bytes in, bytes out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TARGET = ("model", "identity", "temperature", "max_tokens", "seed")
 
 
 def plan_of(data: bytes) -> bytes:
-    """Generator, prompt and template are parts of the target now; metrics are uses."""
+    """Convert a plan: generator, prompt and template become the target; metrics become uses."""
     plan: dict[str, Any] = _decode(data)
     if "target" in plan:
         return data
@@ -25,7 +25,7 @@ def plan_of(data: bytes) -> bytes:
 
 
 def unit_of(kind: str, case_id: str, data: bytes, plan: dict[str, Any]) -> tuple[str, bytes]:
-    """A unit's kind and data; what a rubric's judge said and what a metric said are judgements alike."""
+    """Convert a unit's kind and data: results of rubrics and of metrics both become judgements."""
     if kind == "judgement":
         repeats = (plan.get("judge") or {}).get("repeats", 1)
         judgement = _rubric_judgement(_decode(data), plan.get("rubric") or {})
@@ -77,7 +77,7 @@ def _pass_at(criterion: dict[str, Any]) -> float:
 
 
 def _score_judgement(found: dict[str, Any]) -> dict[str, Any]:
-    """The threshold was not kept with a score: a mark at which it comes out as it did stands in for it."""
+    """Convert a metric's score. Its threshold was not stored, so use a mark that gives the same outcome."""
     name, score = found["metric"], found["score"]
     if score.get("kind") == "InvalidVerdict":
         score = {**score, "kind": "InvalidJudgement"}

@@ -1,4 +1,4 @@
-"""Runs, their cases, and finished units."""
+"""Create runs, cases and units."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What people say about answers, which of several answers of a sample a unit is about, and one form of judgements."""
+"""Add labels and the attempt of a unit, and convert all judgements to one format."""
 
 import msgspec
 import sqlalchemy as sa
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 
 def _convert(connection: sa.Connection) -> None:
-    """Runs that were made before stay readable; units keep their names, by which nothing is found any more."""
+    """Keep old runs readable. Their units keep their old names, so they are not found for reuse."""
     runs = sa.table("runs", sa.column("run_id"), sa.column("plan"))
     for run_id, data in connection.execute(sa.select(runs.c.run_id, runs.c.plan)).all():
         plan = plan_of(bytes(data))

@@ -1,6 +1,6 @@
-"""Columns to find runs and cases by, result rows, baselines, verdicts, and the queue of a server.
+"""Add columns to search runs and cases, result rows, baselines, verdicts, and a server's queue.
 
-The rows are made after this step, by `prompt_evaluator.store.filling`, in the same transaction.
+`prompt_evaluator.store.filling` fills the rows after this step, in the same transaction.
 """
 
 import sqlalchemy as sa
