@@ -74,7 +74,7 @@ async def test_a_program_is_told_of_output_case_and_answer() -> None:
         ("print('x' * 5_000_000)", "InvalidScore", "more than 4,194,304 bytes"),
         ("print(1); sys.exit(3)", "ProgramFailed", "failed with exit code 3"),
         ("sys.exit('no model file')", "ProgramFailed", "no model file"),
-        ("os.kill(os.getpid(), 9)", "ProgramFailed", "was ended by SIGKILL"),
+        ("os.kill(os.getpid(), 9)", "ProgramFailed", "was killed by SIGKILL"),
     ],
 )
 async def test_whatever_is_no_score_is_a_failure_and_never_a_zero(code: str, kind: str, part: str) -> None:
@@ -128,10 +128,10 @@ async def test_a_secret_that_a_program_prints_is_masked() -> None:
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("command:no-such-program-at-all", "There is no program 'no-such-program-at-all' on the PATH"),
-        ("command:./missing.sh", "There is no program './missing.sh'"),
+        ("command:no-such-program-at-all", "Program 'no-such-program-at-all' not found on the PATH"),
+        ("command:./missing.sh", "Program './missing.sh' not found"),
         ("command:'unclosed", "cannot be read"),
-        ("command: ", "names no program"),
+        ("command: ", "does not name a program"),
     ],
 )
 def test_a_program_that_cannot_be_started_is_refused_at_once(name: str, part: str) -> None:

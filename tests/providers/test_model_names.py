@@ -48,7 +48,7 @@ def test_a_name_is_written_as_it_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["openai", "openai/", "openai:", "openai/  ", "python:", "command:"])
 def test_a_provider_without_a_model_says_how_to_write_one(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="names a provider only"):
+    with pytest.raises(ConfigurationError, match="names only a provider"):
         parse_model_name(text, PROVIDERS)
 
 

@@ -168,7 +168,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_before_any_call_and_without_its_
         Calls().open(settings)
 
     assert str(caught.value).startswith("svc: ")
-    assert "`proxy` of the provider 'svc'" in str(caught.value)
+    assert "`proxy` of provider 'svc'" in str(caught.value)
     assert "never-seen" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -192,7 +192,7 @@ def test_a_proxy_that_no_call_goes_through_need_not_be_usable(monkeypatch: pytes
 def test_a_proxy_or_a_certificate_that_nobody_would_use_is_refused(kind: str, field: str) -> None:
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
-    with pytest.raises(ConfigurationError, match=f"svc: a provider of the kind '{kind}' has no {field}"):
+    with pytest.raises(ConfigurationError, match=f"svc: providers of kind '{kind}' do not support {field}"):
         SharedCalls().provider("svc", settings)
 
 

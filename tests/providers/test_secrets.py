@@ -289,7 +289,7 @@ def test_a_variable_goes_before_the_file_for_as_long_as_it_is_set(tmp_path: Path
 def test_a_wrong_address_is_refused_without_its_secrets(address: str) -> None:
     settings = ProviderSettings(kind="openai", base_url=address.replace("HIDDEN", "never-seen-before-8231"))
 
-    with pytest.raises(ConfigurationError, match="is no address") as caught:
+    with pytest.raises(ConfigurationError, match="is not a valid address") as caught:
         endpoint("svc", settings)
 
     assert "never-seen" not in "".join(traceback.format_exception(caught.value))
