@@ -121,7 +121,7 @@ async def test_a_service_that_does_not_accept_who_we_are_is_not_asked_again(
         calls = Calls()
         settings = {"base_url": address, "ca_file": str(authority.file), "key_required": False, **own}
         provider = calls.open(msgspec.convert({"kind": "openai", **settings}, ProviderSettings))
-        with pytest.raises(HopelessError, match="The service may require a client certificate: set cert_file and key_file") as e:
+        with pytest.raises(HopelessError, match="may require a client certificate: set cert_file and key_file") as e:
             await provider.complete(a_request())
         await calls.close()
 

@@ -163,7 +163,9 @@ async def failure(base_url: str, proxy: str) -> ProviderError:
 
 @WAYS
 @pytest.mark.parametrize(
-    ("login", "what"), [("", "requires a login"), ("user:wrong-word@", "does not accept the login")], ids=["none", "wrong"]
+    ("login", "what"),
+    [("", "requires a login"), ("user:wrong-word@", "does not accept the login")],
+    ids=["none", "wrong"],
 )
 async def test_a_login_that_the_proxy_wants_is_asked_for_once(base_url: str, login: str, what: str) -> None:
     async with ProxyServer(login="user:secret-word") as proxy:
@@ -240,7 +242,7 @@ FAILURES: dict[Behaviour, tuple[type[ProviderError], str, str]] = {
     "hangs": (ProviderError, "no connection through the proxy .* within 0.2 s", "no complete reply through the proxy"),
     "closes": (ConnectionFailedError, "closed the connection without answering", "through the proxy .* ended"),
     "resets": (ConnectionFailedError, "the connection", "through the proxy"),
-    "garbage": (ProviderError, "does not speak HTTP; its answer starts with 'SSH-2.0", "through the proxy .* is not HTTP"),
+    "garbage": (ProviderError, "not speak HTTP; its answer starts with 'SSH-2.0", "through the proxy .* is not HTTP"),
 }
 
 
