@@ -1,4 +1,4 @@
-"""Files that are discovered rather than named: used only if no other user could have written them.
+"""Files that are found rather than named: used only if no other user could have written them.
 
 A configuration can run programs, and so can a dataset with its own metrics; `.env` decides where keys are sent. Working
 below a folder that others can write to would mean using whatever they put there.
