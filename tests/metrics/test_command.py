@@ -128,9 +128,9 @@ async def test_a_secret_that_a_program_prints_is_masked() -> None:
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("command:no-such-program-at-all", "Program 'no-such-program-at-all' not found on the PATH"),
-        ("command:./missing.sh", "Program './missing.sh' not found"),
-        ("command:'unclosed", "cannot be read"),
+        ("command:no-such-program-at-all", "program 'no-such-program-at-all' not found on the PATH"),
+        ("command:./missing.sh", "program './missing.sh' not found"),
+        ("command:'unclosed", "cannot be parsed"),
         ("command: ", "does not name a program"),
     ],
 )
@@ -138,7 +138,7 @@ def test_a_program_that_cannot_be_started_is_refused_at_once(name: str, part: st
     with pytest.raises(ConfigurationError) as caught:
         metric(name)
 
-    assert part in str(caught.value).replace("there is", "There is")
+    assert part in str(caught.value)
 
 
 def test_an_edited_program_is_another_metric() -> None:

@@ -74,7 +74,9 @@ async def test_turns_of_one_side_are_one_message_with_results_first_and_no_empty
 async def test_a_call_whose_arguments_are_no_object_is_refused_before_it_is_sent() -> None:
     call = ToolCall(name="now", arguments="{not JSON", id="t1")
     async with service("anthropic") as svc:
-        with pytest.raises(RequestRefusedError, match="'now' whose arguments are not a JSON object"):
+        with pytest.raises(
+            RequestRefusedError, match="the arguments of a call to 'now' in the conversation are not a JSON object"
+        ):
             await svc.ask(messages=(Message("user", "hi"), Message("assistant", "", tool_calls=(call,))))
 
     assert svc.server.received == []

@@ -44,7 +44,7 @@ async def test_a_service_of_a_private_authority_is_trusted_when_the_authority_is
 
 async def test_a_service_of_an_authority_that_is_not_named_is_refused_with_advice(authority: Authority) -> None:
     async with service("openai", tls=authority.server("127.0.0.1")) as svc:
-        with pytest.raises(HopelessError, match=r"certificate verify failed.* name its authority in ca_file"):
+        with pytest.raises(HopelessError, match=r"certificate verify failed.* set ca_file to its authority"):
             await svc.ask()
 
         assert svc.server.received == []

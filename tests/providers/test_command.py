@@ -172,8 +172,8 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(calls: Calls,
 @pytest.mark.parametrize(
     ("printed", "said"),
     [
-        ("", "began with ''"),
-        ("hello there", "began with 'hello there'"),
+        ("", "starts with ''"),
+        ("hello there", "starts with 'hello there'"),
         ("[1]", "Expected `object`"),
         ("{}", "there is no `text`"),
         ('{"text": 3}', "$.text"),
@@ -201,7 +201,7 @@ async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
 async def test_bytes_that_are_no_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
     model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
 
-    with pytest.raises(BadReplyError, match="JSON expected"):
+    with pytest.raises(BadReplyError, match="expected JSON"):
         await ask(calls, model)
 
 

@@ -103,7 +103,7 @@ async def test_a_proxy_that_signs_for_the_service_is_refused_with_advice(authori
     other = Authority(tmp_path / "other")
     tls = other.server("somewhere.test")
     async with FaultServer(tls) as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
-        with pytest.raises(HopelessError, match="name its authority in ca_file"):
+        with pytest.raises(HopelessError, match="set ca_file to its authority"):
             await ask(SECURE, proxy.url, ca_file=str(authority.file))
 
 

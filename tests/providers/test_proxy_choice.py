@@ -141,7 +141,7 @@ UNUSABLE = {
     "socks5h://proxy:1080": "SOCKS",
     "socks4://proxy": "SOCKS",
     "https://user:HIDDEN@proxy:443": "TLS",
-    "ftp://proxy": "kind 'ftp'",
+    "ftp://proxy": "scheme 'ftp'",
     "http://": "not an address",
     "http://user:HIDDEN@": "not an address",
     "http://proxy:port": "not an address",
