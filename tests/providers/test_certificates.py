@@ -110,7 +110,7 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("shown", ["none", "another authority's"])
-async def test_a_service_that_does_not_accept_who_we_are_is_not_asked_again(
+async def test_a_service_that_rejects_our_certificate_or_wants_one_is_not_asked_again(
     authority: Authority, other: Authority, shown: str, version: ssl.TLSVersion
 ) -> None:
     cert, key = authority.client()

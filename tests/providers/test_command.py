@@ -186,7 +186,7 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(calls: Calls,
         ("[" * 100_000, "["),
     ],
 )
-async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
+async def test_output_other_than_the_expected_json_is_a_bad_reply_that_shows_it(
     calls: Calls, program: Program, printed: str, said: str
 ) -> None:
     model = program(f"print({printed!r}, end='')")
@@ -198,7 +198,7 @@ async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
     assert len(str(caught.value)) < 500
 
 
-async def test_bytes_that_are_no_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
+async def test_bytes_that_are_not_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
     model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
 
     with pytest.raises(BadReplyError, match="expected JSON"):
@@ -469,7 +469,7 @@ async def test_a_file_without_its_executable_bit_is_not_started(calls: Calls, tm
         await ask(calls, model)
 
 
-async def test_an_executable_file_that_is_no_program_is_not_tried_again(tmp_path: Path) -> None:
+async def test_an_executable_file_that_is_not_a_program_is_not_retried(tmp_path: Path) -> None:
     no_program = _file(tmp_path, "data", "\x00\x01", 0o700)
     no_interpreter = _file(tmp_path, "script", "#!/no/such/interpreter\n", 0o700)
 
@@ -483,6 +483,6 @@ def test_a_program_that_is_there_passes_the_check() -> None:
     check(f"{sys.executable} -c 'pass'")
 
 
-async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(calls: Calls) -> None:
+async def test_a_request_that_is_not_text_is_a_provider_error(calls: Calls) -> None:
     with pytest.raises(ProviderError, match="cannot be encoded as JSON"):
         await ask(calls, "true", prompt="\ud800")

@@ -77,7 +77,7 @@ async def test_a_function_is_asked_the_last_question(calls: Calls, module: Modul
     assert answer.latency_ms > 0
 
 
-async def test_a_function_is_given_what_else_its_signature_names(calls: Calls, module: Module) -> None:
+async def test_a_function_gets_the_extras_its_signature_names(calls: Calls, module: Module) -> None:
     name = module("""
         def answer(text, case, seed=None, *, system, sample, attempt):
             return f"{text} {case.id} {seed} {system} {sample} {attempt}"
@@ -186,7 +186,7 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: 
         (r"'\ud800'", "surrogates"),
     ],
 )
-async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
+async def test_a_result_that_is_not_an_answer_is_a_bad_reply_that_names_it(
     calls: Calls, module: Module, value: str, said: str
 ) -> None:
     name = module(f"def answer(text): return {value}")
@@ -417,7 +417,7 @@ async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_fa
         await ask(calls, f"{module(f'{broken}{form} answer(text): raise Broken')}:answer")
 
 
-async def test_an_object_that_fails_when_it_is_looked_at_is_no_function(calls: Calls, module: Module) -> None:
+async def test_an_object_that_fails_when_inspected_is_not_a_function(calls: Calls, module: Module) -> None:
     name = module("class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\nodd = Odd()")
 
     with pytest.raises(ModelNotFoundError, match="cannot be looked up: RuntimeError: odd"):

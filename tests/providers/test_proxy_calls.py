@@ -51,7 +51,7 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "certificates")
 
 
-async def test_a_forwarding_proxy_is_told_the_whole_address_and_the_service_the_path() -> None:
+async def test_a_forwarding_proxy_gets_the_full_address_and_the_service_the_path() -> None:
     async with FaultServer() as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
         await ask(NAMED + "?a=b", proxy.url)
         await ask("http://somewhere.test", proxy.url)
@@ -90,7 +90,7 @@ async def test_a_tunnel_leads_to_the_service_and_the_proxy_sees_nothing_but_its_
         assert [request.headers["authorization"] for request in server.received] == ["Bearer sk-not-for-proxies"] * 3
 
 
-async def test_behind_a_tunnel_the_service_still_has_to_be_who_it_says(authority: Authority) -> None:
+async def test_behind_a_tunnel_the_certificate_is_still_verified(authority: Authority) -> None:
     tls = authority.server("elsewhere.test")
     async with FaultServer(tls) as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
         with pytest.raises(HopelessError, match=r"no secure connection through the proxy .* not valid for 'somewhere"):
@@ -329,7 +329,7 @@ async def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing_open(base_u
 
 @WAYS
 @pytest.mark.parametrize("behaviour", ["works", "refuses", "garbage", "closes"])
-async def test_the_login_of_a_proxy_is_seen_by_nobody_else(
+async def test_the_login_of_a_proxy_is_sent_to_nobody_else(
     base_url: str, behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

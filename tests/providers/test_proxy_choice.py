@@ -87,7 +87,7 @@ def test_the_environment_names_a_proxy_by_the_rules_of_the_standard_library(
     assert found(address) == expected
 
 
-def test_what_the_entry_says_goes_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_entry_overrides_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://environment:1")
     monkeypatch.setenv("NO_PROXY", "*")
 
@@ -189,7 +189,7 @@ def test_a_proxy_that_no_call_goes_through_need_not_be_usable(monkeypatch: pytes
 
 @pytest.mark.parametrize("kind", ["mock", "python", "command", "litellm"])
 @pytest.mark.parametrize("field", ["proxy", "ca_file", "cert_file", "key_file"])
-def test_a_proxy_or_a_certificate_that_nobody_would_use_is_refused(kind: str, field: str) -> None:
+def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, field: str) -> None:
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
     with pytest.raises(ConfigurationError, match=f"svc: providers of kind '{kind}' do not support {field}"):

@@ -256,7 +256,7 @@ def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_repla
         assert key.resolve() == key.resolve() == Secret(value)
 
 
-def test_a_key_file_that_goes_away_is_no_key(tmp_path: Path) -> None:
+def test_a_key_file_that_is_deleted_holds_no_key(tmp_path: Path) -> None:
     path = tmp_path / "key"
     key = key_of({}, api_key_file=str(path))
     path.write_text("sk-in-a-file")

@@ -95,7 +95,7 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("raw", GARBAGE.values(), ids=list(GARBAGE))
-async def test_what_is_not_http_is_said_at_once(raw: bytes) -> None:
+async def test_an_answer_that_is_not_http_fails_at_once(raw: bytes) -> None:
     with pytest.raises(ProxyFailedError, match="does not speak HTTP; its answer starts with"):
         await answered(raw)
 

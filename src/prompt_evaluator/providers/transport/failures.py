@@ -82,24 +82,24 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
 
 def refusal(call: Call, response: Response, data: bytes) -> ProviderError:
     """Return the error for a complete reply with a status other than 200."""
-    status, said, proxy = response.status, error_text(data), call.place.proxy
+    status, message, proxy = response.status, error_text(data), call.place.proxy
     if status == 407 and proxy is not None:  # noqa: PLR2004
         offered = response.headers.get("proxy-authenticate", "").split(" ")[0]
-        return _proxy_refusal(call, status, said, [REDACTOR.text(offered)] if offered else [])
+        return _proxy_refusal(call, status, message, [REDACTOR.text(offered)] if offered else [])
     # Without a tunnel, the proxy's replies cannot be told from the service's.
     source = f" The reply came{_through(proxy)}, which may have written it." if proxy and not call.place.tls else ""
     if 300 <= status < 400:  # noqa: PLR2004
         target = REDACTOR.text(response.headers.get("location", "nowhere"))
         what = f"the service redirects to {target[:_MAX_SHOWN]}. If that is right, use it as the base_url.{source}"
         return RedirectedError(what, provider=call.provider, status=status)
-    kind, sentence = _meaning(status, said)
+    kind, sentence = _meaning(status, message)
     wait = retry_after(response.headers, time.time()) if kind.retried else None
-    what = f"{sentence} ({status}): {said.rstrip('.')}.{source}"
+    what = f"{sentence} ({status}): {message.rstrip('.')}.{source}"
     return kind(what, provider=call.provider, status=status, retry_after=wait)
 
 
-def _meaning(status: int, said: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases
-    if status in (402, 403, 429) and any(sign in said.lower() for sign in _NO_QUOTA):
+def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases
+    if status in (402, 403, 429) and any(sign in message.lower() for sign in _NO_QUOTA):
         return QuotaExhaustedError, "the account is out of quota"
     match status:
         case 402:
