@@ -213,7 +213,7 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
     ),
     "a key with a passphrase": (
         lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted(files.key))},
-        r"key_file .*: the key is protected by a passphrase\. Remove it with",
+        r"key_file .*: the key is protected by a passphrase\. Remove the passphrase",
     ),
     "an old key with a passphrase": (
         lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted_the_old_way(files.key))},

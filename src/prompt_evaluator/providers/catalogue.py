@@ -56,7 +56,7 @@ BUILT_IN = {
     "command": ProviderSettings(kind="command"),
     "litellm": ProviderSettings(kind="litellm"),
 }
-"""Providers available without configuration. A configured entry of the same name replaces them."""
+"""Providers available without configuration. A configured entry of the same name takes precedence."""
 
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}
 

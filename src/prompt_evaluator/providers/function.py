@@ -188,7 +188,7 @@ def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
         signature.bind(object(), **dict.fromkeys(extras))
     except TypeError as error:
         problem = f"`python:{model}` cannot be called with a question: {error}."
-        raise ConfigurationError(f"{problem} Allowed further parameters: {', '.join(_EXTRAS)}.") from None
+        raise ConfigurationError(f"{problem} Besides the question, it may take {', '.join(_EXTRAS)}.") from None
     return LoadedFunction(function, takes=_wanted(parameters[0]), extras=extras, in_thread=not is_async(function))
 
 

@@ -79,7 +79,7 @@ _SHOWN_MESSAGE = 2_000
 
 
 class LiteLLMProvider:
-    """Makes one LiteLLM request per try: its own retries, telemetry and look-ups are turned off."""
+    """Makes one LiteLLM request per try: its own retries, telemetry and lookups are turned off."""
 
     trusted: ClassVar[bool] = True
     structured_output: ClassVar[bool] = False

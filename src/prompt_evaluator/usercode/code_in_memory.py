@@ -34,7 +34,7 @@ class CodeInMemory:
     """Everything that determines what a function does, as far as it can be seen without calling it.
 
     That is its source (or its bytecode), the plain values in its closure, defaults and globals, and the same for the
-    functions and classes it uses. Lists and dictionaries are left out, because a function may as well write to them as
+    functions and classes it uses. Lists and dictionaries are left out, because a function may write to them as well as
     read them.
     """
 

@@ -51,7 +51,7 @@ def find_function(name: str) -> Callable[..., Any]:
         raise ConfigurationError(f"`python:{name}` cannot be looked up: {what_happened(error)}") from error
     if not callable(function):
         kind = type(function).__name__
-        raise ConfigurationError(f"`{path}` in module `{module_name}` is not a function but of type {kind}.")
+        raise ConfigurationError(f"`{path}` in module `{module_name}` is of type {kind}, not a function.")
     return function
 
 

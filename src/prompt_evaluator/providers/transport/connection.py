@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
             self._waiter = None
 
     def is_silent(self) -> bool:
-        """Whether nothing has arrived, including an end of stream that the event loop has not reported yet."""
+        """Whether nothing has arrived, not even an end of stream that the event loop has yet to report."""
         assert self._transport is not None  # noqa: S101 - connected
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket"), select.POLLIN)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_IDLE = 15.0
 """Seconds. Services close idle connections, and a request sent at that moment is lost."""
 _CONNECT_TIMEOUT = 30.0
-"""Seconds to open a connection. Replies may take minutes, but a service that cannot connect by then is down."""
+"""Seconds to open a connection. Replies may take minutes, but a service that takes longer to connect is down."""
 _TRUSTED_IDLE = 0.05
 """Seconds for which an idle connection is reused without a check, once it has been reused before."""
 

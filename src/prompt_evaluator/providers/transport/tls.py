@@ -96,7 +96,7 @@ def _pair_problem(files: TlsFiles, error: ssl.SSLError) -> str:
 
 
 def _encrypted(where: str) -> str:
-    return f"{where}: the key is protected by a passphrase. Remove it with `openssl pkey -in OLD -out NEW`."
+    return f"{where}: the key is protected by a passphrase. Remove the passphrase: `openssl pkey -in OLD -out NEW`."
 
 
 def _refuse_passphrase() -> NoReturn:

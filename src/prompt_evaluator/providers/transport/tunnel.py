@@ -76,9 +76,7 @@ async def _ask(sock: socket.socket, request: bytes) -> bytes:
     while b"\r\n\r\n" not in head:
         data = await loop.sock_recv(sock, 4096)
         if not data:
-            raise ProxyFailedError(
-                "closed the connection without answering" if not head else "sent an incomplete answer"
-            )
+            raise ProxyFailedError("sent an incomplete answer" if head else "closed the connection without answering")
         head += data
         if not head.startswith(b"HTTP/"[: len(head)]):
             break  # not HTTP: no need to wait for more
