@@ -104,4 +104,4 @@ def test_a_run_whose_code_is_gone_says_what_is_missing(project: Workspace, targe
     refused = project.run("resume", stopped.run_id)
 
     assert refused.code == 2
-    assert "There is no module `agent`" in " ".join(refused.err.split())
+    assert "Module `agent` not found" in " ".join(refused.err.split())

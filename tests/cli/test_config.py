@@ -101,7 +101,7 @@ def test_proxies_are_shown_with_who_names_them_and_without_their_login(full_of_s
 
     proxies = {provider["name"]: provider["proxy"] for provider in done.json["providers"]}
     assert proxies["openai"] == "http://proxy.test:3128 (HTTPS_PROXY)"
-    assert proxies["local"] == "http://proxy.test:8080 (`proxy` of the provider 'local')"
+    assert proxies["local"] == "http://proxy.test:8080 (`proxy` of provider 'local')"
     assert proxies["wrong"].startswith("unusable (the proxy 'socks5://…@proxy.test'")
     assert proxies["file"] is None
     assert proxies["mock"] is None

@@ -69,6 +69,6 @@ def test_modules_in_a_folder_for_everybody_are_not_imported(offline: Workspace) 
     trusted = offline.run(*ask)
 
     assert refused.code == 2
-    assert "Modules are not looked for in the working folder, because everybody may write" in refused.err
+    assert "Modules are not imported from the working folder, because everyone can write to" in refused.err
     assert f"PYTHONPATH={offline.folder}" in refused.err
     assert (trusted.code, trusted.out) == (0, "x\n")

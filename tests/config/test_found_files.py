@@ -110,30 +110,30 @@ def test_somebody_elses_dotenv_is_refused(project: Path, start: str, give_away: 
 
     assert problem.path == project / ".env"
     assert "The .env was found, not named, and it belongs to " in str(problem)
-    assert f"Set the variables that you need yourself, or trust all that is in {project}" in str(problem)
+    assert f"Set the variables that you need yourself, or trust everything in {project}" in str(problem)
 
 
 @pytest.mark.parametrize("name", ["prompt_evaluator.yaml", ".env"])
-@pytest.mark.parametrize(("mode", "who"), [(0o646, "everybody"), (0o666, "everybody"), (0o777, "everybody")])
+@pytest.mark.parametrize(("mode", "who"), [(0o646, "everyone"), (0o666, "everyone"), (0o777, "everyone")])
 def test_what_everybody_may_write_is_refused(project: Path, name: str, mode: int, who: str) -> None:
     (project / name).chmod(mode)
 
     problem = refused(project)
 
     assert problem.path == project / name
-    assert f"{who} may write it (mode {mode:o}, which `chmod go-w` changes)" in str(problem)
+    assert f"{who} can write to it (mode {mode:o}; fix with `chmod go-w`)" in str(problem)
 
 
 def test_what_everybody_may_write_is_refused_whoever_owns_it(project: Path) -> None:
     (project / "prompt_evaluator.yaml").chmod(0o666)
 
-    assert "everybody may write it" in str(refused(project, {"SUDO_UID": str(os.getuid())}))
+    assert "everyone can write to it" in str(refused(project, {"SUDO_UID": str(os.getuid())}))
 
 
 def test_a_folder_in_which_others_may_replace_the_file_is_refused(project: Path) -> None:
     project.chmod(0o777)
 
-    assert f"everybody may write the folder {project} (mode 777, which `chmod go-w` changes)" in str(
+    assert f"everyone can write to the folder {project} (mode 777; fix with `chmod go-w`)" in str(
         refused(project / "below")
     )
 
@@ -178,14 +178,14 @@ class TestGroups:
         os.chown(project / "prompt_evaluator.yaml", -1, STRANGER)
         (project / "prompt_evaluator.yaml").chmod(0o664)
 
-        assert f"the group {STRANGER} may write it (mode 664, which `chmod go-w` changes)" in str(refused(project))
+        assert f"the group {STRANGER} can write to it (mode 664; fix with `chmod go-w`)" in str(refused(project))
 
     def test_a_group_with_a_name_is_named(self, project: Path) -> None:
         other = next(group for group in grp.getgrall() if group.gr_gid)
         os.chown(project, -1, other.gr_gid)
         project.chmod(0o775)
 
-        assert f"the group {other.gr_name} may write the folder {project}" in str(refused(project))
+        assert f"the group {other.gr_name} can write to the folder {project}" in str(refused(project))
 
     def test_a_group_of_the_same_number_is_the_owners_where_neither_has_a_name(self, project: Path) -> None:
         path = project / "prompt_evaluator.yaml"
@@ -195,7 +195,7 @@ class TestGroups:
         assert why_not_ours(path, {"SUDO_UID": str(STRANGER)}) is None
         os.chown(path, STRANGER, STRANGER + 1)
         path.chmod(0o664)
-        assert f"the group {STRANGER + 1} may write it" in str(why_not_ours(path, {"SUDO_UID": str(STRANGER)}))
+        assert f"the group {STRANGER + 1} can write to it" in str(why_not_ours(path, {"SUDO_UID": str(STRANGER)}))
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root can be called by sudo")
@@ -230,7 +230,7 @@ class TestLinks:
         (project / "between").chmod(0o777)
         (project / "below" / "prompt_evaluator.yaml").symlink_to(project / "between" / "link")
 
-        assert f"everybody may write the folder {project / 'between'}" in str(refused(project / "below"))
+        assert f"everyone can write to the folder {project / 'between'}" in str(refused(project / "below"))
 
     def test_somebody_elses_link_to_a_file_of_ones_own_is_refused(self, project: Path, give_away: Give) -> None:
         (project / ".env").unlink()
@@ -256,7 +256,7 @@ class TestTrustedFolders:
     def test_others_are_not(self, project: Path, trusted: str) -> None:
         (project / "prompt_evaluator.yaml").chmod(0o666)
 
-        assert "everybody may write it" in str(refused(project / "below", {TRUST_VARIABLE: trusted.format(project)}))
+        assert "everyone can write to it" in str(refused(project / "below", {TRUST_VARIABLE: trusted.format(project)}))
 
     def test_a_link_out_of_them_is_followed_with_care(self, project: Path) -> None:
         (project / "prompt_evaluator.yaml").chmod(0o666)
@@ -264,13 +264,13 @@ class TestTrustedFolders:
 
         problem = refused(project / "below", {TRUST_VARIABLE: str(project / "below")})
 
-        assert "everybody may write it" in str(problem)
+        assert "everyone can write to it" in str(problem)
 
     def test_a_file_cannot_say_that_it_is_to_be_trusted(self, project: Path) -> None:
         (project / ".env").write_text(f"{TRUST_VARIABLE}={project}\n")
         (project / "prompt_evaluator.yaml").chmod(0o666)
 
-        assert "everybody may write it" in str(refused(project))
+        assert "everyone can write to it" in str(refused(project))
 
     def test_the_variable_is_one_that_somebody_reads(self, project: Path) -> None:
         assert load(project, {TRUST_VARIABLE: str(project)}).unknown_variables() == []
@@ -287,7 +287,7 @@ class TestBenchmarks:
         with pytest.raises(InputError) as caught:
             datasets_folder(load(project))
 
-        assert "The benchmark was found, not named, and everybody may write" in str(caught.value)
+        assert "The benchmark was found, not named, and everyone can write to" in str(caught.value)
         assert f"PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={project / 'benchmarks'}" in str(caught.value)
 
     def test_a_folder_that_is_named_is_used_as_it_is(self, project: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_folder_in_which_anybody_may_put_modules_is_not_ours(tmp_path: Path) -
 
     assert (
         why_not_our_folder(tmp_path, {})
-        == f"everybody may write the folder {tmp_path} (mode 1777, which `chmod go-w` changes)"
+        == f"everyone can write to the folder {tmp_path} (mode 1777; fix with `chmod go-w`)"
     )
     assert why_not_our_folder(tmp_path, {TRUST_VARIABLE: str(tmp_path)}) is None
     tmp_path.chmod(0o755)
@@ -318,7 +318,7 @@ def test_settings_of_this_process_are_checked_too(project: Path, monkeypatch: py
     monkeypatch.chdir(project)
     monkeypatch.delenv(TRUST_VARIABLE, raising=False)
 
-    with pytest.raises(InputError, match="everybody may write it"):
+    with pytest.raises(InputError, match="everyone can write to it"):
         read_settings()
     monkeypatch.setenv(TRUST_VARIABLE, str(project))
     assert read_settings().value("num_samples") == 3

@@ -83,7 +83,7 @@ async def test_a_function_may_ask_for_the_whole_answer() -> None:
     [
         ("python:metric_functions", "Write it as `python:module:function`"),
         ("python:", "Write it as"),
-        ("python:no_such_module_at_all:f", "here is no module `no_such_module_at_all`"),
+        ("python:no_such_module_at_all:f", "module `no_such_module_at_all` not found"),
         (f"{HERE}synk", "Did you mean `sync`?"),
         (f"{HERE}NOT_CALLABLE", "is of type"),
         (f"{HERE}takes_one", "cannot be called with an output and a case"),

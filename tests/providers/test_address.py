@@ -39,7 +39,7 @@ PARSED = {
 
 
 @pytest.mark.parametrize(("text", "expected"), PARSED.items(), ids=list(PARSED))
-def test_an_address_is_taken_apart(text: str, expected: tuple[str, str, int, str]) -> None:
+def test_an_address_is_split_into_its_parts(text: str, expected: tuple[str, str, int, str]) -> None:
     address = Address.parse(text)
 
     assert (address.scheme, address.host, address.port, address.path) == expected
@@ -73,7 +73,7 @@ def test_an_address_is_taken_apart(text: str, expected: tuple[str, str, int, str
         "http://a\u2100b",
     ],
 )
-def test_what_is_no_address_of_a_web_service_is_refused(text: str) -> None:
+def test_anything_but_a_web_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         Address.parse(text)
 
@@ -124,7 +124,7 @@ def test_path_and_query_are_sent_as_they_were_written(text: str, target: str) ->
         ("http://h/my%20path/", "/my%20path/chat/completions"),
     ],
 )
-def test_what_is_further_down_keeps_the_path_and_the_query(base: str, target: str) -> None:
+def test_a_path_below_keeps_the_path_and_the_query(base: str, target: str) -> None:
     assert request_line(Address.parse(base).below("/chat/completions")) == f"POST {target} HTTP/1.1"
 
 
@@ -179,7 +179,7 @@ def test_a_login_in_the_address_is_sent_as_a_header_and_nowhere_else(text: str, 
 
 
 @pytest.mark.parametrize("text", ["http://h", "http://@h", "http://:@h"])
-def test_no_login_is_no_header(text: str) -> None:
+def test_without_a_login_there_is_no_header(text: str) -> None:
     assert sent(Address.parse(text)) == ["Host: h"]
 
 
@@ -210,7 +210,7 @@ def test_the_host_is_sent_as_servers_expect_it(text: str, host: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["http://a..b", "http://.a", f"http://{'a' * 64}.b", "http://\U0001f600\ufffd.b"])
-def test_a_host_that_no_name_can_have_is_refused_when_it_is_used(text: str) -> None:
+def test_an_invalid_host_is_refused_when_it_is_used(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         Address.parse(text).head({})
 
@@ -221,7 +221,7 @@ def test_headers_come_in_order_and_the_length_of_the_body_is_to_follow() -> None
     assert head == "POST /v1 HTTP/1.1\r\nHost: h\r\nX-One: 1\r\nX-Two: zwei ü\r\nContent-Length: ".encode()
 
 
-def test_of_headers_whose_names_differ_in_case_the_last_wins() -> None:
+def test_the_last_of_headers_that_differ_only_in_case_wins() -> None:
     headers = {"Accept": "a", "X-Key": "1", "accept": "b", "x-KEY": "2", "ACCEPT": "c", "host": "other"}
 
     assert sent(Address.parse("http://h"), headers) == ["host: other", "ACCEPT: c", "x-KEY: 2"]
@@ -249,7 +249,7 @@ def test_a_line_break_that_comes_by_another_way_than_the_text_is_refused(bad: st
 
 
 @pytest.mark.parametrize("name", ["", " ", "X Y", "X:", "Content-Length ", " Transfer-Encoding", "X-É", "(x)", "X\t"])
-def test_a_name_that_no_header_can_have_is_refused(name: str) -> None:
+def test_an_invalid_header_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="header"):
         Address.parse("http://h").head({name: "1"})
 

@@ -18,7 +18,7 @@ def reply(*blocks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {"content": blocks or [{"type": "text", "text": "hi"}], "stop_reason": "end_turn", **changes}
 
 
-async def test_a_request_holds_what_was_asked_and_the_number_that_the_api_insists_on() -> None:
+async def test_a_request_holds_the_question_and_the_max_tokens_that_the_api_requires() -> None:
     async with service("anthropic") as svc:
         await svc.ask()
 
@@ -26,7 +26,7 @@ async def test_a_request_holds_what_was_asked_and_the_number_that_the_api_insist
     assert svc.last.json == {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "content": "hello"}]}
 
 
-async def test_every_parameter_has_its_field_and_the_system_prompt_stands_apart() -> None:
+async def test_every_parameter_has_its_field_and_the_system_prompt_is_separate() -> None:
     messages = (Message("system", "Be kind."), Message("user", "hi"), Message("system", "Be brief."))
     async with service("anthropic") as svc:
         await svc.ask(
@@ -71,10 +71,10 @@ async def test_turns_of_one_side_are_one_message_with_results_first_and_no_empty
     ]
 
 
-async def test_a_call_whose_arguments_are_no_object_is_refused_before_it_is_sent() -> None:
+async def test_a_call_whose_arguments_are_not_an_object_is_refused_before_it_is_sent() -> None:
     call = ToolCall(name="now", arguments="{not JSON", id="t1")
     async with service("anthropic") as svc:
-        with pytest.raises(RequestRefusedError, match="'now' whose arguments are not a JSON object"):
+        with pytest.raises(RequestRefusedError, match="a call to 'now' in the conversation are not a JSON object"):
             await svc.ask(messages=(Message("user", "hi"), Message("assistant", "", tool_calls=(call,))))
 
     assert svc.server.received == []
@@ -155,7 +155,7 @@ async def test_tokens_that_were_not_counted_are_unknown(usage: dict[str, int] | 
     assert answer.cost is None
 
 
-async def test_a_reply_without_text_or_tool_calls_is_no_answer() -> None:
+async def test_a_reply_without_text_or_tool_calls_is_not_an_answer() -> None:
     nothing = says(reply({"type": "thinking", "thinking": "hm"}, stop_reason="max_tokens"))
     async with service("anthropic", nothing, nothing) as svc:
         with pytest.raises(BadReplyError, match="stop reason: max_tokens"):

@@ -44,7 +44,7 @@ async def test_a_service_of_a_private_authority_is_trusted_when_the_authority_is
 
 async def test_a_service_of_an_authority_that_is_not_named_is_refused_with_advice(authority: Authority) -> None:
     async with service("openai", tls=authority.server("127.0.0.1")) as svc:
-        with pytest.raises(HopelessError, match=r"certificate verify failed.* name its authority in ca_file"):
+        with pytest.raises(HopelessError, match=r"certificate verify failed.* set ca_file to its authority"):
             await svc.ask()
 
         assert svc.server.received == []
@@ -110,7 +110,7 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 @pytest.mark.parametrize("shown", ["none", "another authority's"])
-async def test_a_service_that_does_not_accept_who_we_are_is_not_asked_again(
+async def test_a_service_that_rejects_our_certificate_or_wants_one_is_not_asked_again(
     authority: Authority, other: Authority, shown: str, version: ssl.TLSVersion
 ) -> None:
     cert, key = authority.client()
@@ -121,7 +121,7 @@ async def test_a_service_that_does_not_accept_who_we_are_is_not_asked_again(
         calls = Calls()
         settings = {"base_url": address, "ca_file": str(authority.file), "key_required": False, **own}
         provider = calls.open(msgspec.convert({"kind": "openai", **settings}, ProviderSettings))
-        with pytest.raises(HopelessError, match="The service may want a certificate: see cert_file and key_file") as e:
+        with pytest.raises(HopelessError, match="may require a client certificate: set cert_file and key_file") as e:
             await provider.complete(a_request())
         await calls.close()
 
@@ -177,14 +177,14 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
         r"key_file .*: file not found",
     ),
     "a folder": (lambda files: {"ca_file": str(files.ca.parent)}, "this is a folder"),
-    "a file that cannot be read": (lambda files: {"ca_file": f"{files.ca}/x"}, "cannot be read: Not a directory"),
-    "an empty authority": (lambda files: {"ca_file": files.write(b"")}, r"no certificate in it\. It has to be PEM"),
-    "an authority that is not PEM": (lambda files: {"ca_file": files.write(b"hello")}, "It has to be PEM"),
+    "a file that cannot be read": (lambda files: {"ca_file": f"{files.ca}/x"}, "cannot read the file: Not a directory"),
+    "an empty authority": (lambda files: {"ca_file": files.write(b"")}, r"no certificate in it\. It must be PEM"),
+    "an authority that is not PEM": (lambda files: {"ca_file": files.write(b"hello")}, "It must be PEM"),
     "an authority in binary": (lambda files: {"ca_file": files.write(der(files.ca))}, "looks like DER"),
-    "a key for an authority": (lambda files: {"ca_file": str(files.key)}, "there is no certificate in it"),
+    "a key for an authority": (lambda files: {"ca_file": str(files.key)}, "no certificate in it"),
     "a damaged authority": (
         lambda files: {"ca_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n")},
-        "a certificate in it cannot be read",
+        "cannot read a certificate in it",
     ),
     "a certificate in binary": (
         lambda files: {"cert_file": files.write(der(files.cert)), "key_file": str(files.key)},
@@ -197,15 +197,15 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
         },
         "cert_file .* cannot be used",
     ),
-    "no key": (lambda files: {"cert_file": str(files.cert)}, "Name the file of the key in key_file"),
+    "no key": (lambda files: {"cert_file": str(files.cert)}, "Set key_file to the file with the key"),
     "a key without a certificate": (lambda files: {"key_file": str(files.key)}, "key_file is set without cert_file"),
     "certificate and key the wrong way round": (
         lambda files: {"cert_file": str(files.key), "key_file": str(files.cert)},
-        "cert_file .*: there is no certificate in it",
+        "cert_file .*: no certificate in it",
     ),
     "the certificate twice": (
         lambda files: {"cert_file": str(files.cert), "key_file": str(files.cert)},
-        "key_file .*: there is no private key in it",
+        "key_file .*: no private key in it",
     ),
     "the key of another certificate": (
         lambda files: {"cert_file": str(files.cert), "key_file": str(files.other_key)},
@@ -213,7 +213,7 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
     ),
     "a key with a passphrase": (
         lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted(files.key))},
-        r"key_file .*: the key is protected by a passphrase\. Write it without one",
+        r"key_file .*: the key is protected by a passphrase\. Remove the passphrase",
     ),
     "an old key with a passphrase": (
         lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted_the_old_way(files.key))},

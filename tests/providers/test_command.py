@@ -172,21 +172,21 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(calls: Calls,
 @pytest.mark.parametrize(
     ("printed", "said"),
     [
-        ("", "began with ''"),
-        ("hello there", "began with 'hello there'"),
+        ("", "starts with ''"),
+        ("hello there", "starts with 'hello there'"),
         ("[1]", "Expected `object`"),
         ("{}", "there is no `text`"),
         ('{"text": 3}', "$.text"),
         ('{"text": "a", "cost": NaN}', "malformed"),
         ('{"text": "a", "cost": -1}', "$.cost"),
-        ('{"text": "a", "usage": {"input_tokens": -1}}', "less than 0 tokens"),
+        ('{"text": "a", "usage": {"input_tokens": -1}}', "a negative number of tokens"),
         ('{"text": "a", "tool_calls": [{"arguments": {}}]}', "$.tool_calls[0]"),
         ('{"text": "a"} {"text": "b"}', "trailing"),
         ("x" * 5000, "x" * 200 + "'."),
         ("[" * 100_000, "["),
     ],
 )
-async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
+async def test_output_other_than_the_expected_json_is_a_bad_reply_that_shows_it(
     calls: Calls, program: Program, printed: str, said: str
 ) -> None:
     model = program(f"print({printed!r}, end='')")
@@ -198,10 +198,10 @@ async def test_what_is_not_the_json_expected_is_a_bad_reply_that_shows_it(
     assert len(str(caught.value)) < 500
 
 
-async def test_bytes_that_are_no_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
+async def test_bytes_that_are_not_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
     model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
 
-    with pytest.raises(BadReplyError, match="JSON expected"):
+    with pytest.raises(BadReplyError, match="expected JSON"):
         await ask(calls, model)
 
 
@@ -225,7 +225,7 @@ async def test_a_failed_program_is_named_with_its_exit_code_and_last_words_and_n
 ) -> None:
     model = program("import sys; sys.stderr.write('trace\\nno such tool\\n'); print('{}'); sys.exit(3)")
 
-    with pytest.raises(TargetFailedError, match=r"exit code 3\. It wrote last: trace\nno such tool") as caught:
+    with pytest.raises(TargetFailedError, match=r"exit code 3\. Its stderr ends with: trace\nno such tool") as caught:
         await ask(calls, model, max_tries=5)
 
     assert caught.value.tries == 1
@@ -254,7 +254,7 @@ async def test_a_program_that_says_nothing_when_it_fails_is_reported_as_such(cal
 
 
 async def test_a_program_ended_by_a_signal_is_a_failure_that_names_the_signal(calls: Calls, program: Program) -> None:
-    with pytest.raises(TargetFailedError, match="was ended by SIGTERM"):
+    with pytest.raises(TargetFailedError, match="was killed by SIGTERM"):
         await ask(calls, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
 
 
@@ -367,7 +367,7 @@ async def test_a_child_that_keeps_the_output_open_cannot_hold_up_the_call(
     told = tmp_path / "pid"
     code = STARTS_A_CHILD + """    print('{"text": "done"}')"""
 
-    with pytest.raises(TimedOutError, match="a process that it started kept its output open"):
+    with pytest.raises(TimedOutError, match="a process it started kept its output open"):
         await ask(calls, f"{program(code)} {told}", try_timeout=3)
 
     await until(lambda: not is_running(int(told.read_text())))
@@ -378,7 +378,7 @@ async def test_a_failed_program_is_reported_at_once_although_a_child_keeps_its_o
 ) -> None:
     told = tmp_path / "pid"
 
-    with pytest.raises(TargetFailedError, match=r"exit code 1\. It wrote last: 12345"):
+    with pytest.raises(TargetFailedError, match=r"exit code 1\. Its stderr ends with: 12345"):
         await ask(calls, f"{program(STARTS_A_CHILD + '    sys.exit(str(12345))')} {told}", try_timeout=60)
 
     await until(lambda: not is_running(int(told.read_text())))
@@ -441,11 +441,11 @@ def _file(folder: Path, name: str, content: str, mode: int) -> str:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("no-such-program-anywhere --x", "There is no program 'no-such-program-anywhere' on the PATH"),
-        ("./no/such/agent", "There is no program './no/such/agent' in "),
+        ("no-such-program-anywhere --x", "Program 'no-such-program-anywhere' not found on the PATH"),
+        ("./no/such/agent", "Program './no/such/agent' not found in "),
         ("agent 'unclosed", "No closing quotation"),
-        ("  ", "names no program"),
-        (os.fspath(Path(__file__).parent), "may not be executed"),
+        ("  ", "does not name a program"),
+        (os.fspath(Path(__file__).parent), "is not executable"),
     ],
     ids=["unknown", "wrong path", "quotes", "nothing", "folder"],
 )
@@ -469,7 +469,7 @@ async def test_a_file_without_its_executable_bit_is_not_started(calls: Calls, tm
         await ask(calls, model)
 
 
-async def test_an_executable_file_that_is_no_program_is_not_tried_again(tmp_path: Path) -> None:
+async def test_an_executable_file_that_is_not_a_program_is_not_retried(tmp_path: Path) -> None:
     no_program = _file(tmp_path, "data", "\x00\x01", 0o700)
     no_interpreter = _file(tmp_path, "script", "#!/no/such/interpreter\n", 0o700)
 
@@ -483,6 +483,6 @@ def test_a_program_that_is_there_passes_the_check() -> None:
     check(f"{sys.executable} -c 'pass'")
 
 
-async def test_a_request_that_is_no_text_is_refused_as_an_error_of_the_provider(calls: Calls) -> None:
-    with pytest.raises(ProviderError, match="cannot be written as JSON"):
+async def test_a_request_that_is_not_text_is_a_provider_error(calls: Calls) -> None:
+    with pytest.raises(ProviderError, match="cannot be encoded as JSON"):
         await ask(calls, "true", prompt="\ud800")

@@ -278,7 +278,7 @@ async def test_a_connection_is_closed_after_a_reply_that_was_its_last(http: Conn
         assert server.accepted == 2
 
 
-async def test_a_line_break_after_a_reply_is_in_nobodys_way(http: Connections) -> None:
+async def test_a_line_break_after_a_reply_is_harmless(http: Connections) -> None:
     async with Server(says(HI + b"\r\n")) as server:
         assert [(await ask(http, server.place)).body for _ in range(3)] == [b"hi"] * 3
 
@@ -311,7 +311,7 @@ async def test_an_end_that_the_loop_has_not_seen_yet_costs_the_next_call_nothing
 
 
 @pytest.mark.parametrize("seen", [False, True], ids=["not seen by the loop yet", "seen by the loop"])
-async def test_a_reply_that_nobody_asked_for_is_nobodys_answer(http: Connections, *, seen: bool) -> None:
+async def test_an_unsolicited_reply_is_dropped(http: Connections, *, seen: bool) -> None:
     async with Server(echoes) as server:
         await ask(http, server.place)
         os.write(server.peers[0].socket.fileno(), HI)
@@ -463,7 +463,7 @@ BROKEN_REPLIES = {
 
 @pytest.mark.parametrize("slowly", [False, True], ids=["at once", "byte by byte"])
 @pytest.mark.parametrize("raw", BROKEN_REPLIES.values(), ids=list(BROKEN_REPLIES))
-async def test_what_is_no_http_is_said_at_once_and_the_connection_closed(
+async def test_a_reply_that_is_not_http_fails_at_once_and_closes_the_connection(
     http: Connections, raw: bytes, *, slowly: bool
 ) -> None:
     slowly = slowly and len(raw) < 1_000
@@ -493,7 +493,7 @@ CUT_REPLIES = {
 
 
 @pytest.mark.parametrize("raw", CUT_REPLIES.values(), ids=list(CUT_REPLIES))
-async def test_a_connection_that_ends_within_the_reply_is_no_answer(http: Connections, raw: bytes) -> None:
+async def test_a_connection_that_ends_within_the_reply_is_not_an_answer(http: Connections, raw: bytes) -> None:
     async with Server(first(says_and_ends(raw), echoes)) as server:
         with pytest.raises(BrokenOffError):
             await ask(http, server.place)
@@ -505,7 +505,7 @@ RESET_REPLIES = {**CUT_REPLIES, "in a body without a length": OK + b"\r\nhi"}
 
 
 @pytest.mark.parametrize("raw", RESET_REPLIES.values(), ids=list(RESET_REPLIES))
-async def test_a_reset_is_no_answer(http: Connections, raw: bytes) -> None:
+async def test_a_reset_is_not_an_answer(http: Connections, raw: bytes) -> None:
     async def breaks(peer: Peer) -> None:
         await peer.request()
         await peer.write(raw)
@@ -532,7 +532,7 @@ async def test_a_hint_leaves_nothing_in_the_headers_of_the_reply(http: Connectio
         assert (await ask(http, server.place)).headers == {"content-length": "2"}
 
 
-async def test_what_follows_the_body_does_not_change_the_headers(http: Connections) -> None:
+async def test_trailers_do_not_change_the_headers(http: Connections) -> None:
     raw = CHUNKED + b"2\r\nhi\r\n0\r\nTransfer-Encoding: gzip\r\nContent-Encoding: gzip\r\nRetry-After: 99\r\n\r\n"
     async with Server(says(raw)) as server:
         assert (await ask(http, server.place)).headers == {"transfer-encoding": "chunked"}
@@ -654,7 +654,7 @@ async def test_a_reply_may_be_as_large_as_allowed_and_no_larger(
 
 async def test_an_announcement_is_enough_to_be_too_large(http: Connections) -> None:
     async with Server(says(OK + b"Content-Length: 18446744073709551615\r\n\r\n")) as server:
-        with pytest.raises(TooLargeError, match="18,446,744,073,709,551,615 bytes"):
+        with pytest.raises(TooLargeError, match="its Content-Length is 18,446,744,073,709,551,615"):
             await ask(http, server.place)
         await server.settled()
 
@@ -672,7 +672,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize(("start", "more"), ENDLESS.values(), ids=list(ENDLESS))
-async def test_what_never_ends_is_no_http(http: Connections, start: bytes, more: bytes) -> None:
+async def test_a_reply_that_never_ends_is_not_http(http: Connections, start: bytes, more: bytes) -> None:
     async def goes_on(peer: Peer) -> None:
         await peer.request()
         await peer.write(start)
@@ -787,13 +787,13 @@ async def test_a_server_that_keeps_us_waiting_does_not_win_time(http: Connection
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-async def test_no_time_is_no_reply(http: Connections, seconds: float) -> None:
+async def test_without_time_there_is_no_reply(http: Connections, seconds: float) -> None:
     async with Server(says_nothing) as server:
         with pytest.raises(NotConnectedError):
             await ask(http, server.place, seconds=seconds)
 
 
-async def test_a_reply_that_comes_too_late_is_nobodys_answer(http: Connections) -> None:
+async def test_a_reply_that_comes_too_late_is_dropped(http: Connections) -> None:
     late = asyncio.Event()
 
     async def replies_late(peer: Peer) -> None:
@@ -1011,7 +1011,7 @@ async def test_a_connection_that_is_closed_after_the_handshake_is_a_failed_conne
 
 
 @pytest.mark.parametrize("raw", CUT_REPLIES.values(), ids=list(CUT_REPLIES))
-async def test_a_secure_connection_that_ends_within_the_reply_is_no_answer(
+async def test_a_secure_connection_that_ends_within_the_reply_is_not_an_answer(
     http: Connections, trusted: Certificates, raw: bytes
 ) -> None:
     async def cuts(peer: Peer) -> None:

@@ -110,7 +110,7 @@ async def test_an_outage_is_a_provider_error_that_names_the_provider(kind: str, 
 
 
 @pytest.mark.parametrize("kind", RETRYING)
-async def test_what_may_pass_is_tried_again_as_often_as_the_limits_say(kind: str) -> None:
+async def test_a_temporary_failure_is_retried_as_often_as_the_limits_say(kind: str) -> None:
     async with Stand(kind, "fails for now") as stand:
         with pytest.raises(ProviderError) as caught:
             await stand.ask()
@@ -324,7 +324,7 @@ async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-async def test_closing_twice_is_no_error(kind: str) -> None:
+async def test_closing_twice_is_not_an_error(kind: str) -> None:
     async with Stand(kind, "answers") as stand:
         await stand.ask()
         await stand.calls.close()

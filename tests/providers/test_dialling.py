@@ -224,7 +224,7 @@ async def test_a_failed_look_up_is_shared_and_not_remembered(dialler: Dialler, n
     assert await reached(dialler, network)
 
 
-async def test_who_gives_up_waiting_for_a_look_up_does_not_spoil_it_for_others(
+async def test_a_caller_that_gives_up_on_a_lookup_does_not_end_it_for_others(
     dialler: Dialler, network: Network
 ) -> None:
     network.hosts = FOUR
@@ -241,7 +241,7 @@ async def test_who_gives_up_waiting_for_a_look_up_does_not_spoil_it_for_others(
     assert network.asked == 1
 
 
-async def test_closing_ends_a_look_up_that_is_under_way(dialler: Dialler, network: Network) -> None:
+async def test_closing_ends_a_lookup_in_progress(dialler: Dialler, network: Network) -> None:
     network.answer.clear()
     call = asyncio.create_task(dialler.dial("name.test", network.port))
     await asyncio.sleep(0.01)

@@ -53,7 +53,7 @@ async def outcome_of(call: Awaitable[Answer]) -> Outcome:
     return Outcome(f"an answer by {answer.model}", "200", answer.tries)
 
 
-def test_every_fault_stands_in_the_table() -> None:
+def test_every_fault_is_in_the_table() -> None:
     assert [row.fault for row in rows()] == sorted(FAULTS)
 
 

@@ -143,7 +143,7 @@ def test_libraries_below_the_project_do_not_count(files: Files, monkeypatch: pyt
     assert files.digest("ONE") == before
 
 
-def test_a_package_under_test_counts_also_where_it_is_installed(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_under_test_counts_even_if_it_is_installed(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     files.write("site-packages/ONE_agent/__init__.py", "from .parts import help\ndef answer(text): return text")
     parts = files.write("site-packages/ONE_agent/parts.py", "def help(): pass")
     monkeypatch.syspath_prepend(parts.parents[1])
@@ -200,7 +200,7 @@ def test_a_closure_is_known_by_the_plain_values_that_it_holds() -> None:
     assert len({of_memory(made()), of_memory(made("b")), of_memory(made(number=2))}) == 3
 
 
-def test_what_a_function_writes_down_does_not_make_it_another() -> None:
+def test_data_that_a_function_collects_does_not_change_its_digest() -> None:
     log: list[str] = []
     answer = made(log=log)
     before = of_memory(answer)
@@ -370,7 +370,7 @@ def test_other_arguments_are_another_program() -> None:
 
 @pytest.mark.usefixtures("program")
 @pytest.mark.parametrize("argument", [".", "/dev/null", "x" * 10_000, "a\0b", "\udcff", "--x=", "-", "="], ids=repr)
-def test_an_argument_that_is_no_file_is_only_a_text(argument: str) -> None:
+def test_an_argument_that_is_not_a_file_is_only_text(argument: str) -> None:
     assert of_command(["./agent.sh", argument])
 
 
@@ -410,13 +410,13 @@ def test_a_program_is_found_on_the_path_and_behind_links(program: Path, monkeypa
 
 
 @pytest.mark.parametrize("model", ["no-such-program", "./gone", "'unclosed", "", "."])
-def test_what_is_no_program_has_no_digest(model: str) -> None:
+def test_a_command_that_cannot_run_has_no_digest(model: str) -> None:
     provider = command.build("command", ProviderSettings(kind="command"), Resources())
 
     assert provider.fingerprint(model) is None
 
 
-def test_a_command_is_taken_apart_before_it_is_looked_at(program: Path) -> None:
+def test_a_command_is_split_before_it_is_hashed(program: Path) -> None:
     provider = command.build("command", ProviderSettings(kind="command"), Resources())
 
     assert provider.fingerprint(shlex.join([str(program), "a b"])) == of_command([str(program), "a b"])

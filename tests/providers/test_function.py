@@ -77,7 +77,7 @@ async def test_a_function_is_asked_the_last_question(calls: Calls, module: Modul
     assert answer.latency_ms > 0
 
 
-async def test_a_function_is_given_what_else_its_signature_names(calls: Calls, module: Module) -> None:
+async def test_a_function_gets_the_extras_its_signature_names(calls: Calls, module: Module) -> None:
     name = module("""
         def answer(text, case, seed=None, *, system, sample, attempt):
             return f"{text} {case.id} {seed} {system} {sample} {attempt}"
@@ -175,7 +175,7 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("None", "of type NoneType, not a str, a dict or an Answer"),
+        ("None", "of type NoneType, not str, dict or Answer"),
         ("['4']", "of type list"),
         ("(x for x in 'a')", "of type generator"),
         ("{}", "there is no `text`"),
@@ -186,7 +186,7 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: 
         (r"'\ud800'", "surrogates"),
     ],
 )
-async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
+async def test_a_result_that_is_not_an_answer_is_a_bad_reply_that_names_it(
     calls: Calls, module: Module, value: str, said: str
 ) -> None:
     name = module(f"def answer(text): return {value}")
@@ -206,7 +206,7 @@ async def test_a_result_that_is_no_answer_is_a_bad_reply_that_says_what_came(
         ("raise TimeoutError('its own')", "TimeoutError: its own"),
         ("import sys; sys.exit(3)", r"sys.exit\(3\)"),
         ("raise StopIteration", "StopIteration"),
-        ("import asyncio; raise asyncio.CancelledError", "was cancelled by what it called"),
+        ("import asyncio; raise asyncio.CancelledError", "was cancelled by code it called"),
     ],
     ids=["error", "its own time-out", "exit", "stop", "cancelled"],
 )
@@ -372,18 +372,18 @@ def _package(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("{package}", "names no function. Write it as `python:module:function`"),
-        (":answer", "names no function"),
-        ("{package}x:answer", "There is no module `{package}x` in .* Did you mean `{package}`"),
-        ("{package}.agnt:answer", "There is no module `{package}.agnt` in .* Did you mean `{package}.agent`"),
+        ("{package}", "does not name a function. Write it as `python:module:function`"),
+        (":answer", "does not name a function"),
+        ("{package}x:answer", "Module `{package}x` not found in .* Did you mean `{package}`"),
+        ("{package}.agnt:answer", "Module `{package}.agnt` not found in .* Did you mean `{package}.agent`"),
         (
             "{package}.agent:answer",
             "`{package}.agent` cannot be imported: ModuleNotFoundError: .*no_such_dependency_xyz",
         ),
         ("{package}.exits:answer", "`{package}.exits` cannot be imported: SystemExit"),
-        ("{module}:anser", "There is no `anser` in the module `{module}`. Did you mean `answer`"),
-        ("{module}:nothing_like_it", "There is no `nothing_like_it` in the module `{module}`.$"),
-        ("{module}:text", "`text` in the module `{module}` is of type str, no function"),
+        ("{module}:anser", "Module `{module}` has no `anser`. Did you mean `answer`"),
+        ("{module}:nothing_like_it", "Module `{module}` has no `nothing_like_it`.$"),
+        ("{module}:text", "`text` in module `{module}` is of type str, not a function"),
         ("{module}:none", "cannot be called with a question: too many positional arguments"),
         ("{module}:two", "cannot be called with a question: missing a required argument: 'other'.* system, case"),
     ],
@@ -417,7 +417,7 @@ async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_fa
         await ask(calls, f"{module(f'{broken}{form} answer(text): raise Broken')}:answer")
 
 
-async def test_an_object_that_fails_when_it_is_looked_at_is_no_function(calls: Calls, module: Module) -> None:
+async def test_an_object_that_fails_when_inspected_is_not_a_function(calls: Calls, module: Module) -> None:
     name = module("class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\nodd = Odd()")
 
     with pytest.raises(ModelNotFoundError, match="cannot be looked up: RuntimeError: odd"):

@@ -206,7 +206,7 @@ def _unknown_model() -> float:
 
 
 @pytest.mark.parametrize("cost", [_unknown_model, lambda: 0.0, lambda: float("nan")], ids=["unknown", "zero", "nan"])
-async def test_a_price_that_litellm_does_not_know_is_no_price(calls: Calls, cost: Callable[[], float]) -> None:
+async def test_a_price_that_litellm_does_not_know_is_unknown(calls: Calls, cost: Callable[[], float]) -> None:
     answer = await ask(calls, FakeLiteLLM(cost=cost))
 
     assert answer.cost is None
@@ -337,7 +337,7 @@ async def test_without_the_extra_the_error_says_what_to_install(calls: Calls, mo
         calls.open(ProviderSettings(kind="litellm"))
 
 
-async def test_litellm_is_imported_by_the_first_call_and_told_beforehand_to_stay_off_the_network(
+async def test_litellm_is_imported_by_the_first_call_and_configured_to_stay_off_the_network(
     calls: Calls, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")

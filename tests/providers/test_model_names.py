@@ -48,7 +48,7 @@ def test_a_name_is_written_as_it_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["openai", "openai/", "openai:", "openai/  ", "python:", "command:"])
 def test_a_provider_without_a_model_says_how_to_write_one(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="names a provider only"):
+    with pytest.raises(ConfigurationError, match="names only a provider"):
         parse_model_name(text, PROVIDERS)
 
 
@@ -71,7 +71,7 @@ def test_an_unknown_name_suggests_the_nearest(text: str, suggestion: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "/", ":", "/gpt-4o", "zzzzzz/model", "zzzzzz"])
-def test_a_name_like_no_other_lists_what_there_is(text: str) -> None:
+def test_a_name_without_a_close_match_lists_the_known_ones(text: str) -> None:
     with pytest.raises(UnknownNameError, match=r"Known: .*openai"):
         parse_model_name(text, PROVIDERS)
 
@@ -129,7 +129,7 @@ def test_listing_the_kinds_imports_none_of_them(plugins: Path) -> None:
     assert imported == "set()"
 
 
-def test_a_plugin_does_not_take_the_place_of_what_is_built_in(plugins: Path) -> None:
+def test_a_plugin_does_not_replace_a_built_in_kind(plugins: Path) -> None:
     assert run("print(KINDS.get('openai').__module__)", plugins) == "prompt_evaluator.providers.openai"
 
 

@@ -76,7 +76,7 @@ async def test_every_protocol_contacts_the_configured_address_only(kind: str, pa
         assert result["outcome"] == "A good answer."
 
 
-async def test_a_name_is_looked_up_and_no_other() -> None:
+async def test_only_the_configured_name_is_looked_up() -> None:
     async with FaultServer() as server:
         port = server.url.rpartition(":")[2]
         result = await run({"kind": "openai", "base_url": f"http://localhost:{port}"})
@@ -95,7 +95,7 @@ async def test_with_a_proxy_only_the_proxy_is_contacted_and_it_looks_names_up(sc
         assert result["contacted"] == [f"socket.connect ('127.0.0.1', {proxy.port})"]
 
 
-async def test_an_exception_to_the_proxy_is_contacted_itself() -> None:
+async def test_a_host_excluded_from_the_proxy_is_contacted_directly() -> None:
     async with FaultServer() as server:
         result = await run({"kind": "openai", "base_url": server.url}, **PROXIES, NO_PROXY="127.0.0.1")
 

@@ -289,7 +289,7 @@ async def test_an_answer_carries_what_the_reply_says() -> None:
     assert (answer.tool_calls, answer.logprobs) == ((), None)
 
 
-async def test_a_reply_that_names_no_model_is_by_the_model_asked() -> None:
+async def test_a_reply_without_a_model_name_is_from_the_model_asked() -> None:
     async with service("openai", says(reply())) as svc:
         answer = await svc.ask()
 
@@ -334,7 +334,7 @@ async def test_content_in_parts_is_joined() -> None:
     assert answer.text == "one two"
 
 
-async def test_an_empty_text_is_an_answer_and_no_text_at_all_is_not() -> None:
+async def test_an_empty_text_is_an_answer_and_a_missing_one_is_not() -> None:
     async with service("openai", says(reply({"content": ""})), says(reply({"content": None}))) as svc:
         assert (await svc.ask()).text == ""
         svc.server.script = ["null content"] * 3

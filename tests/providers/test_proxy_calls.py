@@ -52,7 +52,7 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "certificates")
 
 
-async def test_a_forwarding_proxy_is_told_the_whole_address_and_the_service_the_path() -> None:
+async def test_a_forwarding_proxy_gets_the_full_address_and_the_service_the_path() -> None:
     async with FaultServer() as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
         await ask(NAMED + "?a=b", proxy.url)
         await ask("http://somewhere.test", proxy.url)
@@ -91,7 +91,7 @@ async def test_a_tunnel_leads_to_the_service_and_the_proxy_sees_nothing_but_its_
         assert [request.headers["authorization"] for request in server.received] == ["Bearer sk-not-for-proxies"] * 3
 
 
-async def test_behind_a_tunnel_the_service_still_has_to_be_who_it_says(authority: Authority) -> None:
+async def test_behind_a_tunnel_the_certificate_is_still_verified(authority: Authority) -> None:
     tls = authority.server("elsewhere.test")
     async with FaultServer(tls) as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
         with pytest.raises(HopelessError, match=r"no secure connection through the proxy .* not valid for 'somewhere"):
@@ -104,7 +104,7 @@ async def test_a_proxy_that_signs_for_the_service_is_refused_with_advice(authori
     other = Authority(tmp_path / "other")
     tls = other.server("somewhere.test")
     async with FaultServer(tls) as server, ProxyServer(leads_to=("127.0.0.1", server.port)) as proxy:
-        with pytest.raises(HopelessError, match="name its authority in ca_file"):
+        with pytest.raises(HopelessError, match="set ca_file to its authority"):
             await ask(SECURE, proxy.url, ca_file=str(authority.file))
 
 
@@ -164,7 +164,9 @@ async def failure(base_url: str, proxy: str) -> ProviderError:
 
 @WAYS
 @pytest.mark.parametrize(
-    ("login", "what"), [("", "wants a login"), ("user:wrong-word@", "does not accept the login")], ids=["none", "wrong"]
+    ("login", "what"),
+    [("", "requires a login"), ("user:wrong-word@", "does not accept the login")],
+    ids=["none", "wrong"],
 )
 async def test_a_login_that_the_proxy_wants_is_asked_for_once(base_url: str, login: str, what: str) -> None:
     async with ProxyServer(login="user:secret-word") as proxy:
@@ -190,7 +192,7 @@ async def test_a_login_of_a_kind_that_is_not_supported_is_said(base_url: str) ->
         error = await failure(base_url, proxy.url)
 
     assert type(error) is AuthenticationError
-    assert re.search("wants a login of the kind (Negotiate or )?NTLM, which is not supported", str(error))
+    assert re.search("requires a login of type (Negotiate or )?NTLM, which is not supported", str(error))
 
 
 REFUSALS: dict[str, tuple[type[ProviderError], int]] = {
@@ -216,8 +218,8 @@ async def test_a_refused_tunnel_says_who_refused_what_and_what_to_do(status: str
 
         assert type(error) is kind
         assert str(error).startswith(
-            f"svc: the proxy {proxy.url} does not connect us to somewhere.test:443 ({status}). Check `proxy` of the "
-            "provider 'svc', or write `none` there if no proxy is needed."
+            f"svc: the proxy {proxy.url} did not connect to somewhere.test:443 ({status}). Check `proxy` of provider "
+            "'svc', or set it to `none` if no proxy is needed."
         )
         assert (error.tries, len(proxy.asked), error.status) == (tries, tries, int(status[:3]))
 
@@ -225,7 +227,7 @@ async def test_a_refused_tunnel_says_who_refused_what_and_what_to_do(status: str
 async def test_a_variable_that_names_the_proxy_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async with ProxyServer("refuses") as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        with pytest.raises(HopelessError, match=r"Check HTTPS_PROXY, or name somewhere\.test in NO_PROXY if"):
+        with pytest.raises(HopelessError, match=r"Check HTTPS_PROXY, or add somewhere\.test to NO_PROXY if"):
             await ask(SECURE)
 
 
@@ -239,9 +241,9 @@ async def test_a_refusal_that_was_forwarded_says_that_the_proxy_may_have_written
 
 FAILURES: dict[Behaviour, tuple[type[ProviderError], str, str]] = {
     "hangs": (ProviderError, "no connection through the proxy .* within 0.2 s", "no complete reply through the proxy"),
-    "closes": (ConnectionFailedError, "closed the connection without an answer", "through the proxy .* ended"),
+    "closes": (ConnectionFailedError, "closed the connection without answering", "through the proxy .* ended"),
     "resets": (ConnectionFailedError, "the connection", "through the proxy"),
-    "garbage": (ProviderError, "does not speak HTTP; its answer starts 'SSH-2.0", "through the proxy .* is not HTTP"),
+    "garbage": (ProviderError, "not speak HTTP; its answer starts with 'SSH-2.0", "through the proxy .* is not HTTP"),
 }
 
 
@@ -261,7 +263,7 @@ async def test_a_proxy_that_misbehaves_is_named_and_asked_again(behaviour: Behav
 async def test_a_proxy_that_speaks_before_it_is_spoken_to_is_not_trusted(authority: Authority) -> None:
     tls = authority.server("somewhere.test")
     async with FaultServer(tls) as server, ProxyServer("speaks first", leads_to=("127.0.0.1", server.port)) as proxy:
-        with pytest.raises(ConnectionFailedError, match="sent something before the service could have been asked"):
+        with pytest.raises(ConnectionFailedError, match="sent data before the tunnel was used"):
             await ask(SECURE, proxy.url, ca_file=str(authority.file))
 
         assert server.received == []
@@ -292,7 +294,7 @@ async def test_a_login_page_that_a_proxy_leads_to_is_said_to_be_its_own() -> Non
 
 async def test_407_from_a_service_without_a_proxy_is_not_a_wrong_key() -> None:
     async with service("openai", says(b"{}", status=407)) as svc:
-        with pytest.raises(AuthenticationError, match=r"a proxy on the way wants a login \(407\)"):
+        with pytest.raises(AuthenticationError, match=r"a proxy requires a login \(407\)"):
             await svc.ask()
 
 
@@ -328,7 +330,7 @@ async def test_a_call_that_is_cancelled_at_any_moment_leaves_nothing_open(base_u
 
 @WAYS
 @pytest.mark.parametrize("behaviour", ["works", "refuses", "garbage", "closes"])
-async def test_the_login_of_a_proxy_is_seen_by_nobody_else(
+async def test_the_login_of_a_proxy_is_sent_to_nobody_else(
     base_url: str, behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

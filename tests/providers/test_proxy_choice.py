@@ -87,7 +87,7 @@ def test_the_environment_names_a_proxy_by_the_rules_of_the_standard_library(
     assert found(address) == expected
 
 
-def test_what_the_entry_says_goes_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_entry_overrides_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://environment:1")
     monkeypatch.setenv("NO_PROXY", "*")
 
@@ -141,7 +141,7 @@ UNUSABLE = {
     "socks5h://proxy:1080": "SOCKS",
     "socks4://proxy": "SOCKS",
     "https://user:HIDDEN@proxy:443": "TLS",
-    "ftp://proxy": "kind 'ftp'",
+    "ftp://proxy": "scheme 'ftp'",
     "http://": "not an address",
     "http://user:HIDDEN@": "not an address",
     "http://proxy:port": "not an address",
@@ -168,7 +168,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_before_any_call_and_without_its_
         Calls().open(settings)
 
     assert str(caught.value).startswith("svc: ")
-    assert "`proxy` of the provider 'svc'" in str(caught.value)
+    assert "`proxy` of provider 'svc'" in str(caught.value)
     assert "never-seen" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -189,10 +189,10 @@ def test_a_proxy_that_no_call_goes_through_need_not_be_usable(monkeypatch: pytes
 
 @pytest.mark.parametrize("kind", ["mock", "python", "command", "litellm"])
 @pytest.mark.parametrize("field", ["proxy", "ca_file", "cert_file", "key_file"])
-def test_a_proxy_or_a_certificate_that_nobody_would_use_is_refused(kind: str, field: str) -> None:
+def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, field: str) -> None:
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
-    with pytest.raises(ConfigurationError, match=f"svc: a provider of the kind '{kind}' has no {field}"):
+    with pytest.raises(ConfigurationError, match=f"svc: providers of kind '{kind}' do not support {field}"):
         SharedCalls().provider("svc", settings)
 
 

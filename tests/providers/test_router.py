@@ -87,7 +87,7 @@ async def test_the_output_is_the_text_and_what_the_router_does_not_say_is_unknow
 
 
 @pytest.mark.parametrize("output", [None, 7, ["x"], {"text": "x"}], ids=repr)
-async def test_an_output_that_is_no_text_is_no_answer(output: object) -> None:
+async def test_an_output_that_is_not_text_is_not_an_answer(output: object) -> None:
     async with service("router", *[says({"output": output})] * 2) as svc:
-        with pytest.raises(BadReplyError, match="another shape"):
+        with pytest.raises(BadReplyError, match="expected shape"):
             await svc.ask()

@@ -256,7 +256,7 @@ def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_repla
         assert key.resolve() == key.resolve() == Secret(value)
 
 
-def test_a_key_file_that_goes_away_is_no_key(tmp_path: Path) -> None:
+def test_a_key_file_that_is_deleted_holds_no_key(tmp_path: Path) -> None:
     path = tmp_path / "key"
     key = key_of({}, api_key_file=str(path))
     path.write_text("sk-in-a-file")
@@ -289,7 +289,7 @@ def test_a_variable_goes_before_the_file_for_as_long_as_it_is_set(tmp_path: Path
 def test_a_wrong_address_is_refused_without_its_secrets(address: str) -> None:
     settings = ProviderSettings(kind="openai", base_url=address.replace("HIDDEN", "never-seen-before-8231"))
 
-    with pytest.raises(ConfigurationError, match="is no address") as caught:
+    with pytest.raises(ConfigurationError, match="is not a valid address") as caught:
         endpoint("svc", settings)
 
     assert "never-seen" not in "".join(traceback.format_exception(caught.value))

@@ -95,14 +95,14 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("raw", GARBAGE.values(), ids=list(GARBAGE))
-async def test_what_is_not_http_is_said_at_once(raw: bytes) -> None:
-    with pytest.raises(ProxyFailedError, match="does not speak HTTP; its answer starts"):
+async def test_an_answer_that_is_not_http_fails_at_once(raw: bytes) -> None:
+    with pytest.raises(ProxyFailedError, match="does not speak HTTP; its answer starts with"):
         await answered(raw)
 
 
 @pytest.mark.parametrize(
     ("raw", "what"),
-    [(b"", "closed the connection without an answer"), (OPEN["the usual"][:20], "broke its answer off")],
+    [(b"", "closed the connection without answering"), (OPEN["the usual"][:20], "sent an incomplete answer")],
 )
 async def test_an_answer_that_does_not_come_is_said(raw: bytes, what: str) -> None:
     with pytest.raises(ProxyFailedError, match=what):

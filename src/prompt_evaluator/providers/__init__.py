@@ -1,1 +1,1 @@
-"""Every model behind one policy."""
+"""Providers: model services, functions and programs behind one call policy."""

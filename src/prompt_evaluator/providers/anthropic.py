@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.shared import Resources
 
 _MAX_TOKENS = 4096
-"""The API insists on a number; this one is sent when the request names none."""
+"""Sent if the request sets no limit, because the API requires one."""
 
 
 class _Block(msgspec.Struct):
@@ -52,7 +52,7 @@ _REPLY = msgspec.json.Decoder(_Reply)
 
 
 def build(name: str, settings: ProviderSettings, resources: Resources) -> AnthropicProvider:
-    """The factory that the registry names."""
+    """Factory named in `catalogue.KINDS`."""
     return AnthropicProvider(name, settings, resources)
 
 
@@ -62,7 +62,7 @@ class AnthropicProvider(HttpProvider):
     path = "/v1/messages"
     fixed_headers = {"anthropic-version": "2023-06-01"}  # noqa: RUF012 - a constant of the protocol
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         reply = await self._post(encode(_body(request, self._name), self._name), timeout)
         report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _REPLY, self._name), reply, request, self._name)
@@ -88,14 +88,14 @@ def _body(request: Request, provider: str) -> dict[str, Any]:
 
 
 def _turns(messages: Iterable[Message], provider: str) -> list[dict[str, Any]]:
-    """User and assistant in turn: a tool's result is something that the user says."""
-    said = (message for message in with_call_ids(messages) if message.role != "system")
-    turns = groupby(said, key=lambda message: "assistant" if message.role == "assistant" else "user")
+    """Group messages into alternating user and assistant turns; tool results belong to the user's turn."""
+    spoken = (message for message in with_call_ids(messages) if message.role != "system")
+    turns = groupby(spoken, key=lambda message: "assistant" if message.role == "assistant" else "user")
     return [{"role": role, "content": _content(list(group), provider)} for role, group in turns]
 
 
 def _content(messages: list[Message], provider: str) -> str | list[dict[str, Any]]:
-    """A text where that is all there is; otherwise blocks, results before texts and no empty text, as the API wants."""
+    """Return plain text if that is enough, else blocks: tool results first and no empty text, as the API requires."""
     first = messages[0]
     if len(messages) == 1 and first.role != "tool" and not first.tool_calls:
         return first.content
@@ -108,11 +108,11 @@ def _blocks(message: Message, provider: str) -> list[dict[str, Any]]:
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
     blocks: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
     for call in message.tool_calls:
-        given = parsed_arguments(call.arguments)
-        if isinstance(given, str):
-            sentence = f"the conversation has a call of {call.name!r} whose arguments are not a JSON object."
+        arguments = parsed_arguments(call.arguments)
+        if isinstance(arguments, str):
+            sentence = f"the arguments of a call to {call.name!r} in the conversation are not a JSON object."
             raise RequestRefusedError(sentence, provider=provider)
-        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": given})
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments})
     return blocks
 
 

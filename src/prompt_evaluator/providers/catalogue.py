@@ -1,4 +1,4 @@
-"""Which providers there are, and what a model's name means."""
+"""Available providers, and how model names are parsed."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ KINDS: Registry[Factory] = Registry(
 )
 
 OVER_HTTP = ("openai", "anthropic", "router")
-"""The kinds whose calls are ours to send: proxies and certificates count for them."""
-_OWN_WAY = ("command", "litellm", "mock", "python")
+"""The kinds that use our HTTP transport: proxy and certificate settings apply to them."""
+_NOT_OVER_HTTP = ("command", "litellm", "mock", "python")
 
 BUILT_IN = {
     "mock": ProviderSettings(kind="mock"),
@@ -56,21 +56,21 @@ BUILT_IN = {
     "command": ProviderSettings(kind="command"),
     "litellm": ProviderSettings(kind="litellm"),
 }
-"""What exists before anybody configures anything. An entry of the same name in the configuration takes its place."""
+"""Providers available without configuration. A configured entry of the same name takes precedence."""
 
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}
 
 
 def check_settings(name: str, settings: ProviderSettings) -> None:
-    """Refuse a proxy or a certificate where nobody would use it."""
-    given = [field for field in ("proxy", "ca_file", "cert_file", "key_file") if getattr(settings, field) is not None]
-    if given and settings.kind in _OWN_WAY:
-        advice = "LiteLLM takes HTTPS_PROXY and SSL_CERT_FILE." if settings.kind == "litellm" else "Leave it out."
-        raise ConfigurationError(f"{name}: a provider of the kind {settings.kind!r} has no {given[0]}. {advice}")
+    """Raise `ConfigurationError` for proxy or certificate settings of a kind that ignores them."""
+    unused = [field for field in ("proxy", "ca_file", "cert_file", "key_file") if getattr(settings, field) is not None]
+    if unused and settings.kind in _NOT_OVER_HTTP:
+        advice = "Set HTTPS_PROXY or SSL_CERT_FILE." if settings.kind == "litellm" else "Remove it."
+        raise ConfigurationError(f"{name}: providers of kind {settings.kind!r} do not support {unused[0]}. {advice}")
 
 
 class ModelName(NamedTuple):
-    """`openai/gpt-4o`, taken apart."""
+    """`openai/gpt-4o`, split into its parts."""
 
     provider: str
     model: str
@@ -80,10 +80,10 @@ class ModelName(NamedTuple):
 
 
 def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
-    """Split `provider/model` or `provider:model`, whichever mark comes first.
+    """Split `provider/model` or `provider:model` at the first `/` or `:`.
 
     Raises:
-        UnknownNameError: No provider has that name; the nearest is suggested.
+        UnknownNameError: No provider has that name. The message suggests the closest match.
     """
     known = sorted(providers)
     split = min((at for mark in "/:" if (at := text.find(mark)) >= 0), default=len(text))
@@ -91,7 +91,7 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
     if provider in known:
         model = model or _DEFAULT_MODELS.get(provider, "")
         if not model:
-            raise ConfigurationError(f"The model {text!r} names a provider only. Write {provider}/MODEL.")
+            raise ConfigurationError(f"The model {text!r} names only a provider. Write {provider}/MODEL.")
         return ModelName(provider, model)
     if split == len(text):
         owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]

@@ -1,4 +1,4 @@
-"""A program as the target: JSON on its standard input, JSON on its standard output."""
+"""A program as the target: reads JSON from stdin, writes JSON to stdout."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.shared import Resources
 
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
-"""What starting the same program again would run into again."""
+"""Errors that would recur if the program were started again."""
 _SHOWN_OUTPUT = 200
 
 
 class _Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program is told about the case: never the ideal answer, which it is to find by itself."""
+    """What the program gets to know about the case. Never the reference answer."""
 
     id: str
     input: str
@@ -42,7 +42,7 @@ class _Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program reads."""
+    """What the program reads from stdin."""
 
     prompt: str
     messages: tuple[Message, ...]
@@ -52,18 +52,18 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None
     tools: tuple[dict[str, Any], ...]
     params: dict[str, Any]
-    """What was given for this target alone, as with `--param`."""
+    """Parameters of this target, such as those from `--param`."""
     sample: int
     attempt: int
     case: _Subject | None
 
 
 class CommandProvider:
-    """Starts the program anew for each try and leaves none of its processes behind.
+    """Starts the program once per try and leaves no processes behind.
 
-    The program is started without a shell, with this process's environment and folder. When its answer is there, when
-    it fails, when time is up and when the call is cancelled, its whole process group is killed; only a process that
-    moved to a session of its own escapes that.
+    The program runs without a shell, in this process's environment and working folder. Its whole process group is
+    killed when it has answered, fails or times out, and when the call is cancelled. Only a process that moved to its
+    own session survives that.
     """
 
     structured_output: ClassVar[bool] = False
@@ -74,20 +74,20 @@ class CommandProvider:
         self._max_bytes = max_reply_bytes
 
     def check(self, model: str) -> None:
-        """Refuse, before any call, what is no program."""
+        """Raise `ConfigurationError` if the program cannot be started."""
         check(model)
 
     def fingerprint(self, model: str) -> str | None:
-        """A digest of the program's files, so that answers of another version are not reused; None if not found."""
+        """Digest of the program's files, so that answers of other versions are not reused. None if not found."""
         try:
             return fingerprint.of_command(command_words(model))
         except ConfigurationError:
             return None
 
     async def close(self) -> None:
-        """Nothing outlives a call."""
+        """Do nothing: no process outlives its call."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         child = Child(self._order(request), self._max_bytes)
         began = time.monotonic()
         try:
@@ -95,7 +95,7 @@ class CommandProvider:
                 await self._start(child, request.model)
                 await child.finished
         except TimeoutError:
-            if not child.exit_code:  # one that has failed already is not late, whatever still holds its output open
+            if not child.exit_code:  # a failed program is not late, even if something still holds its output open
                 raise self._late(child, timeout) from None
         finally:
             await child.stop()
@@ -120,7 +120,7 @@ class CommandProvider:
         try:
             return msgspec.json.encode(order)
         except (ValueError, TypeError, RecursionError) as error:
-            raise RequestRefusedError(f"the request cannot be written as JSON: {error}.", provider=self.name) from error
+            raise RequestRefusedError(f"the request cannot be encoded as JSON: {error}.", provider=self.name) from error
 
     async def _start(self, child: Child, model: str) -> None:
         try:
@@ -135,9 +135,9 @@ class CommandProvider:
         what = (
             f"the program did not answer within {timeout_s:g} s"
             if child.exit_code is None
-            else f"the program ended, but a process that it started kept its output open for {timeout_s:g} s"
+            else f"the program ended, but a process it started kept its output open for {timeout_s:g} s"
         )
-        return TimedOutError(f"{what}; it was killed with all its processes.", provider=self.name)
+        return TimedOutError(f"{what}; it was killed along with all its processes.", provider=self.name)
 
     def _read(self, child: Child) -> TargetReply:
         if child.oversized:
@@ -148,8 +148,8 @@ class CommandProvider:
         try:
             return read_reply(bytes(child.stdout))
         except ValueError as error:
-            shown = redacted(bytes(child.stdout[:KEPT_STDERR]))[:_SHOWN_OUTPUT]
-            sentence = f"the program did not print the JSON expected: {error}. It began with {shown!r}."
+            start = redacted(bytes(child.stdout[:KEPT_STDERR]))[:_SHOWN_OUTPUT]
+            sentence = f"the program did not print the expected JSON: {error}. Its output starts with {start!r}."
             raise BadReplyError(sentence, provider=self.name) from None
 
 
@@ -158,10 +158,10 @@ def build(name: str, settings: ProviderSettings, _resources: Resources) -> Comma
 
 
 def check(model: str) -> None:
-    """Find out before any call whether the program can be started.
+    """Check, before any call, that the program can be started.
 
     Raises:
-        ConfigurationError: It is not there, or may not be executed.
+        ConfigurationError: The program is missing or not executable.
     """
     command_words(model)
     if problem := why_not(model):
@@ -169,4 +169,4 @@ def check(model: str) -> None:
 
 
 def _cannot(model: str, error: Exception) -> str:
-    return f"The program of `command:{REDACTOR.text(model)}` cannot be started: {error}."
+    return f"`command:{REDACTOR.text(model)}` cannot be started: {error}."

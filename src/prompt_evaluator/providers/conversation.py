@@ -1,4 +1,4 @@
-"""A conversation with tool calls, as services want it written."""
+"""Conversations with tool calls, in the form that services expect."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def with_call_ids(messages: Iterable[Message]) -> list[Message]:
-    """Every call with an id, and every tool's turn with the id of the call it answers.
+    """Give every tool call an id, and every tool message the id of the call it answers.
 
-    Services insist on both, but people who write a conversation down often leave them out: results then belong to the
-    calls before them, in order. A result that no call asked for stays without an id, for the service to refuse.
+    Services require both, but hand-written conversations often omit them. Missing ids are matched in order: each result
+    answers the next open call before it. A result without a matching call gets no id, and the service will refuse it.
     """
     turns: list[Message] = []
     unanswered: list[str] = []
@@ -39,18 +39,18 @@ def with_call_ids(messages: Iterable[Message]) -> list[Message]:
 
 
 def chat_messages(messages: tuple[Message, ...], provider: str) -> Sequence[Message | dict[str, Any]]:
-    """The messages in the shape of OpenAI's chat completions.
+    """Convert messages to OpenAI's chat completions format.
 
-    Plain turns already encode to that shape, so a request without tool calls pays for no copy.
+    Messages without tool calls already encode to that format, so a plain conversation is returned without a copy.
     """
-    for message in messages:  # every call passes here: `any` with a generator takes four times as long
+    for message in messages:  # on the path of every call: `any` with a generator takes four times as long
         if message.tool_calls or message.role == "tool":
             return [_chat_message(turn, provider) for turn in with_call_ids(messages)]
     return messages
 
 
 def written_arguments(call: ToolCall, provider: str) -> str:
-    """The arguments of a call as JSON text."""
+    """Return a tool call's arguments as JSON text."""
     return call.arguments if isinstance(call.arguments, str) else encode(call.arguments, provider).decode()
 
 

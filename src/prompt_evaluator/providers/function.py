@@ -1,4 +1,4 @@
-"""A Python function as the target, so that an application or an agent can be evaluated as it is."""
+"""A Python function as the target, to evaluate an application or agent as it is."""
 
 from __future__ import annotations
 
@@ -44,43 +44,43 @@ _EXTRAS: dict[str, Callable[[Request], Any]] = {
     "sample": operator.attrgetter("sample"),
     "attempt": operator.attrgetter("attempt"),
     "messages": operator.attrgetter("messages"),
-    "params": lambda request: copy.deepcopy(request.options),  # all requests share one, and it is part of their names
+    "params": lambda request: copy.deepcopy(request.options),  # shared by all requests, and part of their hashes
 }
-"""What a function is given by keyword when its signature names it."""
+"""Keyword arguments passed if the function's signature names them."""
 _SHOWN_MESSAGE = 2_000
 _PATIENCE = 1.0
-"""Seconds for a coroutine to clean up after it was cancelled."""
+"""Seconds a cancelled coroutine has for cleaning up."""
 
 
 class LoadedFunction(NamedTuple):
-    """A function, and how it wants to be called."""
+    """A function and how to call it."""
 
     function: Callable[..., Any]
     takes: Literal["text", "messages", "request"]
-    """What it is given first."""
+    """What to pass as the first argument."""
     extras: tuple[str, ...]
     in_thread: bool
     files: str | None = None
-    """A digest of the files it came from, as they were when it was loaded: what they say later is not what runs."""
+    """Digest of its files when it was loaded, because later changes to them are not what runs."""
 
 
 class _ExitedError(Exception):
-    """the function called `sys.exit`, which must not end the run."""
+    """The function called `sys.exit`, which must not end the run."""
 
 
 class FunctionProvider:
-    """Calls `module:function` with what the user said last.
+    """Calls `module:function` with the text of the last user message.
 
-    If its first parameter is called `messages`, it is given the whole conversation, and if that is annotated as a
-    `Request`, the whole request.
+    A first parameter named `messages` gets the whole conversation instead, and one annotated as `Request` the whole
+    request.
 
-    An async function runs on this event loop and is cancelled when time is up. A sync function runs in a thread of
-    its own: Python cannot stop a thread, so when time is up or the call is cancelled its result is dropped and the
-    thread runs on to its own end. Such threads hold up neither the other calls nor the end of the process.
+    An async function runs on this event loop and is cancelled on timeout. A sync function runs in its own thread.
+    Python cannot stop a thread, so on timeout or cancellation its result is dropped and the thread runs to its end,
+    without delaying other calls or the exit of the process.
 
-    An exception is a `TargetFailedError`, too much time a `TimedOutError`. The function is called once for each call
-    whatever `max_tries` says: its failures are what is being measured, and each try after a time-out would leave one
-    more thread behind.
+    An exception becomes a `TargetFailedError`, a timeout a `TimedOutError`. The function is called only once per call,
+    whatever the configured `max_tries`: its failures are what is being measured, and every try after a timeout would
+    leave another thread behind.
     """
 
     structured_output: ClassVar[bool] = False
@@ -91,11 +91,11 @@ class FunctionProvider:
         self.name = name
 
     def check(self, model: str) -> None:
-        """Refuse, before any call, what is no function."""
+        """Raise `ConfigurationError` if the function cannot be found or called."""
         check(model)
 
     def fingerprint(self, model: str) -> str | None:
-        """A digest of the function's code, so that answers of another version are not reused; None if unknown."""
+        """Digest of the function's code, so that answers of other versions are not reused. None if unknown."""
         try:
             target = load(model)
         except ConfigurationError:
@@ -103,9 +103,9 @@ class FunctionProvider:
         return target.files or fingerprint.of_memory(target.function)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         try:
             target = load(request.model)
         except ConfigurationError as error:
@@ -124,7 +124,7 @@ class FunctionProvider:
 
     def _read(self, task: asyncio.Future[Any]) -> TargetReply:
         if task.cancelled():
-            raise TargetFailedError("the function was cancelled by what it called.", provider=self.name)
+            raise TargetFailedError("the function was cancelled by code it called.", provider=self.name)
         if error := task.exception():
             raise TargetFailedError(what_happened(error), provider=self.name)
         result = task.result()
@@ -140,19 +140,19 @@ def build(name: str, _settings: ProviderSettings, _resources: Resources) -> Func
 
 
 def check(model: str) -> None:
-    """Find out before any call whether there is such a function and whether it can be called with a question.
+    """Check, before any call, that the function exists and can be called with a question.
 
     Raises:
-        ConfigurationError: Says what is missing, and the nearest name that is there.
+        ConfigurationError: Says what is missing and suggests the closest name.
     """
     load(model)
 
 
 def adopt(function: Callable[..., Any]) -> str:
-    """Make a function that is at hand a target, and return the model's name for it."""
+    """Register a function object as a target and return its model name."""
     module = getattr(function, "__module__", None) or "callable"
     name = model = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
-    # Two lambdas of one scope have one name, and the first may still be running.
+    # Two lambdas in the same scope share a name, and the first may still be in use.
     for number in count(2):
         if model not in _ADOPTED:
             _ADOPTED[model] = _target(model, function)._replace(files=fingerprint.of_adopted(function))
@@ -166,13 +166,13 @@ _ADOPTED: dict[str, LoadedFunction] = {}
 
 
 def load(model: str) -> LoadedFunction:
-    """The function of that name: one that was adopted, or one to be imported."""
+    """Return the adopted function of that name, or import it."""
     return _ADOPTED.get(model) or _load(model)
 
 
 @functools.cache
 def _load(model: str) -> LoadedFunction:
-    """Import `module:function`, once for each name."""
+    """Import `module:function`, once per name."""
     function = find_function(model)
     return _target(model, function)._replace(files=fingerprint.of_files(model.partition(":")[0], function))
 
@@ -187,8 +187,8 @@ def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:
     try:
         signature.bind(object(), **dict.fromkeys(extras))
     except TypeError as error:
-        sentence = f"`python:{model}` cannot be called with a question: {error}. Besides it, a function may name"
-        raise ConfigurationError(f"{sentence} {', '.join(_EXTRAS)}.") from None
+        problem = f"`python:{model}` cannot be called with a question: {error}."
+        raise ConfigurationError(f"{problem} Besides the question, it may take {', '.join(_EXTRAS)}.") from None
     return LoadedFunction(function, takes=_wanted(parameters[0]), extras=extras, in_thread=not is_async(function))
 
 
@@ -221,7 +221,7 @@ def _first_argument(target: LoadedFunction, request: Request) -> Request | tuple
 
 async def _abandon(task: asyncio.Future[Any]) -> None:
     task.cancel()
-    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # so that nobody misses the exception
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # or asyncio logs the exception
     await asyncio.wait({task}, timeout=_PATIENCE)
 
 
@@ -230,7 +230,7 @@ def _as_json(result: object) -> bytes:
         return msgspec.json.encode({"text": result})
     if isinstance(result, dict | Answer):
         return msgspec.json.encode(result)
-    raise TypeError(f"it is of type {_kind(result)}, not a str, a dict or an Answer")
+    raise TypeError(f"it is of type {_kind(result)}, not str, dict or Answer")
 
 
 def _kind(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What all providers that speak HTTP have in common."""
+"""Base class of the providers that use HTTP."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class HttpProvider:
-    """One address, one key, and a protocol that a subclass speaks in `answer`."""
+    """Holds the address, the key and the connections; subclasses implement the protocol in `answer`."""
 
     structured_output: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
     path: ClassVar[str] = ""
-    """Where requests go, below the base address."""
+    """Path of requests, relative to the base address."""
     fixed_headers: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:
@@ -39,13 +39,13 @@ class HttpProvider:
 
     @property
     def key(self) -> Secret | None:
-        """The key as it is now."""
+        """The current key, or None."""
         return self._key.resolve() if self._key.present else None
 
     async def close(self) -> None:
-        """Connections are lent."""
+        """Do nothing: the connections belong to `Resources`."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         raise NotImplementedError
 
     async def _post(self, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109
@@ -57,7 +57,7 @@ class HttpProvider:
         return {"Authorization": f"Bearer {key.reveal()}"}
 
     def _where(self) -> Call:
-        """Address and headers; made anew only when the key has changed."""
+        """Address and headers, rebuilt only when the key changes."""
         key = self._key.resolve()
         if self._call is None or self._call[0] is not key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}

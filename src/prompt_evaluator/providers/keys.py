@@ -1,4 +1,4 @@
-"""Where a key comes from, and what address it goes to."""
+"""API keys, base addresses, and the secrets in them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _SECRET_NAME = re.compile(r"(key|token|secret|password|sig|signature|auth|author
 _RANDOM_TEXT = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w+/=.~-]{20,}", re.ASCII)
 
 _NEW_FILE = 2_000_000_000
-"""Nanoseconds for which two versions of a file may have the same time, because file systems round it."""
+"""Nanoseconds within which two versions of a file may share a modification time: file systems round it."""
 
 
 class Key:
-    """A key that is looked up each time it is used, so that it may change and is never kept in settings."""
+    """An API key that is looked up on every use, so it can change during a run and is never stored in settings."""
 
     def __init__(self, provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> None:
         self._provider, self._settings, self._environment = provider, settings, environment
         self._path = Path(settings.api_key_file).expanduser() if settings.api_key_file else None
         self._last: Secret | None = None
         self._version: tuple[int, ...] | None = None
-        """Which version of the file the last key is from."""
-        _know(settings.headers.items())
+        """The version of the file that the last key was read from."""
+        _register_secrets(settings.headers.items())
 
     @property
     def source(self) -> str | None:
-        """What to set, for people: a variable's name or a file's path, never a value."""
+        """What the user has to set: a variable name or a file path, never a value."""
         return self._settings.api_key_env or self._settings.api_key_file
 
     @property
@@ -47,10 +47,10 @@ class Key:
         return bool(self._find())
 
     def resolve(self) -> Secret | None:
-        """The key; None where none is needed and none is set.
+        """Return the key, or None if none is set and none is required.
 
         Raises:
-            AuthenticationError: It is needed and missing, or cannot be a key.
+            AuthenticationError: The key is required but missing, or has characters a key cannot contain.
         """
         if self._last is not None and self._version is not None and self._version == self._version_now():
             return self._last
@@ -61,32 +61,32 @@ class Key:
             return None
         if self._last is None or value != self._last.reveal():
             if not (value.isascii() and value.isprintable()):
-                what = f"the key in {self.source} has characters that no key can have."
+                what = f"the key in {self.source} has characters that a key cannot contain."
                 raise AuthenticationError(what, provider=self._provider)
             self._last = Secret(value)
         return self._last
 
     def _find(self) -> str:
         self._version = None
-        if value := self._of_variable():
+        if value := self._from_variable():
             return value.strip()
         if self._path is None:
             return ""
-        self._version = self._version_now()  # before it is read: it may be written meanwhile
+        self._version = self._version_now()  # taken before reading: the file may be rewritten meanwhile
         try:
             return self._path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def _of_variable(self) -> str:
+    def _from_variable(self) -> str:
         return self._environment.get(self._settings.api_key_env, "") if self._settings.api_key_env else ""
 
     def _version_now(self) -> tuple[int, ...] | None:
-        """None where the file has to be read to know: it counts, and is new or not there."""
-        if self._path is None or self._of_variable():
+        """The key file's version. None if it cannot be relied on: overridden by a variable, missing or too new."""
+        if self._path is None or self._from_variable():
             return None
         try:
-            found = os.stat(self._path)  # noqa: PTH116 - for every call
+            found = os.stat(self._path)  # noqa: PTH116 - runs on every call
         except OSError:
             return None
         if time.time_ns() - found.st_mtime_ns < _NEW_FILE:
@@ -95,26 +95,28 @@ class Key:
 
 
 def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str, str] = os.environ) -> Address:
-    """The base address. Whatever secrets it contains are known to the redactor from then on."""
+    """Return the base address, and register the secrets it contains with the redactor."""
     from_environment = environment.get(settings.base_url_env) if settings.base_url_env else None
     text = from_environment or settings.base_url
     if not text:
-        where = settings.base_url_env or f"base_url of the provider {provider!r}"
+        where = settings.base_url_env or f"base_url of provider {provider!r}"
         raise ConfigurationError(f"{provider}: no address. Set {where}.")
     try:
         address = Address.parse(text)
     except ValueError:
         before, at, after = REDACTOR.text(text).partition("?")[0].rpartition("@")
-        shown = f"…@{after}" if at else before + after
-        raise ConfigurationError(f"{provider}: {shown!r} is no address. It has to start with https://.") from None
-    _know_login(address)
-    _know(address.values)
-    _know(settings.query.items())
+        safe = f"…@{after}" if at else before + after
+        raise ConfigurationError(
+            f"{provider}: {safe!r} is not a valid address. Write it as https://HOST/PATH."
+        ) from None
+    _register_login(address)
+    _register_secrets(address.values)
+    _register_secrets(settings.query.items())
     return address.with_query(settings.query)
 
 
 def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:
-    """The proxy that calls go through, and who names it, without its login; None where there is none."""
+    """Describe the proxy in use and where it is set, without its login. None if no proxy is used."""
     if settings.kind not in OVER_HTTP:
         return None
     try:
@@ -128,8 +130,8 @@ def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:
     return f"{proxy} ({proxy.source})" if proxy else None
 
 
-def _know(values: Iterable[tuple[str, str]]) -> None:
-    """Tell the redactor what is a secret by its name or its looks; an `api-version` is a word of ordinary answers."""
+def _register_secrets(values: Iterable[tuple[str, str]]) -> None:
+    """Register values that are secret judging by their name or form; an `api-version` may occur in ordinary answers."""
     for name, value in values:
         if _SECRET_NAME.search(name):
             REDACTOR.add(value)
@@ -138,7 +140,7 @@ def _know(values: Iterable[tuple[str, str]]) -> None:
             REDACTOR.add(value)
 
 
-def _know_login(address: Address) -> None:
+def _register_login(address: Address) -> None:
     REDACTOR.add(address.password or address.user)
     if address.login:
         REDACTOR.add(address.login)

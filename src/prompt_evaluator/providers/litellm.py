@@ -1,4 +1,4 @@
-"""Everything else, through LiteLLM, which is an optional extra."""
+"""Other services through LiteLLM, an optional extra."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _ERRORS: dict[str, type[ProviderError]] = {
     "InternalServerError": UnavailableError,
     "BadGatewayError": UnavailableError,
 }
-"""LiteLLM's classes, and those of the libraries below it, by name: the nearest of an exception's ancestors counts."""
+"""Maps exception names of LiteLLM and its dependencies to ours; the first match in an exception's MRO counts."""
 _STATUSES: dict[int, type[ProviderError]] = {
     401: AuthenticationError,
     402: QuotaExhaustedError,
@@ -74,19 +74,19 @@ _NO_QUOTA = ("insufficient_quota", "exceeded your current quota", "credit balanc
 _NO_PROVIDER = "llm provider not provided"
 _KEY_ENDINGS = ("_API_KEY", "_ACCESS_KEY", "_SECRET", "_TOKEN")
 _SHORTEST_KEY = 16
-"""A shorter value of a variable that is a key by its name only may be an ordinary word."""
+"""Characters. Shorter values of variables that merely look like keys may be ordinary words."""
 _SHOWN_MESSAGE = 2_000
 
 
 class LiteLLMProvider:
-    """One try of LiteLLM for each try of ours: its own retries, telemetry and look-ups are off."""
+    """Makes one LiteLLM request per try: its own retries, telemetry and lookups are turned off."""
 
     trusted: ClassVar[bool] = True
     structured_output: ClassVar[bool] = False
-    """Some of the services behind it promise that and some do not."""
+    """Only some of the services behind it guarantee that."""
 
     def __init__(self, name: str, settings: ProviderSettings, *, module: Any = None) -> None:
-        """Take LiteLLM as `module`, or leave it to the first call to import it, which takes seconds."""
+        """Use `module` as LiteLLM. By default the first call imports it, which takes seconds."""
         self.name = name
         self._settings = settings
         self._key = Key(name, settings)
@@ -96,15 +96,15 @@ class LiteLLMProvider:
 
     @property
     def key(self) -> Secret | None:
-        """The key as it is now."""
+        """The current key, or None."""
         return self._key.resolve() if self._key.present else None
 
     async def close(self) -> None:
-        """Ask LiteLLM to close its connections, where its version can."""
+        """Ask LiteLLM to close its connections, if this version can."""
         if closing := getattr(self._module, "close_litellm_async_clients", None):
             await closing()
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         began = time.monotonic()
         try:
             async with asyncio.timeout(timeout):
@@ -112,12 +112,12 @@ class LiteLLMProvider:
                 response = await module.acompletion(**self._arguments(request, timeout))
         except ProviderError:
             raise
-        except Exception as error:  # noqa: BLE001 - a foreign library over a hundred services may raise anything
+        except Exception as error:  # noqa: BLE001 - a library for a hundred services may raise anything
             raise self._translated(error) from None
         seconds = time.monotonic() - began
         try:
             reply = read_reply(msgspec.json.encode(_fields(response) | {"cost": self._cost(request.model, response)}))
-        except Exception as error:  # noqa: BLE001 - its response is an object with code of its own
+        except Exception as error:  # noqa: BLE001 - the response object runs its own code
             sentence = f"LiteLLM did not return an answer: {message_of(error)}."
             raise BadReplyError(sentence, provider=self.name) from None
         return answer_of(reply, asked=request.model, seconds=seconds)
@@ -157,12 +157,12 @@ class LiteLLMProvider:
         }
 
     def _cost(self, model: str, response: Any) -> float | None:
-        """What LiteLLM's table says; configured prices come first, and its 0 may mean free as well as unknown."""
+        """Cost by LiteLLM's table. None if a price is configured, or if it says 0: that may mean free or unknown."""
         if model in self._settings.prices or None in _usage(response).values():
             return None
         try:
             cost = float(self._module.completion_cost(completion_response=response))
-        except Exception:  # noqa: BLE001 - it raises bare Exceptions for models that it does not know
+        except Exception:  # noqa: BLE001 - it raises a bare Exception for unknown models
             return None
         return cost if math.isfinite(cost) and cost > 0 else None
 
@@ -171,7 +171,7 @@ class LiteLLMProvider:
         status = _status(error)
         response = getattr(error, "response", None)
         return _class_of(error, message.lower(), status)(
-            f"{type(error).__name__}: {message[:_SHOWN_MESSAGE] or 'without a message'}.",
+            f"{type(error).__name__}: {message[:_SHOWN_MESSAGE] or 'no message'}.",
             provider=self.name,
             status=status,
             retry_after=retry_after(getattr(response, "headers", None) or {}, time.time()),
@@ -179,7 +179,7 @@ class LiteLLMProvider:
 
 
 def build(name: str, settings: ProviderSettings, _resources: Resources) -> LiteLLMProvider:
-    """Does not import LiteLLM yet.
+    """Create the provider without importing LiteLLM.
 
     Raises:
         ConfigurationError: The extra is not installed.
@@ -190,8 +190,8 @@ def build(name: str, settings: ProviderSettings, _resources: Resources) -> LiteL
 
 
 def _import() -> Any:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or else importing it fetches a price list from GitHub
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # or else importing it reads a .env file
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise the import fetches a price list from GitHub
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # otherwise the import reads a .env file
     return importlib.import_module("litellm")
 
 
@@ -200,12 +200,12 @@ def _quiet(module: Any) -> Any:
     module.suppress_debug_info = True
     module.drop_params = True
     module.num_retries = 0
-    _know_keys(os.environ)
+    _register_keys(os.environ)
     return module
 
 
-def _know_keys(environment: Mapping[str, str]) -> None:
-    """LiteLLM finds keys in the environment by itself; they too must not be shown when a service sends one back."""
+def _register_keys(environment: Mapping[str, str]) -> None:
+    """Register keys that LiteLLM finds in the environment by itself, in case a service echoes one."""
     for name, value in environment.items():
         if name.upper().endswith(_KEY_ENDINGS) and len(value) >= _SHORTEST_KEY:
             REDACTOR.add(value)
@@ -216,7 +216,7 @@ def _base_url(settings: ProviderSettings) -> str | None:
 
 
 def _plain(message: Message | dict[str, Any]) -> dict[str, Any]:
-    """LiteLLM looks into messages as dictionaries."""
+    """LiteLLM expects messages as dictionaries."""
     plain: dict[str, Any] = msgspec.to_builtins(message)
     return plain
 
@@ -248,7 +248,7 @@ def _fields(response: Any) -> dict[str, Any]:
 
 
 def _usage(response: Any) -> dict[str, int | None]:
-    """Tokens. No prompt has 0 of them: that is how LiteLLM writes down that it was not told."""
+    """Token counts. 0 prompt tokens mean unknown: no prompt is empty, and LiteLLM fills in 0 for missing counts."""
     usage = getattr(response, "usage", None)
     if not getattr(usage, "prompt_tokens", None):
         usage = None
@@ -283,5 +283,5 @@ def _class_of(error: Exception, message: str, status: int | None) -> type[Provid
         return ModelNotFoundError
     if found or status is None:
         return found or ProviderError
-    by_status = UnavailableError if status >= 500 else RequestRefusedError  # noqa: PLR2004 - where server errors begin
+    by_status = UnavailableError if status >= 500 else RequestRefusedError  # noqa: PLR2004 - server errors
     return _STATUSES.get(status, by_status)

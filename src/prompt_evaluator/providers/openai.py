@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and every server that speaks the same protocol."""
+"""OpenAI's chat completions API and compatible servers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Completion(msgspec.Struct):
 
 _COMPLETION = msgspec.json.Decoder(_Completion)
 
-# What a service may refuse although the protocol has it, and how the request goes without it.
+# Fields of the protocol that some services refuse, and how to rewrite the request without them.
 _FALLBACKS = {
     "max_completion_tokens": lambda body: {
         **_without(body, "max_completion_tokens"),
@@ -82,7 +82,7 @@ _FALLBACKS = {
     "response_format": lambda body: _without(body, "response_format"),
 }
 
-_NOT_TAKEN = re.compile(
+_NOT_ACCEPTED = re.compile(
     r"(un|not |n't )support|unrecogni[sz]ed|unknown|unexpected|unavailable|forbidden"
     r"|not (permitted|allowed|enabled|available)|extra inputs|cannot find|deprecated",
     re.IGNORECASE,
@@ -90,7 +90,7 @@ _NOT_TAKEN = re.compile(
 
 
 def build(name: str, settings: ProviderSettings, resources: Resources) -> OpenAIProvider:
-    """The factory that the registry names."""
+    """Factory named in `catalogue.KINDS`."""
     return OpenAIProvider(name, settings, resources)
 
 
@@ -103,20 +103,20 @@ class OpenAIProvider(HttpProvider):
     def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:
         super().__init__(name, settings, resources)
         self._refused: dict[str, tuple[str, ...]] = {}
-        """By model, what the service has said it does not take."""
+        """Maps model to the fields that the service does not accept."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         refused = self._refused.get(request.model, ())
         body = _body(request, refused, self._name)
         try:
             reply = await self._post(encode(body, self._name), timeout)
         except RequestRefusedError as error:
-            if not (more := _named_in(str(error), body)):
+            if not (field := _refused_field(str(error), body)):
                 raise
-            # Remembered for the whole run; other calls may have learned other fields meanwhile.
+            # Remembered for the whole run. Concurrent calls may have added other fields meanwhile.
             known = self._refused.get(request.model, ())
-            self._refused[request.model] = tuple(dict.fromkeys((*known, more)))
-            what = f"{request.model} does not take {more!r}; it is asked again without."
+            self._refused[request.model] = tuple(dict.fromkeys((*known, field)))
+            what = f"{request.model} does not accept {field!r}; retrying without it."
             raise FieldRefusedError(what, provider=self._name, status=error.status) from None
         report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
@@ -126,7 +126,7 @@ def _body(request: Request, refused: tuple[str, ...], provider: str) -> dict[str
     body: dict[str, Any] = {"model": request.model, "messages": chat_messages(request.messages, provider)}
     if request.temperature is not None:
         body["temperature"] = request.temperature
-    if request.max_tokens is not None and "max_tokens" not in request.options:  # the same by its older name
+    if request.max_tokens is not None and "max_tokens" not in request.options:  # the field's older name
         body["max_completion_tokens"] = request.max_tokens
     if request.seed is not None:
         body["seed"] = request.seed
@@ -147,12 +147,12 @@ def _without(body: dict[str, Any], *fields: str) -> dict[str, Any]:
     return {field: value for field, value in body.items() if field not in fields}
 
 
-def _named_in(message: str, body: dict[str, Any]) -> str | None:
-    """Which optional field of this request the service does not take, if any.
+def _refused_field(message: str, body: dict[str, Any]) -> str | None:
+    """Return the optional field that the service does not accept, if the error names one.
 
-    A field that it takes, with a value that it does not, is the caller's mistake: to leave it out would hide that.
+    An accepted field with a bad value is the caller's mistake, and dropping the field would hide it.
     """
-    if not _NOT_TAKEN.search(message) or "invalid schema" in message.lower():
+    if not _NOT_ACCEPTED.search(message) or "invalid schema" in message.lower():
         return None
     return next((field for field in _FALLBACKS if field in body and re.search(rf"\b(top_)?{field}\b", message)), None)
 
@@ -167,8 +167,8 @@ def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(completion: _Completion, reply: HttpReply, request: Request, provider: str) -> Answer:
     if not completion.choices:
-        said = f"; it says {completion.error!r:.300}" if completion.error else ""
-        raise BadReplyError(f"the reply has no choices{said}.", provider=provider, status=200)
+        detail = f"; its error is {completion.error!r:.300}" if completion.error else ""
+        raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200)
     choice = completion.choices[0]
     calls = tuple(_tool_call(call) for call in choice.message.tool_calls or ())
     usage = completion.usage or _Usage()

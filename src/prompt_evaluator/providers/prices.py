@@ -1,4 +1,4 @@
-"""What a call costs, where that is known."""
+"""The cost of calls to models with a known price."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Table(msgspec.Struct):
 
 
 class Prices:
-    """The configured prices of a provider over the table that ships."""
+    """A provider's prices: configured ones override the built-in table."""
 
     def __init__(self, provider: str, configured: Mapping[str, Price]) -> None:
         self._provider, self._configured = provider, configured
@@ -31,7 +31,7 @@ class Prices:
         return self._configured.get(model) or shipped_prices().prices.get(f"{self._provider}/{model}")
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """US dollars; None when the price or the usage is not known, because unknown is not free."""
+        """Cost in US dollars, or None if the price or the usage is unknown: unknown is not free."""
         price = self.of(model)
         if price is None or usage.input_tokens is None or usage.output_tokens is None:
             return None
@@ -40,5 +40,5 @@ class Prices:
 
 @cache
 def shipped_prices() -> _Table:
-    """Public list prices on the day the table names; configuration overrides them."""
+    """Public list prices as of the date in the table."""
     return msgspec.json.decode(files(__package__).joinpath("prices.json").read_bytes(), type=_Table)

@@ -1,4 +1,4 @@
-"""Parameters that only one service understands, given by the user and passed on as they are."""
+"""Service-specific parameters from the user, passed through unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def with_options(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The body of a request with the user's own parameters: they win over ours, and a null takes a field out."""
+    """Merge the user's parameters into a request body: they override ours, and a null removes a field."""
     if not options:
         return body
     return {field: value for field, value in (body | options).items() if value is not None}

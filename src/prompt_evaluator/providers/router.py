@@ -1,4 +1,4 @@
-"""The release harness's router: `{prompt, config, attempt}` in, `{output}` out."""
+"""The release harness's router: takes `{prompt, config, attempt}`, returns `{output}`."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _REPLY = msgspec.json.Decoder(_Reply)
 
 
 def build(name: str, settings: ProviderSettings, resources: Resources) -> RouterProvider:
-    """The factory that the registry names."""
+    """Factory named in `catalogue.KINDS`."""
     return RouterProvider(name, settings, resources)
 
 
 class RouterProvider(HttpProvider):
-    """Posts the prompt to the router, with the configuration entry under test as it stands."""
+    """Posts the prompt to the router, along with the unchanged configuration entry under test."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - handed on to the transport
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         prompt = _prompt(request.messages, self._name)
         config = request.options if "id" in request.options else {"id": request.model, **request.options}
         body = encode({"prompt": prompt, "config": config, "attempt": request.attempt}, self._name)
@@ -41,10 +41,10 @@ class RouterProvider(HttpProvider):
 
 
 def _prompt(messages: tuple[Message, ...], provider: str) -> str:
-    """All messages in one text, because the router takes nothing else.
+    """Join all messages into one text, because the router accepts nothing else.
 
-    What the system says and one question of the user are joined as they are. With more turns than that, each begins
-    with its role, as in `user: …`, and the calls of an assistant follow its text as `weather({"city":"Rome"})`.
+    System messages and a single user message are joined as they are. In longer conversations each message is prefixed
+    with its role, as in `user: …`, and the assistant's tool calls follow its text as `weather({"city":"Rome"})`.
     """
     turns = [message.role for message in messages if message.role != "system"]
     if turns in ([], ["user"]):

@@ -1,4 +1,4 @@
-"""What programs and functions under test answer, read strictly."""
+"""Strict parsing of replies from programs and functions under test."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 
 class TargetReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program prints, and what a function may return in place of a text. More fields are ignored."""
+    """What a program prints, and what a function may return instead of text. Unknown fields are ignored."""
 
     text: str | None = None
     output: str | None = None
-    """Another word for `text`."""
+    """Alias of `text`."""
     tool_calls: tuple[ToolCall, ...] | None = None
     finish_reason: str | None = None
     usage: Usage | None = None
@@ -29,12 +29,12 @@ _REPLY = msgspec.json.Decoder(TargetReply)
 
 
 def last_user_text(request: Request) -> str:
-    """What was asked last; empty where the user said nothing."""
+    """Text of the last user message, or an empty string if there is none."""
     return next((message.content for message in reversed(request.messages) if message.role == "user"), "")
 
 
 def read_reply(data: bytes) -> TargetReply:
-    """Raises `ValueError`, with words that fit into a sentence, when it is not a reply."""
+    """Parse a reply. Raises `ValueError` with a sentence fragment if `data` is not one."""
     try:
         reply = _REPLY.decode(REDACTOR.bytes(data))
     except RecursionError:
@@ -43,7 +43,7 @@ def read_reply(data: bytes) -> TargetReply:
         raise ValueError("there is no `text` (or `output`)")
     counts = (reply.usage.input_tokens, reply.usage.output_tokens) if reply.usage else ()
     if any(count is not None and count < 0 for count in counts):
-        raise ValueError("there are less than 0 tokens in `usage`")
+        raise ValueError("`usage` has a negative number of tokens")
     return reply
 
 

@@ -1,4 +1,4 @@
-"""The arguments of a tool call, which models write as text."""
+"""Tool-call arguments, which models write as text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from prompt_evaluator.model import REDACTOR
 
 
 def parsed_arguments(arguments: str | dict[str, Any] | None) -> dict[str, Any] | str:
-    """Arguments as an object where they are one; the raw text where the model wrote something else."""
+    """Return the arguments as a dict, or as raw text if the model did not write a JSON object."""
     if not isinstance(arguments, str):
         return arguments or {}
-    arguments = REDACTOR.text(arguments)  # JSON inside JSON: what was escaped twice has been redacted once
+    arguments = REDACTOR.text(arguments)  # JSON inside JSON: doubly escaped secrets survived the first pass
     try:
         found = msgspec.json.decode(arguments or "{}")
     except (msgspec.MsgspecError, RecursionError):

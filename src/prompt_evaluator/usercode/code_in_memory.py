@@ -1,4 +1,4 @@
-"""The code of a function that cannot be imported, and of all that it uses: lambdas, notebooks, closures."""
+"""Code of functions that cannot be imported (lambdas, closures, notebook cells), and of everything they use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def is_importable(function: Callable[..., Any]) -> bool:
-    """Whether the function's module and name lead to it, in any process."""
+    """Whether any process can find the function by its module and name."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     name = getattr(function, "__qualname__", None)
     if module is None or name is None or module.__name__ == "__main__":
@@ -31,19 +31,19 @@ def is_importable(function: Callable[..., Any]) -> bool:
 
 
 class CodeInMemory:
-    """Everything about a function that decides what it does, as far as it can be seen without calling it.
+    """Everything that determines what a function does, as far as it can be seen without calling it.
 
-    That is its text (or what it was compiled to), the plain values that it closes over, has as defaults or finds in its
-    globals, and the same of the functions and classes beside it. Lists and dictionaries are left out: they are as often
-    something that the function writes down as something that it reads.
+    That is its source (or its bytecode), the plain values in its closure, defaults and globals, and the same for the
+    functions and classes it uses. Lists and dictionaries are left out, because a function may write to them as well as
+    read them.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.parts: list[bytes] = []
         self.modules: set[str] = set()
-        """Those that it uses and that have files of their own, which are to be looked at instead."""
+        """Modules it uses that have files; those files are hashed instead."""
         self._home = _module_of(function)
-        self.project = Project.of(self._home) or Project(os.getcwd())  # noqa: PTH109 - paths of a project are texts
+        self.project = Project.of(self._home) or Project(os.getcwd())  # noqa: PTH109 - a project's paths are strings
         self._seen: set[int] = set()
         self._look_at(function)
 
@@ -80,13 +80,13 @@ class CodeInMemory:
             self._look_at(value)
 
     def _is_at_home(self, definition: Any) -> bool:
-        """Whether it is from the same module, or from one that has no file to look at."""
+        """Whether it is from the same module, or from a module without a file."""
         module = sys.modules.get(definition.__module__ or "")
         return definition.__module__ == self._home or module is None or module.__name__ == "__main__"
 
     def _function(self, function: FunctionType) -> None:
         code = function.__code__
-        text = None if code.co_name == "<lambda>" else _source(function)  # the line of a lambda may have two of them
+        text = None if code.co_name == "<lambda>" else _source(function)  # a line may hold two lambdas
         if text is None:
             self._code(code)
         else:
@@ -124,7 +124,7 @@ def _module_of(function: Any) -> str:
 
 
 def _flat(values: dict[str, Any]) -> list[Any]:
-    """Names and values by turns, in an order that is the same in every process."""
+    """Names and values alternating, in the same order in every process."""
     return [part for name in sorted(values) for part in (name, values[name])]
 
 
@@ -133,7 +133,7 @@ def _plain_only(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _callables(definition: type) -> dict[str, Any]:
-    """Its functions, which use globals that its text only names."""
+    """The functions of a class. Its source shows the names of the globals they use, but not their values."""
     return {name: value for name, value in vars(definition).items() if isinstance(value, FunctionType)}
 
 
@@ -152,6 +152,6 @@ def _cell_content(cell: Any) -> Any:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The globals that a function and the functions inside it may use."""
+    """Names of globals that a function and its inner functions may use."""
     inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*inner)

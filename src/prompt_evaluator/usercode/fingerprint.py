@@ -1,4 +1,4 @@
-"""What a program or a function is made of, in 16 digits: answers of one version must not pass for another's."""
+"""Fingerprints of programs and functions (16 hex digits), so that answers of other versions are not reused."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LARGEST = 16 * 1024 * 1024
-"""Bytes; a larger file takes too long to read before each run."""
+"""Bytes. Larger files take too long to read before every run."""
 
 
 def of_command(words: Sequence[str]) -> str | None:
-    """Of the program's file, the files among its arguments, and the command itself; None where there is no program.
+    """Fingerprint the command, the program's file and the files among its arguments. None if there is no program.
 
-    What these files refer to in turn, such as the modules that a script imports, is not looked at.
+    Files that these refer to, such as the modules that a script imports, are not included.
     """
     try:
         program = shutil.which(words[0])
@@ -31,36 +31,36 @@ def of_command(words: Sequence[str]) -> str | None:
             return None
         files = [Path(program), *filter(_is_small_file, map(_path_in, words[1:]))]
         return _digest([*map(os.fsencode, words), *map(_content, files)])
-    except (OSError, ValueError):  # a name that no file can have, or a file that was just taken away
+    except (OSError, ValueError):  # an invalid file name, or a file that was just deleted
         return None
 
 
 def of_files(module: str, function: Callable[..., Any]) -> str | None:
-    """Of the files of a function that can be imported, and of what they import from their project.
+    """Fingerprint the files of an importable function and what they import from their project.
 
-    None where there are none, as for a function of the standard library or one that was typed into a notebook.
+    None if there are no such files, as for functions of the standard library or from a notebook.
     """
     try:
         if (project := Project.of(module)) is None:
             return None
         modules = {module, getattr(function, "__module__", None) or module}
         return _digest_of_files(project.files(sorted(modules)))
-    except Exception:  # noqa: BLE001 - whatever foreign objects do when looked at, there is a run to be made
+    except Exception:  # noqa: BLE001 - inspecting user objects may raise anything, and must not stop the run
         return None
 
 
 def of_adopted(function: Callable[..., Any]) -> str | None:
-    """The same for a function that is at hand, if its name leads to it."""
+    """Same as `of_files`, for a function object. None if it cannot be imported by its name."""
     return of_files(function.__module__, function) if is_importable(function) else None
 
 
 def of_memory(function: Callable[..., Any]) -> str | None:
-    """Of a function that no name leads to, such as a lambda or one in a notebook; None if nothing is known of it."""
+    """Fingerprint a function that cannot be imported, such as a lambda or a notebook cell's. None if impossible."""
     try:
         code = CodeInMemory(function)
         files = _digest_of_files(code.project.files(sorted(code.modules)))
         return _digest([*code.parts, (files or "").encode()]) if code.parts or files else None
-    except Exception:  # noqa: BLE001 - the same
+    except Exception:  # noqa: BLE001 - as above
         return None
 
 
@@ -71,13 +71,13 @@ def _digest_of_files(files: dict[str, bytes]) -> str | None:
 def _digest(parts: Iterable[bytes]) -> str:
     total = blake2b(digest_size=8)
     for part in parts:
-        total.update(b"%d:" % len(part))  # or else ab + c would look like a + bc
+        total.update(b"%d:" % len(part))  # so that ab + c differs from a + bc
         total.update(part)
     return total.hexdigest()
 
 
 def _path_in(argument: str) -> Path:
-    """The argument as a file, also as in `--config=agent.yaml`."""
+    """The path in an argument, including the form `--config=agent.yaml`."""
     _, _, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     return Path(value or argument)
 
@@ -91,7 +91,7 @@ def _is_small_file(path: Path) -> bool:
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file; of one that is large, or may be executed but not read, its size and the time of its change."""
+    """Digest of a file's content. For files that are large or not readable, the size and modification time."""
     found = path.stat()
     if found.st_size < _LARGEST:
         try:

@@ -1,4 +1,4 @@
-"""Functions that somebody names: found, looked at, and called where they can hold nothing up."""
+"""User functions: found by name, inspected, and called without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -31,26 +31,27 @@ _SHOWN_MESSAGE = 2_000
 
 
 def find_function(name: str) -> Callable[..., Any]:
-    """The function behind `module:function`. The working folder is searched first, as by `python -m`.
+    """Return the function named `module:function`.
 
-    Unless others may write to it: they could have put a module of any name there.
+    The working folder is searched first, as by `python -m`, unless other users can write to it: they could have put a
+    module of any name there.
 
     Raises:
-        ConfigurationError: Says what is missing, and the nearest name that is there.
+        ConfigurationError: Says what is missing and suggests the closest name.
     """
     module_name, colon, path = name.partition(":")
     if not (colon and module_name and path):
-        raise ConfigurationError(f"`python:{name}` names no function. Write it as `python:module:function`.")
+        raise ConfigurationError(f"`python:{name}` does not name a function. Write it as `python:module:function`.")
     module = _imported(module_name)
     try:
         function: Callable[..., Any] = operator.attrgetter(path)(module)
     except AttributeError:
         _no_function(module, path)
-    except Exception as error:  # a module or an object may find its attributes by code of its own
+    except Exception as error:  # attribute access may run user code
         raise ConfigurationError(f"`python:{name}` cannot be looked up: {what_happened(error)}") from error
     if not callable(function):
         kind = type(function).__name__
-        raise ConfigurationError(f"`{path}` in the module `{module_name}` is of type {kind}, no function.")
+        raise ConfigurationError(f"`{path}` in module `{module_name}` is of type {kind}, not a function.")
     return function
 
 
@@ -61,17 +62,17 @@ def _imported(name: str) -> ModuleType:
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise ConfigurationError(unsafe or _no_module(str(error.name))) from None
-        raise ConfigurationError(f"The module `{name}` cannot be imported: {what_happened(error)}") from error
+        raise ConfigurationError(f"Module `{name}` cannot be imported: {what_happened(error)}") from error
 
 
 def _search_working_folder() -> str | None:
-    """Let modules be found in the working folder, or say why not: others may put modules of any name there."""
-    folder = os.getcwd()  # noqa: PTH109 - sys.path holds texts
+    """Add the working folder to `sys.path`, or return why that is unsafe."""
+    folder = os.getcwd()  # noqa: PTH109 - sys.path holds strings
     if folder in sys.path or "" in sys.path:
         return None
     if why := why_not_our_folder(Path(folder)):
-        named = f"Name it on purpose with PYTHONPATH={quote(folder)}, or trust it: {TRUST_VARIABLE}={quote(folder)}."
-        return f"Modules are not looked for in the working folder, because {why}. {named}"
+        advice = f"To use it, set PYTHONPATH={quote(folder)} or {TRUST_VARIABLE}={quote(folder)}."
+        return f"Modules are not imported from the working folder, because {why}. {advice}"
     sys.path.insert(0, folder)
     return None
 
@@ -81,14 +82,14 @@ def _no_module(name: str) -> str:
     places = getattr(sys.modules.get(parent), "__path__", []) if parent else None
     near = nearest(leaf, [found.name for found in pkgutil.iter_modules(places)])
     hint = f" Did you mean `{parent}{'.' if parent else ''}{near}`?" if near else ""
-    return f"There is no module `{name}` in {os.getcwd()} or among the installed ones.{hint}"  # noqa: PTH109 - shown
+    return f"Module `{name}` not found in {os.getcwd()} or among installed packages.{hint}"  # noqa: PTH109 - only shown
 
 
 def _no_function(module: ModuleType, path: str) -> NoReturn:
     own = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
     near = nearest(path, own)
     hint = f" Did you mean `{near}`?" if near else f" It has: {some_of(own)}." if own else ""
-    raise ConfigurationError(f"There is no `{path}` in the module `{module.__name__}`.{hint}") from None
+    raise ConfigurationError(f"Module `{module.__name__}` has no `{path}`.{hint}") from None
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -98,16 +99,16 @@ def is_async(function: Callable[..., Any]) -> bool:
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function, eval_str=True)
-    except (NameError, AttributeError, TypeError, SyntaxError):  # annotations that exist only for a type checker
+    except (NameError, AttributeError, TypeError, SyntaxError):  # names in annotations that only a type checker can see
         return inspect.signature(function)
-    except Exception:  # noqa: BLE001 - written in C, or an object whose `__signature__` has a bug
+    except Exception:  # noqa: BLE001 - written in C, or a faulty `__signature__`
         return None
 
 
 async def in_thread(call: Callable[[], Any]) -> Any:
-    """On a daemon thread that nobody has to wait for, and that the next call uses again.
+    """Run `call` on a reusable daemon thread, which does not delay the exit of the process.
 
-    The pool behind `asyncio.to_thread` has a handful of places, and one that hangs would block its place for ever.
+    `asyncio.to_thread` has a small pool, and a call that hangs would occupy one of its threads forever.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -121,9 +122,9 @@ async def in_thread(call: Callable[[], Any]) -> Any:
         result, error = None, None
         try:
             result = context.run(call)
-        except BaseException as caught:  # noqa: BLE001 - raised again, where the call is awaited
+        except BaseException as caught:  # noqa: BLE001 - raised again in the awaiting coroutine
             error = caught
-        return lambda: _tell(loop, settle, result, error)
+        return lambda: _report(loop, settle, result, error)
 
     try:
         jobs = _idle.pop()
@@ -137,24 +138,24 @@ async def in_thread(call: Callable[[], Any]) -> Any:
     return result
 
 
-def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *outcome: Any) -> None:
-    with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+def _report(loop: asyncio.AbstractEventLoop, settle: Callable[..., None], *outcome: Any) -> None:
+    with suppress(RuntimeError):  # the loop has closed: nothing awaits the result
         loop.call_soon_threadsafe(settle, *outcome)
 
 
 def _serve(jobs: SimpleQueue[Callable[[], Callable[[], None]]]) -> None:
     while True:
-        tell = jobs.get()()
-        _idle.append(jobs)  # first, so that the next call need not start another thread
-        tell()
+        report = jobs.get()()
+        _idle.append(jobs)  # before reporting, so that the next call can reuse this thread
+        report()
 
 
 _idle: list[SimpleQueue[Callable[[], Callable[[], None]]]] = []
-"""Threads that wait for work. As many as there ever were calls at a time; one that hangs is not among them."""
+"""Job queues of idle threads. Threads are never ended, so there are as many as the most concurrent calls so far."""
 
 
 def what_happened(error: BaseException) -> str:
-    """An exception of somebody's code, with the line it came from."""
+    """Describe an exception in user code, with the line it came from."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {message_of(error)[:_SHOWN_MESSAGE]}{place}."

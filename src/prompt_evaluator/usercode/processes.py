@@ -1,4 +1,4 @@
-"""Programs that are started, fed, listened to, and buried with their children."""
+"""Child processes: start a program, write its input, read its output, and kill it with its children."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import cast
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import REDACTOR
 
-_SHOWN_WORDS = 2_000
+_SHOWN_STDERR = 2_000
 KEPT_STDERR = 64 * 1024
-"""Bytes; more than is shown, so that no secret is cut in two before it is looked for."""
+"""Bytes. More than is shown, so that no secret is cut in two before it is masked."""
 _REAPING = 5.0
-"""Seconds for the system to bury a killed process. Takes milliseconds unless the machine is ill."""
+"""Seconds to wait for a killed process to be reaped, which normally takes milliseconds."""
 
 
 class Child(asyncio.SubprocessProtocol):
-    """One run of a program: feeds it, listens to it, and buries it with its children."""
+    """One run of a program, from its input on stdin to the end of all its processes."""
 
     def __init__(self, order: bytes, max_bytes: int) -> None:
         loop = asyncio.get_running_loop()
@@ -41,15 +41,15 @@ class Child(asyncio.SubprocessProtocol):
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # Let these few turns of the loop pass: interrupted in them, asyncio kills the program but not its children,
-            # and then waits without end for the pipes that they hold open.
+            # Wait until it has started. If interrupted here, asyncio kills the program but not its children, and then
+            # waits forever for the pipes that they hold open.
             while not starting.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait({starting})
             raise
 
     async def stop(self) -> None:
-        """Kill what still runs, wait until it is reaped, and close the pipes, even those an escaped process holds."""
+        """Kill what still runs, wait until it is reaped, and close the pipes, even if an escaped process holds them."""
         if self._transport is None:
             return
         self._kill()
@@ -57,7 +57,7 @@ class Child(asyncio.SubprocessProtocol):
             await asyncio.wait({self._exited}, timeout=_REAPING)
         finally:
             stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
-            if stdin.get_write_buffer_size():  # closing it would wait for somebody to read the rest
+            if stdin.get_write_buffer_size():  # closing it would wait until the rest is read
                 stdin.abort()
             self._transport.close()
         await asyncio.wait({self._closed}, timeout=_REAPING)
@@ -65,7 +65,7 @@ class Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
         stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
-        stdin.write(self._order)  # a program that does not read is no error: the transport drops what nobody takes
+        stdin.write(self._order)  # not reading it is not an error: the transport drops the rest
         stdin.close()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -79,18 +79,18 @@ class Child(asyncio.SubprocessProtocol):
             self._kill()
             self._settle()
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - why it ended is no matter
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the reason does not matter
         self._open.discard(fd)
         self._settle()
 
     def process_exited(self) -> None:
         self.exit_code = cast("asyncio.SubprocessTransport", self._transport).get_returncode()
         if self.exit_code:
-            self._kill()  # no child of a failed program can add anything but a wait
+            self._kill()  # children of a failed program can only cause a delay
         self._exited.set_result(None)
         self._settle()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the same
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - as above
         self._closed.set_result(None)
 
     def _settle(self) -> None:
@@ -112,35 +112,35 @@ def command_words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ConfigurationError(f"`command:{command}` cannot be read: {error}.") from None
+        raise ConfigurationError(f"`command:{command}` cannot be parsed: {error}.") from None
     if not words:
-        raise ConfigurationError("`command:` names no program. Write it as `command:./agent --option`.")
+        raise ConfigurationError("`command:` does not name a program. Write it as `command:./agent --option`.")
     return words
 
 
 def why_not(command: str) -> str | None:
-    """Why a program cannot be started; None when nothing speaks against it."""
+    """Return why a program cannot be started, or None if no reason is found."""
     try:
         program = command_words(command)[0]
     except ConfigurationError as error:
         return str(error)
     if shutil.which(program):
         return None
-    if os.path.exists(program) and os.sep in program:  # noqa: PTH110 - a Path would drop the `./` that makes it one
-        return f"The program {program!r} may not be executed. Is it a file, and is its executable bit set?"
+    if os.path.exists(program) and os.sep in program:  # noqa: PTH110 - Path would drop the `./`
+        return f"Program {program!r} is not executable. Is it a file with its executable bit set?"
     where = f"in {os.getcwd()}" if os.sep in program else "on the PATH"  # noqa: PTH109 - only shown
-    return f"There is no program {program!r} {where}."
+    return f"Program {program!r} not found {where}."
 
 
 def last_words(exit_code: int, stderr: bytes) -> str:
-    how = f"was ended by {_signal_name(-exit_code)}" if exit_code < 0 else f"failed with exit code {exit_code}"
-    words = redacted(stderr).strip()
-    if not words:
+    how = f"was killed by {_signal_name(-exit_code)}" if exit_code < 0 else f"failed with exit code {exit_code}"
+    text = redacted(stderr).strip()
+    if not text:
         return f"the program {how} and wrote nothing to stderr."
-    if len(words) > _SHOWN_WORDS:
-        words = words[-_SHOWN_WORDS:]
-        words = "…" + words[words.find("\n") + 1 :]
-    return f"the program {how}. It wrote last: {words}"
+    if len(text) > _SHOWN_STDERR:
+        text = text[-_SHOWN_STDERR:]
+        text = "…" + text[text.find("\n") + 1 :]
+    return f"the program {how}. Its stderr ends with: {text}"
 
 
 def _signal_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Which files the code of a module is in: its own, and those of what it imports from the same project."""
+"""The files of a module and of everything it imports from the same project."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     Listing = Callable[[str], frozenset[str]]
-    """The names in a folder. A project has few folders and many imports, so each folder is read once."""
+    """Returns the names in a folder. Cached, because a project has few folders and many imports."""
 
-# Paths are texts here: a project may have hundreds of files, and Path objects would take most of the time.
+# Paths are strings here: a project may have hundreds of files, and Path objects would take most of the time.
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _STANDARD = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
 _OURSELVES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as above
@@ -26,30 +26,30 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 class Project(NamedTuple):
-    """The folder that holds a top-level module or package, without the libraries that may be installed below it."""
+    """The folder of a top-level module or package, excluding libraries installed below it."""
 
     folder: str
     own: str | None = None
-    """The top-level module's file or the package's folder, which counts even where it is installed."""
+    """The top-level module's file or the package's folder, which is included even if it is installed."""
 
     @classmethod
     def of(cls, module: str) -> Self | None:
-        """None for a module without files, and for those of the standard library and of this package."""
+        """Return the module's project. None for modules without files, of the standard library or of this package."""
         top = sys.modules.get(module.partition(".")[0])
         packages = [*getattr(top, "__path__", ())]
         place = packages[0] if packages else _file(top)
         if not place:
             return None
-        own = os.path.abspath(place)  # noqa: PTH100 - a link into the project stays where the project has it
+        own = os.path.abspath(place)  # noqa: PTH100 - symbolic links are not resolved
         if _is_in(own, _OURSELVES) or (_is_standard(own) and not _is_installed(own)):
             return None
         return cls(os.path.dirname(own), own)  # noqa: PTH120 - as above
 
     def files(self, modules: Iterable[str]) -> dict[str, bytes]:
-        """The content of all files, by their place in the project.
+        """Map each file's path, relative to the project, to its content.
 
-        A module's imports are found in its text, which names also what leaves no trace in the module, such as a
-        constant or an import inside a function; and in its globals, which also hold what was imported by other means.
+        Imports are found in a module's source, which includes those that leave no trace in the module, such as an
+        imported constant or an import inside a function, and in its globals, which include dynamic imports.
         """
         listing = functools.cache(_listing)
         loaded = {file: module for module in [*sys.modules.values()] if (file := _file(module))}
@@ -66,7 +66,7 @@ class Project(NamedTuple):
         return {os.path.relpath(place, self.folder): content for place, content in found.items()}
 
     def _places_of(self, module: str, listing: Listing) -> list[str]:
-        """The file of a module, and those of the packages that it is in."""
+        """The file of a module and those of its parent packages."""
         file = _file(sys.modules.get(module))
         return [*_named(self.folder, module, listing), *([file] if file else [])]
 
@@ -78,7 +78,7 @@ class Project(NamedTuple):
 
 
 def _imported(folder: str, place: str, content: bytes, listing: Listing) -> set[str]:
-    """The files that the import statements of a file lead to."""
+    """The files that a file's import statements refer to."""
     found: set[str] = set()
     if not place.endswith(".py"):
         return found
@@ -97,7 +97,7 @@ def _imported(folder: str, place: str, content: bytes, listing: Listing) -> set[
 
 
 def _start(folder: str, place: str, origin: str) -> tuple[str, str]:
-    """Where the search for `..origin` begins, and its name without the dots."""
+    """Return the folder in which to look for `..origin`, and the name without dots."""
     name = origin.lstrip(".")
     for _ in range(len(origin) - len(name)):
         folder = place = os.path.dirname(place)  # noqa: PTH120 - as above
@@ -105,13 +105,13 @@ def _start(folder: str, place: str, origin: str) -> tuple[str, str]:
 
 
 def _names(text: str) -> list[str]:
-    """Of `(a, b as c)`, the names before `as`."""
+    """Return the imported names: `a` and `b` for `(a, b as c)`."""
     parts = _COMMENT.sub("", text).strip("() \t\r\n\\").split(",")
     return [words[0] for part in parts if (words := part.split())]
 
 
 def _named(folder: str, dotted: str, listing: Listing) -> Iterator[str]:
-    """The files that Python would run to import a name: those of the packages on the way, and the module's own."""
+    """The files that Python would run to import a name: its parent packages' and its own."""
     for part in dotted.split("."):
         package = f"{folder}{os.sep}{part}"
         if part in listing(folder) and "__init__.py" in listing(package):
@@ -129,7 +129,7 @@ def _listing(folder: str) -> frozenset[str]:
 
 
 def _in_globals(module: ModuleType) -> set[str]:
-    """The files of the modules among its globals, and of those that its functions, classes and objects are from."""
+    """Files of the modules among its globals, and of the modules that define its functions, classes and objects."""
     modules = {_origin(value) for value in [*vars(module).values()]}
     return {file for name in modules if (file := _file(sys.modules.get(name)))}
 

@@ -1,7 +1,7 @@
-"""Files that are found instead of named: they are used only where nobody else can have written them.
+"""Files that are found rather than named: used only if no other user could have written them.
 
-A configuration can run programs, and so can a dataset with metrics of its own; `.env` decides where keys are sent. Who
-works below a folder that others may write to would use what they leave there.
+A configuration can run programs, and so can a dataset with its own metrics; `.env` decides where keys are sent. Working
+below a folder that others can write to would mean using whatever they put there.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 TRUST_VARIABLE = "PROMPT_EVALUATOR_TRUST"
-"""Names folders in which, and below which, everything is used as it is."""
-_MOST_LINKS = 40
-"""As many as the system follows."""
+"""Folders in which, and below which, all files are trusted."""
+_MAX_LINKS = 40
+"""The limit of the operating system."""
 
 
 def check_found(path: Path, what: str, *, instead: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Refuse a file that belongs to somebody else than the user and root, or that others may write or replace.
+    """Refuse a file that belongs to neither the user nor root, or that others can write or replace.
 
     Args:
-        path: Absolute. A link is looked at as well as what it leads to, and so is the folder of each.
-        what: Such as `configuration`.
-        instead: How such a file can be named on purpose: the start of a sentence, without its end.
-        environment: Where trusted folders are looked up, and who has called `sudo`.
+        path: Absolute path. A link, its target and the folder of each are all checked.
+        what: What the file is, such as `configuration`.
+        instead: How to name such a file explicitly: the start of a sentence.
+        environment: Lists trusted folders, and the user who called `sudo`.
 
     Raises:
-        InputError: Says whose it is or who may write it, and what to do.
+        InputError: Says who owns it or who can write it, and what to do.
     """
     if why := why_not_ours(path, environment):
         folder = path.parent
-        advice = f"{instead}, or trust all that is in {folder}: {TRUST_VARIABLE}={quote(str(folder))}."
+        advice = f"{instead}, or trust everything in {folder}: {TRUST_VARIABLE}={quote(str(folder))}."
         raise InputError(f"The {what} was found, not named, and {why}, so it is not used", path=path, advice=advice)
 
 
 def why_not_ours(path: Path, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Why others may have written a file; None where they cannot, and where files have no owners, as on Windows."""
+    """Return why others may have written a file. None if they cannot, and on Windows, where owners are not checked."""
     if not hasattr(os, "geteuid"):
         return None
     trusted, users = _trusted_folders(environment), _users(environment)
@@ -53,13 +53,13 @@ def why_not_ours(path: Path, environment: Mapping[str, str] = os.environ) -> str
                 continue
             if why := _why_not_file(place, users) or _why_not_folder(folder, users):
                 return why
-    except OSError:  # what cannot be looked at cannot be read either, and whoever tries says why
+    except OSError:  # then it cannot be read either, and reading it reports why
         return None
     return None
 
 
 def why_not_our_folder(folder: Path, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Why others may add files to a folder; that they cannot replace those of others does not help here."""
+    """Return why others may add files to a folder, or None. The sticky bit does not help against that."""
     if not hasattr(os, "geteuid"):
         return None
     real, users = Path(os.path.realpath(folder)), _users(environment)
@@ -70,8 +70,8 @@ def why_not_our_folder(folder: Path, environment: Mapping[str, str] = os.environ
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """The path, and what it leads to from link to link."""
-    for _ in range(_MOST_LINKS):
+    """The path, and the target of each link in turn."""
+    for _ in range(_MAX_LINKS):
         yield path
         if not path.is_symlink():
             return
@@ -80,7 +80,7 @@ def _links(path: Path) -> Iterator[Path]:
 
 def _why_not_file(path: Path, users: set[int]) -> str | None:
     found = path.lstat()
-    is_link = stat.S_ISLNK(found.st_mode)  # its mode says nothing: whoever may write the folder may write it
+    is_link = stat.S_ISLNK(found.st_mode)  # a link has no useful mode: the folder's permissions decide
     name = f"the link {path}" if is_link else "it"
     return _owner(found, name, users) or (None if is_link else _writers(found, name))
 
@@ -98,25 +98,25 @@ def _owner(found: os.stat_result, name: str, users: set[int]) -> str | None:
 
 
 def _writers(found: os.stat_result, name: str) -> str | None:
-    mode = f"mode {stat.S_IMODE(found.st_mode):o}, which `chmod go-w` changes"
+    mode = f"mode {stat.S_IMODE(found.st_mode):o}; fix with `chmod go-w`"
     if found.st_mode & stat.S_IWOTH:
-        return f"everybody may write {name} ({mode})"
+        return f"everyone can write to {name} ({mode})"
     if found.st_mode & stat.S_IWGRP and not _is_own_group(found.st_gid, found.st_uid):
-        return f"the group {_group_name(found.st_gid)} may write {name} ({mode})"
+        return f"the group {_group_name(found.st_gid)} can write to {name} ({mode})"
     return None
 
 
 def _users(environment: Mapping[str, str]) -> set[int]:
-    """The user and root; under `sudo` also whoever called it."""
+    """The user and root; under `sudo` also the user who called it."""
     user = os.geteuid()
     caller = environment.get("SUDO_UID", "")
     return {user, 0, *([int(caller)] if user == 0 and caller.isascii() and caller.isdigit() else ())}
 
 
 def _is_own_group(group: int, owner: int) -> bool:
-    """Whether it is the owner's own group, of the same name and without other members.
+    """Whether it is the owner's own group: of the same name and without other members.
 
-    Many systems give each user such a group, and let it write each new file.
+    Many systems create such a group for every user, and make new files writable for it.
     """
     import grp  # noqa: PLC0415 - not on Windows
     import pwd  # noqa: PLC0415
@@ -124,7 +124,7 @@ def _is_own_group(group: int, owner: int) -> bool:
     try:
         found = grp.getgrgid(group)
     except KeyError:
-        return group == owner  # as in containers that are started with `--user 1000:1000`
+        return group == owner  # as in containers started with `--user 1000:1000`
     try:
         user = pwd.getpwuid(owner)
     except KeyError:

@@ -1,1 +1,1 @@
-"""Bytes over HTTP."""
+"""HTTP/1.1 transport."""

@@ -1,4 +1,4 @@
-"""The address of a service, taken apart."""
+"""The address of a service, split into its parts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 class Address(NamedTuple):
-    """What requests are sent to. It may contain secrets: a login, or a part of the query."""
+    """Where requests are sent. May contain secrets: a login or query values."""
 
     scheme: str
     host: str
-    """As it was written, in lower case; without the brackets of an IPv6 address."""
+    """As written, but in lower case and without the brackets of an IPv6 address."""
     port: int
     path: str
     query: str
@@ -30,13 +30,13 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raise `ValueError` for what is no address of a web service."""
+        """Parse an http or https URL. Raises `ValueError` for anything else."""
         text = text.strip()
         parts = urlsplit(text)
         if parts.scheme not in _PORTS or not parts.hostname or " " in parts.hostname:
             raise ValueError("not an http or https address with a host")
-        if not text.isprintable():  # `urlsplit` leaves line breaks out, and what it then reads is another address
-            raise ValueError("it has a line break or another character that no address can have")
+        if not text.isprintable():  # `urlsplit` drops line breaks, which would change the address
+            raise ValueError("it has a line break or another character that an address cannot contain")
         return cls(
             parts.scheme,
             parts.hostname,
@@ -56,57 +56,57 @@ class Address(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """The part that decides who answers."""
+        """Scheme, host and port."""
         return f"{self.scheme}://{self.host}:{self.port}"
 
     @property
     def values(self) -> list[tuple[str, str]]:
-        """The query, as names and values."""
+        """The query as pairs of names and values."""
         return parse_qsl(self.query, keep_blank_values=True)
 
     @property
     def login(self) -> str | None:
-        """User and password as the `Authorization` header carries them."""
+        """User and password, encoded for the `Authorization` header."""
         if not (self.user or self.password):
             return None
         return b64encode(f"{self.user}:{self.password}".encode()).decode()
 
     def with_query(self, more: Mapping[str, str]) -> Self:
-        """With these values in the query, in place of those of the same name."""
+        """Return a copy with these query values, replacing those of the same name."""
         if not more:
             return self
         parts = (part for part in self.query.split("&") if part)
-        kept = [part for part in parts if unquote_plus(part.partition("=")[0]) not in more]  # as it was written
+        kept = [part for part in parts if unquote_plus(part.partition("=")[0]) not in more]  # encoding kept
         return self._replace(query="&".join((*kept, urlencode(more))))
 
     def below(self, path: str) -> Self:
-        """The address of something further down, with the same query."""
+        """Return a copy with `path` appended to the path."""
         return self._replace(path=self.path.rstrip("/") + path)
 
     @property
     def authority(self) -> str:
-        """Host and port as requests name them.
+        """Host and port for the `Host` header.
 
         Raises:
-            ValueError: No name can be like this host.
+            ValueError: The host is not a valid name.
         """
         host = sent_host(self.host)
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def head(self, headers: Mapping[str, str], *, forwarded: bool = False) -> bytes:
-        """The start of a POST request, to be followed by the length of its body and an empty line.
+        """Return the head of a POST request up to, but not including, the value of `Content-Length`.
 
         Args:
-            headers: Sent beside those that follow from the address.
-            forwarded: Whether it goes to a proxy, which has to be told the whole address.
+            headers: Added to those that follow from the address.
+            forwarded: Whether the request goes to a proxy, which needs the full address.
 
         Raises:
-            ValueError: No request can be made of these.
+            ValueError: The host or a header is not valid.
         """
         sent = {"Host": self.authority}
         if self.login is not None:
             if any(name.lower() == "authorization" for name in headers):
-                raise ValueError("it has a login in its address and another one in its headers")
+                raise ValueError("it has one login in its address and another in its headers")
             sent["Authorization"] = f"Basic {self.login}"
         target = f"{self.path or '/'}?{self.query}" if self.query else self.path or "/"
         if forwarded:
@@ -114,16 +114,16 @@ class Address(NamedTuple):
         merged = _merged(sent, headers)
         lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in merged.items())]
         if not all(map(_HEADER_NAME.fullmatch, merged)) or not all(map(str.isprintable, lines)):
-            raise ValueError("a header has a line break or another character that no header can have")
+            raise ValueError("a header has a line break or another character that a header cannot contain")
         return "\r\n".join((*lines, "Content-Length: ")).encode()
 
 
 def sent_host(host: str) -> str:
-    """A host as requests name it: letters beyond ASCII as IDNA has them, an IPv6 address in brackets."""
+    """Encode a host for a request: IDNA for non-ASCII names, brackets for IPv6 addresses."""
     return f"[{host}]" if ":" in host else host.encode("idna").decode()
 
 
 def _merged(*parts: Mapping[str, str]) -> dict[str, str]:
-    """The last of those whose names differ in letter case at most. The length of the body is not for them to say."""
+    """Merge headers case-insensitively; later ones win. Headers about the body's length are dropped."""
     found = {name.lower(): (name, value) for part in parts for name, value in part.items()}
     return dict(pair for name, pair in found.items() if name not in ("content-length", "transfer-encoding"))

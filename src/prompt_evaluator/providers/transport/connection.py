@@ -1,4 +1,4 @@
-"""One connection of HTTP/1.1: one request at a time, one bounded reply back."""
+"""One HTTP/1.1 connection: one request at a time, with a bounded reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LONGEST_HEAD = 64 * 1024
+_MAX_HEAD = 64 * 1024
 
 
 class Response(NamedTuple):
@@ -19,7 +19,7 @@ class Response(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """Names are in lower case."""
     body: bytes
 
 
@@ -32,11 +32,11 @@ class TooLargeError(Exception):
 
 
 class BrokenOffError(ConnectionError):
-    """The connection ended in the middle of the reply."""
+    """The connection ended before the reply was complete."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection. Whatever goes wrong with a reply, it is not used again."""
+    """One connection. Not reused after any failure."""
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self.idle_since = 0.0
 
     async def exchange(self, request: bytes, most: int, seconds: float) -> Response:
-        assert self._transport is not None  # noqa: S101 - it is connected
+        assert self._transport is not None  # noqa: S101 - connected
         loop = asyncio.get_running_loop()
         self._most = most
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -65,8 +65,8 @@ class Connection(asyncio.Protocol):
             self._waiter = None
 
     def is_silent(self) -> bool:
-        """Nothing has come, not even an end that the loop has yet to tell of."""
-        assert self._transport is not None  # noqa: S101 - it is connected
+        """Whether nothing has arrived, not even an end of stream that the event loop has yet to report."""
+        assert self._transport is not None  # noqa: S101 - connected
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
         return not poll.poll(0)
@@ -76,7 +76,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101
@@ -85,55 +85,55 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._waiter is None:
-            self.abort()  # nobody has asked for anything
+            self.abort()  # data without a request
             return
         self._bytes_without_body += len(data)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             self._fail(NotHttpError(str(error)))
-        if self._bytes_without_body > _LONGEST_HEAD:
-            self._fail(NotHttpError(f"it goes on for more than {_LONGEST_HEAD:,} bytes without a part of the body"))
+        if self._bytes_without_body > _MAX_HEAD:
+            self._fail(NotHttpError(f"more than {_MAX_HEAD:,} bytes without any of the body"))
 
     def eof_received(self) -> None:
         self.usable = False
         if self._in_body and "content-length" not in self._headers and "transfer-encoding" not in self._headers:
-            self._done()  # the end of the connection is the end of the reply
+            self._done()  # without a length, the end of the connection ends the reply
         self._fail(BrokenOffError())
 
     def connection_lost(self, error: Exception | None) -> None:
         self.usable = False
         self._fail(error or BrokenOffError())
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_message_begin(self) -> None:
         if self._waiter is None or self._waiter.done():
-            self.usable = False  # a reply too many; whose it is cannot be known
+            self.usable = False  # an unsolicited reply
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._in_body:  # what follows the body must not change what was said before it
+        if not self._in_body:  # trailers must not override headers
             self._headers[name.decode("latin-1").lower()] = value.rstrip().decode("latin-1")
 
     def on_headers_complete(self) -> None:
         self._in_body = True
         length = self._headers.get("content-length", "")
         if length.isdigit() and int(length) > self._most:
-            self._fail(TooLargeError(f"it announces {int(length):,} bytes"))
+            self._fail(TooLargeError(f"its Content-Length is {int(length):,}"))
 
     def on_body(self, body: bytes) -> None:
         self._bytes_without_body = 0
         if len(self._body) + len(body) > self._most:
-            self._fail(TooLargeError("it does not end"))
+            self._fail(TooLargeError("reading was stopped"))
         else:
             self._body += body
 
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
-        if 100 <= status < 200 and status != 101:  # noqa: PLR2004 - the reply is still to come
+        if 100 <= status < 200 and status != 101:  # noqa: PLR2004 - an interim response
             self._begin(self._most)
             return
-        assert self._transport is not None  # noqa: S101 - it is connected
+        assert self._transport is not None  # noqa: S101 - connected
         if status < 200 or not self._parser.should_keep_alive() or self._transport.get_write_buffer_size():  # noqa: PLR2004
             self.usable = False
         self._done()
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
         self._most, self._in_body = most, False
         self._headers: dict[str, str] = {}
         self._body = bytearray()
-        self._bytes_without_body = 0  # bytes since the last one of the body, or since the reply began
+        self._bytes_without_body = 0  # since the last part of the body, or the start of the reply
 
     def _done(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -1,4 +1,4 @@
-"""Connections to services, opened when they are needed and kept for the next request."""
+"""Connections to services, opened on demand and kept for reuse."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.transport.dialling import Dialled
     from prompt_evaluator.providers.transport.proxy import Proxy
 
-_MOST_IDLE = 15.0
-"""Seconds. Services close what is idle, and a request that crosses with that is lost."""
-_MOST_CONNECTING = 30.0
-"""Seconds for a new connection. A reply may take minutes; whoever takes longer than this to say hello is not there."""
+_MAX_IDLE = 15.0
+"""Seconds. Services close idle connections, and a request sent at that moment is lost."""
+_CONNECT_TIMEOUT = 30.0
+"""Seconds to open a connection. Replies may take minutes, but a service that takes longer to connect is down."""
 _TRUSTED_IDLE = 0.05
-"""Seconds for which a connection that has been used before is taken to be as it was left."""
+"""Seconds for which an idle connection is reused without a check, once it has been reused before."""
 
 
 class Endpoint(NamedTuple):
-    """Where a connection goes, and how."""
+    """Where a connection goes and how it gets there."""
 
     host: str
     port: int
@@ -40,11 +40,11 @@ class Endpoint(NamedTuple):
 
 
 class TlsFailedError(Exception):
-    """The service's certificate or its TLS is not acceptable, and will not be the next time."""
+    """TLS failed, for example because of the certificate. Trying again would not help."""
 
 
 class NotConnectedError(ConnectionError):
-    """There was no connection in time, which is given in seconds: nothing has been sent."""
+    """No connection within the time in `args`, in seconds. Nothing has been sent."""
 
 
 class NobodyThereError(ConnectionError):
@@ -52,7 +52,7 @@ class NobodyThereError(ConnectionError):
 
 
 class Connections:
-    """Opens them, lends them, and keeps them. How many there are is up to whoever asks: there is no limit here."""
+    """Opens connections, sends requests over them and keeps them for reuse. Their number is not limited here."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -61,22 +61,22 @@ class Connections:
         self._contexts: dict[TlsFiles, ssl.SSLContext] = {}
 
     async def send(self, place: Endpoint, request: bytes, *, most: int, seconds: float) -> Response:
-        """Send a request and read the reply, of at most so many bytes, within so many seconds.
+        """Send a request and read a reply of at most `most` bytes within `seconds`.
 
         Raises:
-            NotConnectedError: There is no connection in time.
+            NotConnectedError: No connection in time.
             NobodyThereError: The connection cannot be made.
-            TimeoutError: There is no complete reply in time.
-            TlsFailedError: No secure connection can be made.
-            ProxyRefusedError: The proxy does not let us through.
-            ProxyFailedError: The proxy cannot be reached, or it is none.
-            OSError: The connection ended.
-            NotHttpError: The reply is no HTTP.
-            TooLargeError: The reply is larger than allowed.
+            TimeoutError: No complete reply in time.
+            TlsFailedError: TLS could not be established.
+            ProxyRefusedError: The proxy refused to connect us.
+            ProxyFailedError: The proxy cannot be reached, or is not a proxy.
+            OSError: The connection failed or ended early.
+            NotHttpError: The reply is not HTTP.
+            TooLargeError: The reply has more than `most` bytes.
         """
         connection = self._kept(place)
         if connection is None:
-            start, limit = time.monotonic(), min(seconds, _MOST_CONNECTING)
+            start, limit = time.monotonic(), min(seconds, _CONNECT_TIMEOUT)
             try:
                 async with asyncio.timeout(limit):
                     connection = await self._open(place)
@@ -96,35 +96,36 @@ class Connections:
         return response
 
     def context(self, files: TlsFiles) -> ssl.SSLContext:
-        """What secure connections are made with; the files are read once.
+        """Return the TLS context for these files, which are read once.
 
         Raises:
-            ValueError: One of them cannot be used; says which and why.
+            ValueError: A file cannot be used. Says which and why.
         """
         if files not in self._contexts:
             self._contexts[files] = make_context(files)
         return self._contexts[files]
 
     async def close(self) -> None:
-        """Let go of all that are idle."""
+        """Close all idle connections."""
         for connection in [connection for idle in self._idle.values() for connection in idle]:
             connection.abort()
         self._idle.clear()
         self._dialler.close()
-        await asyncio.sleep(0)  # lets the loop close the sockets
+        await asyncio.sleep(0)  # let the loop close the sockets
 
     def _kept(self, place: Endpoint) -> Connection | None:
-        """An idle connection that is still good.
+        """Return an idle connection that is still open.
 
-        An end that the loop has told of is known without looking. Looking for one that it has yet to tell of is a
-        system call, 4 % of a busy run, and finds something where a service closes connections after their first reply
-        or when they have been idle: so it is done then. In a busy run connections are idle for a moment only.
+        `usable` covers an end of stream that the event loop has reported. Checking for one it has not reported yet is
+        a system call, 4 % of a busy run. The check pays off for services that close a connection after the first reply
+        or after some idle time, so it is made only at the first reuse and after `_TRUSTED_IDLE`. In a busy run
+        connections are idle for less.
         """
         idle, now = self._idle.get(place), self._clock()
         while idle:
             connection = idle.pop()
             since = now - connection.idle_since
-            if connection.usable and since < _MOST_IDLE:
+            if connection.usable and since < _MAX_IDLE:
                 if connection.reused and since < _TRUSTED_IDLE:
                     return connection
                 if connection.is_silent():
@@ -172,7 +173,7 @@ def _reason(error: OSError) -> str:
 
 
 async def _connect(place: Endpoint, sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
-    """HTTP over a socket; with TLS, the server has to be who the endpoint says, also behind a proxy."""
+    """Set up HTTP on a socket. With TLS, the certificate must match the endpoint's host, also through a proxy."""
     try:
         _, connection = await asyncio.get_running_loop().create_connection(
             Connection, sock=sock, ssl=tls, server_hostname=place.host if tls else None

@@ -1,4 +1,4 @@
-"""From the name of a host to a socket that is connected to it."""
+"""Host name lookup and TCP connections."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     SocketAddress = tuple[int, Any]
-    """A family, and an address as its sockets take it."""
+    """A family, and an address in the form its sockets take."""
 
 _KNOWN = 60.0
-"""Seconds for which a look-up is good, and for which an address that failed is tried after all others."""
+"""Seconds for which a lookup is reused, and for which an address that failed is tried last."""
 _ATTEMPT_DELAY = 0.25
-"""Seconds that an address has before the next one is tried beside it: what RFC 8305 recommends."""
+"""Seconds before the next address is tried in parallel, as RFC 8305 recommends."""
 
 _OPTIONS = [
     (socket.IPPROTO_TCP, "TCP_NODELAY", 1),
-    # A long answer may take minutes, in which firewalls and NATs forget connections that carry nothing.
+    # A long answer may take minutes, and firewalls and NATs drop connections that are silent for that long.
     (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
     (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 60),
     (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 60),
@@ -30,27 +30,27 @@ _OPTIONS = [
 
 
 class Found(NamedTuple):
-    """What a look-up has found."""
+    """Result of a lookup."""
 
     name: tuple[str, int]
     addresses: list[SocketAddress]
     until: float
     turns: Iterator[int]
-    """Each new connection begins with another address."""
+    """Counts connections: each one starts with the next address."""
 
 
 class Dialled(NamedTuple):
-    """A connected socket, and how it came about."""
+    """A connected socket and where it came from."""
 
     sock: socket.socket
     address: SocketAddress
     found: Found
     known: bool
-    """Whether an earlier look-up was used, so that another one may lead elsewhere."""
+    """Whether an earlier lookup was reused, so that a new one may give other addresses."""
 
 
 class Dialler:
-    """Looks each name up once, whoever asks, and takes its addresses in turn."""
+    """Looks up each name once for all callers and rotates through its addresses."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -59,17 +59,17 @@ class Dialler:
         self._failed: dict[SocketAddress, float] = {}
 
     async def dial(self, host: str, port: int) -> Dialled:
-        """Connect to whichever address answers. Where those that are known fail, the name is looked up once more.
+        """Connect to the first address that answers. If all cached addresses fail, the name is looked up again.
 
         Raises:
-            OSError: The name leads nowhere, or nobody answers where it leads.
+            OSError: The name cannot be resolved, or none of its addresses answers.
         """
         known = self._found.get((host, port))
         if known is not None and self._clock() < known.until:
             try:
                 return Dialled(*await self._race(self._in_order(known)), known, known=True)
             except OSError:
-                self._forget(known)  # the name may lead elsewhere by now
+                self._forget(known)  # the name may resolve to other addresses by now
         found = await self._look_up(host, port)
         try:
             return Dialled(*await self._race(self._in_order(found)), found, known=False)
@@ -78,7 +78,7 @@ class Dialler:
             raise
 
     def doubt(self, dialled: Dialled) -> None:
-        """Note that whoever answered was not the one who was called: the name may lead elsewhere by now."""
+        """Note that the address did not lead to the expected service: the name may have moved."""
         self._forget(dialled.found)
         self._pass_over(dialled.address)
 
@@ -87,17 +87,17 @@ class Dialler:
             look_up.cancel()
 
     def _pass_over(self, address: SocketAddress) -> None:
-        """Try an address after all others for a while."""
+        """Try this address last for a while."""
         now = self._clock()
         self._failed = {each: until for each, until in self._failed.items() if until > now}
         self._failed[address] = now + _KNOWN
 
     def _forget(self, found: Found) -> None:
-        if self._found.get(found.name) is found:  # and not what somebody has looked up since
+        if self._found.get(found.name) is found:  # not a newer lookup
             del self._found[found.name]
 
     async def _look_up(self, host: str, port: int) -> Found:
-        """The addresses of a name. Many may ask at once and one of them may give up: there is one look-up for all."""
+        """Return the addresses of a name. Concurrent callers share one lookup, even if one of them is cancelled."""
         name = (host, port)
         if (found := self._found.get(name)) is not None and self._clock() < found.until:
             return found
@@ -116,7 +116,7 @@ class Dialler:
             self._found[name] = task.result()
 
     def _in_order(self, found: Found) -> list[SocketAddress]:
-        """The families in turn, as RFC 8305 has it, each beginning with another address than the last time."""
+        """Alternate between families (RFC 8305), each starting with its next address; those that failed come last."""
         if len(found.addresses) == 1:
             return found.addresses
         families: dict[int, list[SocketAddress]] = {}
@@ -128,9 +128,9 @@ class Dialler:
         return sorted(mixed, key=lambda address: self._failed.get(address, 0.0) > now)
 
     async def _race(self, addresses: list[SocketAddress]) -> tuple[socket.socket, SocketAddress]:
-        """The first address that answers. Each has a head start over the next; one that fails has lost it.
+        """Connect to the first address that answers. Each has a head start over the next, until it fails.
 
-        Not asyncio's own race of them (`happy_eyeballs_delay`): it loses sockets when it is cancelled.
+        asyncio's own version (`happy_eyeballs_delay`) is not used because it leaks sockets when cancelled.
         """
         if len(addresses) == 1:
             return await _connected(addresses[0]), addresses[0]
@@ -180,9 +180,9 @@ async def _connected(address: SocketAddress) -> socket.socket:
     family, where = address
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.setblocking(False)  # noqa: FBT003 - as the library has it
+        sock.setblocking(False)  # noqa: FBT003 - the standard library's signature
         for level, name, value in _OPTIONS:
-            if (option := getattr(socket, name, None)) is not None:  # not all systems have all of them
+            if (option := getattr(socket, name, None)) is not None:  # not available on every system
                 sock.setsockopt(level, option, value)
         await asyncio.get_running_loop().sock_connect(sock, where)
     except BaseException:

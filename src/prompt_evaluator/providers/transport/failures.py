@@ -1,4 +1,4 @@
-"""What each way to fail means for a call: an error of ours with a sentence that says what to do."""
+"""Maps transport failures and error replies to `ProviderError`s whose messages say what to do."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ KNOWN = (
     UnreadableContentError,
     OversizedContentError,
 )
-"""What goes wrong on the way."""
+"""Transport exceptions that `failure` handles."""
 
-_SHOWN = 300
-_OUT_OF_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low", "exceeded your current quota")
+_MAX_SHOWN = 300
+_NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low", "exceeded your current quota")
 _RETRIED_STATUSES = {408, 409, 425, 529}
 _TRANSIENT_OF_PROXY = {408, 425, 429}
 
 
 def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: C901, PLR0911 - a table of cases
-    """What became of a request that has no complete reply."""
+    """Return the error for a request without a complete reply."""
     name, through = call.provider, _through(call.place.proxy)
     to = f" to {call.place.host}:{call.place.port}"
     match error:
@@ -72,7 +72,7 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
         case ProxyFailedError():
             return UnreachableError(_proxy_sentence(call, brief(error)), provider=name)
         case BrokenOffError():
-            return ConnectionFailedError(f"the connection{through} ended before the reply did.", provider=name)
+            return ConnectionFailedError(f"the connection{through} ended before the reply was complete.", provider=name)
         case OSError():
             return ConnectionFailedError(f"the connection{through} failed: {brief(error)}.", provider=name)
         case NotHttpError():
@@ -80,30 +80,30 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
         case UnreadableContentError():
             return BadReplyError(f"the reply {error}.", provider=name)
         case _:
-            limit = f"{call.max_reply_bytes:,} bytes"
-            return OversizedReplyError(f"the reply is larger than max_reply_bytes, {limit}: {error}.", provider=name)
+            limit = f"max_reply_bytes ({call.max_reply_bytes:,})"
+            return OversizedReplyError(f"the reply is larger than {limit}: {error}.", provider=name)
 
 
 def refusal(call: Call, response: Response, data: bytes) -> ProviderError:
-    """What a complete reply with another status than 200 means."""
-    status, said, proxy = response.status, error_text(data), call.place.proxy
+    """Return the error for a complete reply with a status other than 200."""
+    status, message, proxy = response.status, error_text(data), call.place.proxy
     if status == 407 and proxy is not None:  # noqa: PLR2004
         offered = response.headers.get("proxy-authenticate", "").split(" ")[0]
-        return _proxy_refusal(call, status, said, [REDACTOR.text(offered)] if offered else [])
-    # Only a tunnel tells the replies of the service from those of the proxy.
+        return _proxy_refusal(call, status, message, [REDACTOR.text(offered)] if offered else [])
+    # Without a tunnel, the proxy's replies cannot be told from the service's.
     source = f" The reply came{_through(proxy)}, which may have written it." if proxy and not call.place.tls else ""
     if 300 <= status < 400:  # noqa: PLR2004
         target = REDACTOR.text(response.headers.get("location", "nowhere"))
-        what = f"it redirects to {target[:_SHOWN]}; if that is right, make it the base_url.{source}"
+        what = f"the service redirects to {target[:_MAX_SHOWN]}. If that is right, use it as the base_url.{source}"
         return RedirectedError(what, provider=call.provider, status=status)
-    kind, sentence = _meaning(status, said)
+    kind, sentence = _meaning(status, message)
     wait = retry_after(response.headers, time.time()) if kind.retried else None
-    what = f"{sentence} ({status}): {said.rstrip('.')}.{source}"
+    what = f"{sentence} ({status}): {message.rstrip('.')}.{source}"
     return kind(what, provider=call.provider, status=status, retry_after=wait)
 
 
-def _meaning(status: int, said: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases
-    if status in (402, 403, 429) and any(sign in said.lower() for sign in _OUT_OF_QUOTA):
+def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases
+    if status in (402, 403, 429) and any(sign in message.lower() for sign in _NO_QUOTA):
         return QuotaExhaustedError, "the account is out of quota"
     match status:
         case 402:
@@ -111,11 +111,11 @@ def _meaning(status: int, said: str) -> tuple[type[ProviderError], str]:  # noqa
         case 401 | 403:
             return AuthenticationError, "the key was not accepted"
         case 407:
-            return AuthenticationError, "a proxy on the way wants a login"
+            return AuthenticationError, "a proxy requires a login"
         case 404:
             return ModelNotFoundError, "no such model or address"
         case 429:
-            return RateLimitedError, "too many requests for now"
+            return RateLimitedError, "too many requests"
     if status in _RETRIED_STATUSES or status >= 500:  # noqa: PLR2004
         return UnavailableError, "the service is not available"
     if 400 <= status < 500:  # noqa: PLR2004
@@ -124,32 +124,32 @@ def _meaning(status: int, said: str) -> tuple[type[ProviderError], str]:  # noqa
 
 
 def _proxy_refusal(call: Call, status: int, reason: str, logins: list[str]) -> ProviderError:
-    """Nothing has reached the service."""
-    said = f"({status}{f' {REDACTOR.text(reason)[:_SHOWN]}' if reason else ''})"
+    """Return the error for a refusal by the proxy. Nothing has reached the service."""
+    answer = f"({status}{f' {REDACTOR.text(reason)[:_MAX_SHOWN]}' if reason else ''})"
     if status == 407:  # noqa: PLR2004
-        return _login_refusal(call, said, logins)
-    sentence = _proxy_sentence(call, f"does not connect us to {call.place.host}:{call.place.port} {said}")
+        return _login_refusal(call, answer, logins)
+    sentence = _proxy_sentence(call, f"did not connect to {call.place.host}:{call.place.port} {answer}")
     if status >= 500 or status in _TRANSIENT_OF_PROXY:  # noqa: PLR2004
         return UnavailableError(sentence, provider=call.provider, status=status)
     return HopelessError(sentence, provider=call.provider, status=status)
 
 
-def _login_refusal(call: Call, said: str, logins: list[str]) -> ProviderError:
+def _login_refusal(call: Call, answer: str, logins: list[str]) -> ProviderError:
     proxy = call.place.proxy
-    assert proxy is not None  # noqa: S101 - it has answered
+    assert proxy is not None  # noqa: S101 - a proxy has answered
     if logins and "basic" not in map(str.lower, logins):
-        what = f"wants a login of the kind {' or '.join(logins)}, which is not supported"
-        advice = f"Ask for Basic, or name in {proxy.source} a proxy of your own that logs in to it"
+        what = f"requires a login of type {' or '.join(logins)}, which is not supported"
+        advice = f"Ask for Basic, or point {proxy.source} at a proxy of your own that logs in to it"
     else:
-        what = "does not accept the login" if proxy.login else "wants a login"
-        advice = f"Write the login into {proxy.source}, as http://USER:PASSWORD@HOST:PORT"
-    return AuthenticationError(f"the proxy {proxy} {what} {said}. {advice}.", provider=call.provider, status=407)
+        what = "does not accept the login" if proxy.login else "requires a login"
+        advice = f"Put the login into {proxy.source} as http://USER:PASSWORD@HOST:PORT"
+    return AuthenticationError(f"the proxy {proxy} {what} {answer}. {advice}.", provider=call.provider, status=407)
 
 
 def _proxy_sentence(call: Call, what: str) -> str:
     proxy, host = call.place.proxy, call.place.host
-    assert proxy is not None  # noqa: S101 - it is what has failed
-    without = f"write `{NO_PROXY}` there" if proxy.source.startswith("`") else f"name {host} in NO_PROXY"
+    assert proxy is not None  # noqa: S101 - a proxy has failed
+    without = f"set it to `{NO_PROXY}`" if proxy.source.startswith("`") else f"add {host} to NO_PROXY"
     advice = f"Check {proxy.source}, or {without} if no proxy is needed."
     return f"the proxy {proxy} {what}. {advice}"
 
@@ -159,21 +159,21 @@ def _through(proxy: Proxy | None) -> str:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether it is about who we are or who the service is. In TLS 1.3 it can say so after the handshake."""
+    """Whether TLS refused an identity, ours or the service's. In TLS 1.3 the alert may come after the handshake."""
     return isinstance(error, TlsFailedError) or "ALERT" in (getattr(error, "reason", None) or "")
 
 
 def _tls_advice(error: Exception) -> str:
-    said = str(error).lower()
-    if "verify failed" in said and "mismatch" not in said:
-        return " If your company signs it, name its authority in ca_file."
-    if "alert" in said and any(word in said for word in ("certificate", "unknown ca", "handshake failure")):
-        return " The service may want a certificate: see cert_file and key_file."
+    message = str(error).lower()
+    if "verify failed" in message and "mismatch" not in message:
+        return " If your company signs it, set ca_file to its authority."
+    if "alert" in message and any(word in message for word in ("certificate", "unknown ca", "handshake failure")):
+        return " The service may require a client certificate: set cert_file and key_file."
     return ""
 
 
 def error_text(data: bytes) -> str:
-    """What an error reply says: its message where it has one in the usual places, else how it starts."""
+    """Return the message of an error reply, or the start of the body if no message is found."""
     try:
         found = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -182,13 +182,13 @@ def error_text(data: bytes) -> str:
     if isinstance(error, dict):
         parts = [error.get("message"), error.get("detail"), error.get("code"), error.get("type")]
         error = "; ".join(part for part in parts if isinstance(part, str) and part)
-    return error[:_SHOWN] if isinstance(error, str) and error else start_of(data)
+    return error[:_MAX_SHOWN] if isinstance(error, str) and error else start_of(data)
 
 
 def start_of(data: bytes) -> str:
-    return repr(data[:_SHOWN].decode(errors="replace")) if data else "an empty reply"
+    return repr(data[:_MAX_SHOWN].decode(errors="replace")) if data else "an empty reply"
 
 
 def brief(error: BaseException) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
-    return REDACTOR.text(said)[:_SHOWN].rstrip(".")
+    message = " ".join(str(error).split()) or type(error).__name__
+    return REDACTOR.text(message)[:_MAX_SHOWN].rstrip(".")

@@ -1,4 +1,4 @@
-"""HTTP for all providers that speak it: one request out, one bounded reply back, every failure by its name."""
+"""HTTP requests for providers: bounded replies, and a specific error for every failure."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ T = TypeVar("T")
 
 
 class HttpReply(NamedTuple):
-    """A reply with status 200, read to its end."""
+    """A complete reply with status 200."""
 
     body: bytes
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """Names are in lower case."""
     latency_ms: float
 
 
 class Call(NamedTuple):
-    """Where a provider's requests go. Made once, used for every request."""
+    """Where a provider's requests go. Built once and used for every request."""
 
     provider: str
     place: Endpoint
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
     @classmethod
     def make(cls, provider: str, place: Endpoint, address: Address, headers: Mapping[str, str], limits: Limits) -> Self:
-        """Raise `HopelessError` when no request can be made of these."""
+        """Raises `HopelessError` if the address or a header is not valid."""
         forwarding = place.proxy if not place.tls else None
         to_proxy = forwarding.headers if forwarding else {}
         try:
@@ -69,16 +69,16 @@ class Call(NamedTuple):
 
 
 class Http:
-    """One try at a time over connections that are kept and used again."""
+    """Sends requests over kept connections. Does not retry."""
 
     def __init__(self) -> None:
         self._connections = Connections()
 
     def way_to(self, provider: str, settings: ProviderSettings, address: Address) -> Endpoint:
-        """How requests reach an address: straight or through a proxy, and with which certificates.
+        """Return how to reach an address: directly or through a proxy, and with which certificates.
 
         Raises:
-            ConfigurationError: The proxy or a file cannot be used; says why.
+            ConfigurationError: The proxy or a certificate file cannot be used.
         """
         proxy, files = find_proxy(provider, settings.proxy, address), TlsFiles.of(settings)
         if any(files):
@@ -88,8 +88,8 @@ class Http:
                 raise ConfigurationError(f"{provider}: {error}") from None
         return Endpoint(address.host, address.port, address.tls, proxy, files)
 
-    async def post(self, call: Call, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109 - the connections' own timer
-        """One try. Raises a `ProviderError` for everything that is not a complete reply with status 200."""
+    async def post(self, call: Call, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109 - connections have their own timer
+        """Send one request. Raises a `ProviderError` for anything but a complete reply with status 200."""
         began = time.monotonic()
         request = b"%b%d\r\n\r\n%b" % (call.head, len(body), body)
         try:
@@ -97,7 +97,7 @@ class Http:
             data = plain(response, call.max_reply_bytes)
         except KNOWN as error:
             raise failure(call, error, timeout) from None
-        if response.status != 200:  # noqa: PLR2004 - the one status that carries an answer
+        if response.status != 200:  # noqa: PLR2004 - the only status with an answer
             raise refusal(call, response, data)
         if not data:
             raise BadReplyError("the reply is empty.", provider=call.provider, status=200)
@@ -108,29 +108,28 @@ class Http:
 
 
 def encode(body: dict[str, Any], provider: str) -> bytes:
-    """A request as JSON."""
+    """Encode a request as JSON. Raises `RequestRefusedError` if that is impossible."""
     try:
         return _ENCODER.encode(body)
     except (ValueError, TypeError, RecursionError) as error:
-        raise RequestRefusedError(f"the request cannot be written as JSON: {error}.", provider=provider) from None
+        raise RequestRefusedError(f"the request cannot be encoded as JSON: {error}.", provider=provider) from None
 
 
 def decode(reply: HttpReply, shape: msgspec.json.Decoder[T], provider: str) -> T:
-    """A reply's JSON in the expected shape, whatever type the service says it has: gateways say all sorts of things."""
+    """Decode a reply's JSON, ignoring its content type: gateways send all kinds of them."""
     try:
         return shape.decode(reply.body)
     except msgspec.ValidationError as error:
-        what = f"the reply has another shape than expected: {error}."
+        what = f"the reply does not have the expected shape: {error}."
         raise BadReplyError(what, provider=provider, status=200) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        what = (
-            f"the reply {_not_json(reply.headers.get('content-type', ''))}: {error}; it starts {start_of(reply.body)}."
-        )
+        problem = _not_json(reply.headers.get("content-type", ""))
+        what = f"the reply {problem}: {error}; it starts with {start_of(reply.body)}."
         raise BadReplyError(what, provider=provider, status=200) from None
 
 
-def _not_json(said: str) -> str:
-    claimed = REDACTOR.text(said).partition(";")[0].strip().lower()[:_SHOWN_TYPE]
+def _not_json(content_type: str) -> str:
+    claimed = REDACTOR.text(content_type).partition(";")[0].strip().lower()[:_SHOWN_TYPE]
     if claimed == _JSON or claimed.endswith("+json"):
         return "is not the JSON it claims to be"
-    return f"is {claimed or 'of no type'}, not JSON"
+    return f"is {claimed or 'of unknown type'}, not JSON"

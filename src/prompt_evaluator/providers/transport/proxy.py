@@ -1,4 +1,4 @@
-"""Which proxy requests go through, and who says so."""
+"""The proxy that requests go through, and where it is set."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.transport.address import Address
 
 NO_PROXY = "none"
-"""What `proxy:` says where requests go straight to the service, whatever the environment says."""
+"""Value of `proxy:` for a direct connection, overriding the environment."""
 _MEANT_NO_PROXY = ("", "no", "off", "false", "direct")
 _DEFAULT_PORT = 80
 _SYSTEM_HAS_PROXIES = sys.platform in ("darwin", "win32")
 
 
 class Proxy(NamedTuple):
-    """A proxy that is spoken to in plain HTTP. Its login is a secret."""
+    """A proxy reached over plain HTTP. Its login is a secret."""
 
     host: str
     port: int
     login: Secret | None
-    """User and password as `Proxy-Authorization` carries them."""
+    """User and password, encoded for the `Proxy-Authorization` header."""
     source: str
-    """What to change, for people: a variable, or the setting of a provider."""
+    """Where it is set, for messages: a variable or a provider's setting."""
 
     @classmethod
     def parse(cls, text: str, source: str) -> Self:
-        """Read `http://USER:PASSWORD@HOST:PORT`, of which only the host is needed. The redactor learns the login.
+        """Parse `http://USER:PASSWORD@HOST:PORT`; only the host is required. Registers the login with the redactor.
 
         Raises:
-            ValueError: Says what is wrong with it, without quoting it.
+            ValueError: Says what is wrong, without quoting `text`.
         """
         text = text.strip()
         if not text.isprintable():
-            raise ValueError("has a line break or another character that no address can have")
+            raise ValueError("has a line break or another character that an address cannot contain")
         if "://" not in text:
             text = f"http://{text}"
         scheme = text.partition("://")[0].lower()
         if scheme != "http":
-            raise ValueError(_other_kind(scheme))
+            raise ValueError(_unsupported(scheme))
         try:
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
@@ -53,8 +53,8 @@ class Proxy(NamedTuple):
             host = port = None
         if not host or " " in host or "@" in parts.path + parts.query + parts.fragment:
             raise ValueError(
-                "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with characters such as "
-                "/ # ? @ of the login as %2F %23 %3F %40"
+                "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, and encode characters "
+                "such as / # ? @ in the login as %2F %23 %3F %40"
             )
         return cls(host, _DEFAULT_PORT if port is None else port, _login(parts.username, parts.password), source)
 
@@ -67,24 +67,24 @@ class Proxy(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What is said to the proxy alone."""
+        """Headers for the proxy only."""
         return {"Proxy-Authorization": f"Basic {self.login.reveal()}"} if self.login else {}
 
 
 def find_proxy(provider: str, configured: str | None, address: Address) -> Proxy | None:
-    """The proxy on the way to an address; None where there is none.
+    """Return the proxy for an address, or None.
 
-    What the provider's entry says goes over the environment, `NO_PROXY` included.
+    The provider's `proxy` setting overrides the environment, including `NO_PROXY`.
 
     Raises:
-        ConfigurationError: It cannot be used; says why without its login.
+        ConfigurationError: The proxy cannot be used. Says why, without the login.
     """
     if configured is None:
-        text, source = _of_environment(address)
+        text, source = _from_environment(address)
     elif configured.strip().lower() == NO_PROXY:
         return None
     else:
-        text, source = configured, f"`proxy` of the provider {provider!r}"
+        text, source = configured, f"`proxy` of provider {provider!r}"
         if text.strip().lower() in _MEANT_NO_PROXY:
             raise ConfigurationError(f"{provider}: {source} is not an address. Write `{NO_PROXY}` for no proxy.")
     if not text.strip():
@@ -92,15 +92,15 @@ def find_proxy(provider: str, configured: str | None, address: Address) -> Proxy
     try:
         return Proxy.parse(text, source)
     except ValueError as error:
-        raise ConfigurationError(f"{provider}: the proxy {_shown(text)!r} in {source} {error}.") from None
+        raise ConfigurationError(f"{provider}: the proxy {_without_login(text)!r} in {source} {error}.") from None
 
 
-def _of_environment(address: Address) -> tuple[str, str]:
-    """What the standard library finds there, and where. Empty where it finds nothing, or an exception to it."""
+def _from_environment(address: Address) -> tuple[str, str]:
+    """Return the proxy that the standard library finds, and its source. Both are empty if none applies."""
     wanted = (f"{address.scheme}_proxy", "all_proxy")
     if not _SYSTEM_HAS_PROXIES and not any(name.lower() in wanted for name in os.environ):
         return "", ""
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - takes 50 ms, and most have no proxy
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - takes 50 ms; most users have no proxy
 
     proxies = getproxies()
     scheme = address.scheme if proxies.get(address.scheme) else "all"
@@ -109,7 +109,7 @@ def _of_environment(address: Address) -> tuple[str, str]:
         return "", ""
     variable = f"{scheme}_proxy"
     named = [name for name in (variable, variable.upper()) if os.environ.get(name) == proxies[scheme]]
-    return proxies[scheme], named[0] if named else "the settings of the system"
+    return proxies[scheme], named[0] if named else "the system settings"
 
 
 def _login(user: str | None, password: str | None) -> Secret | None:
@@ -117,22 +117,22 @@ def _login(user: str | None, password: str | None) -> Secret | None:
         return None
     plain = unquote(user or ""), unquote(password or "")
     REDACTOR.add(plain[1] or plain[0])
-    REDACTOR.add(password or user or "")  # as it was written, where that is not the usual encoding
+    REDACTOR.add(password or user or "")  # as written, in case its encoding is unusual
     return Secret(b64encode(":".join(plain).encode()).decode())
 
 
-def _other_kind(scheme: str) -> str:
+def _unsupported(scheme: str) -> str:
     if scheme == "https":
         return (
-            "is spoken to over TLS, which is not supported. Most proxies take http:// as well, and requests to https "
-            "addresses stay encrypted from end to end"
+            "uses TLS, which is not supported. Most proxies accept http:// as well, and requests to https addresses "
+            "stay encrypted end to end"
         )
-    what = "is a SOCKS proxy" if scheme.startswith("socks") else f"is of the kind {scheme[:20]!r}"
-    return f"{what}, which is not supported. Name an HTTP proxy, as http://HOST:PORT"
+    what = "is a SOCKS proxy" if scheme.startswith("socks") else f"has the scheme {scheme[:20]!r}"
+    return f"{what}, which is not supported. Use an HTTP proxy: http://HOST:PORT"
 
 
-def _shown(text: str) -> str:
-    """The text without what could be a login."""
+def _without_login(text: str) -> str:
+    """Return the text without anything that may be a login."""
     scheme, mark, rest = REDACTOR.text(text.strip()).rpartition("://")
     before, at, after = rest.rpartition("@")
     return scheme + mark + (f"…@{after}" if at else before + after)

@@ -1,4 +1,4 @@
-"""Whom a provider trusts and how it proves who it is: certificates from files."""
+"""TLS settings: trusted authorities and client certificates, from files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEY = b"PRIVATE KEY-----"
 
 
 class TlsFiles(NamedTuple):
-    """Where certificates are. None: what the system trusts, and no certificate of our own."""
+    """Paths of certificates. By default: the system's authorities and no client certificate."""
 
     ca: str | None = None
     cert: str | None = None
@@ -26,32 +26,32 @@ class TlsFiles(NamedTuple):
 
 
 def make_context(files: TlsFiles) -> ssl.SSLContext:
-    """What secure connections are made with.
+    """Create the context for TLS connections.
 
     Raises:
-        ValueError: A file cannot be used: a sentence that names the setting and the file.
+        ValueError: A file cannot be used. The message names the setting and the file.
     """
     context = _trusting(files.ca)
     if files.cert is None:
         if files.key is not None:
-            raise ValueError("key_file is set without cert_file. Name the certificate that the key belongs to.")
+            raise ValueError("key_file is set without cert_file. Set cert_file to the certificate of that key.")
         return context
     _check_pair(files.cert, files.key)
     try:
-        context.load_cert_chain(files.cert, files.key, password=_ask_nobody)
+        context.load_cert_chain(files.cert, files.key, password=_refuse_passphrase)
     except ssl.SSLError as error:
         raise ValueError(_pair_problem(files, error)) from None
     return context
 
 
 def _trusting(path: str | None) -> ssl.SSLContext:
-    """A file takes the place of what the system trusts, as it does in other tools."""
+    """A file replaces the authorities that the system trusts, as in other tools."""
     if path is not None:
         _check_has(_read("ca_file", path), _CERTIFICATE, f"ca_file {path}", "certificate")
     try:
         return ssl.create_default_context(cafile=path)
     except ssl.SSLError as error:
-        raise ValueError(f"ca_file {path}: a certificate in it cannot be read: {_reason(error)}.") from None
+        raise ValueError(f"ca_file {path}: cannot read a certificate in it: {_reason(error)}.") from None
 
 
 def _check_pair(cert: str, key: str | None) -> None:
@@ -59,7 +59,7 @@ def _check_pair(cert: str, key: str | None) -> None:
     _check_has(certificates, _CERTIFICATE, f"cert_file {cert}", "certificate")
     if key is None:
         if _KEY not in certificates:
-            raise ValueError(f"cert_file {cert}: there is no private key in it. Name the file of the key in key_file.")
+            raise ValueError(f"cert_file {cert}: no private key in it. Set key_file to the file with the key.")
         where, held = f"cert_file {cert}", certificates
     else:
         where, held = f"key_file {key}", _read("key_file", key)
@@ -74,33 +74,33 @@ def _read(setting: str, path: str) -> bytes:
     except FileNotFoundError:
         raise ValueError(f"{setting} {path}: file not found. Correct the path.") from None
     except IsADirectoryError:
-        raise ValueError(f"{setting} {path}: this is a folder. Name a file in it.") from None
+        raise ValueError(f"{setting} {path}: this is a folder. Write the path of a file.") from None
     except OSError as error:
-        raise ValueError(f"{setting} {path}: the file cannot be read: {error.strerror}.") from None
+        raise ValueError(f"{setting} {path}: cannot read the file: {error.strerror}.") from None
 
 
 def _check_has(content: bytes, mark: bytes, where: str, what: str) -> None:
-    """PEM is text with lines such as `-----BEGIN CERTIFICATE-----`; the same in binary is DER."""
+    """Check for a PEM block, which starts with a line such as `-----BEGIN CERTIFICATE-----`. DER is its binary form."""
     if mark not in content:
-        advice = f"It has to be PEM: text with a line -----BEGIN {what.upper()}-----."
+        advice = f"It must be PEM: text with the line -----BEGIN {what.upper()}-----."
         if content.startswith(b"\x30"):
-            advice = "It looks like DER; `openssl x509 -inform der` or `openssl pkey -inform der` writes it as PEM."
-        raise ValueError(f"{where}: there is no {what} in it. {advice}")
+            advice = "It looks like DER; `openssl x509 -inform der` or `openssl pkey -inform der` converts it to PEM."
+        raise ValueError(f"{where}: no {what} in it. {advice}")
 
 
 def _pair_problem(files: TlsFiles, error: ssl.SSLError) -> str:
     holder = f"key_file {files.key}" if files.key else f"the key in cert_file {files.cert}"
     if error.reason == "KEY_VALUES_MISMATCH":
-        return f"{holder} does not belong to the certificate in {files.cert}. Name the key it was issued for."
+        return f"{holder} does not belong to the certificate in {files.cert}. Use the key it was issued for."
     return f"cert_file {files.cert} and {holder} cannot be used: {_reason(error)}."
 
 
 def _encrypted(where: str) -> str:
-    return f"{where}: the key is protected by a passphrase. Write it without one: `openssl pkey -in OLD -out NEW`."
+    return f"{where}: the key is protected by a passphrase. Remove the passphrase: `openssl pkey -in OLD -out NEW`."
 
 
-def _ask_nobody() -> NoReturn:
-    """OpenSSL asks at the terminal otherwise."""
+def _refuse_passphrase() -> NoReturn:
+    """Keeps OpenSSL from prompting at the terminal."""
     raise ValueError(_encrypted("key_file"))
 
 
