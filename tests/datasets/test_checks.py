@@ -341,7 +341,7 @@ def test_what_every_case_adds_to_a_use_of_the_file_is_not_missing_there(write: W
             {"metric": "length", "max_wrds": 3},
             "The metric 'length' has no option 'max_wrds'. Did you mean 'max_words'?",
         ),
-        ({"metric": "length", "max_words": "three"}, "The option 'max_words' of the metric 'length' must be"),
+        ({"metric": "length", "max_words": "three"}, "The option 'max_words' of the metric 'length' has to be"),
         ({"metric": "regex", "pattern": "("}, "The metric 'regex' cannot be used"),
         ({"metric": "python:nowhere:function"}, "here is no module `nowhere`"),
     ],

@@ -29,7 +29,7 @@ def use(name: str, **options: Any) -> MetricUse:
         ("includes", {"phrase": ["x"]}, "has no option 'phrase'. Did you mean 'phrases'?"),
         ("includes", {"phrases": 3}, "'phrases'"),
         ("latency", {"zzz": 1}, "The metric 'latency' has no option 'zzz'. Known options: threshold, max_ms."),
-        ("length", {"max_words": "ten"}, "The option 'max_words' of the metric 'length' must be a whole number"),
+        ("length", {"max_words": "ten"}, "The option 'max_words' of the metric 'length' has to be a whole number"),
         ("includes", {"phrases": ["a", ""]}, "a phrase is empty"),
         ("regex", {"pattern": "("}, "is not a valid regular expression"),
         ("regex", {"pattern": "a", "flags": "q"}, "unknown flag 'q'"),

@@ -1,4 +1,4 @@
-"""What to say about a run or a case, for whoever shows it."""
+"""Findings about a run or a case, for front ends."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def findings(outcome: Outcome, *, seen_from: Path | None = None) -> Findings:
-    """Everything to say about a run.
+    """Findings about a run.
 
     Args:
         outcome: How the run ended.
-        seen_from: The folder in which paths and commands will be read; the working directory where none is given.
+        seen_from: The folder that paths and commands are relative to; the working directory by default.
     """
     return runs.run_findings(
         outcome.record,
@@ -35,7 +35,14 @@ def findings(outcome: Outcome, *, seen_from: Path | None = None) -> Findings:
 def case_findings(
     test_case_id: str, plan: RunPlan, *, metrics: Mapping[str, CaseScores], flags: Mapping[str, FlagCounts]
 ) -> CaseFindings:
-    """Everything to say about one case of a run, from its numbers by metric and its counts by flag."""
+    """Findings about one case of a run.
+
+    Args:
+        test_case_id: The case.
+        plan: The plan of its run.
+        metrics: Maps metric name to statistics.
+        flags: Maps flag name to counts.
+    """
 
     def scale_of(metric: str) -> tuple[float, float]:
         scale = plan.scale(metric)
@@ -45,10 +52,10 @@ def case_findings(
 
 
 def digits(scale: tuple[float, float]) -> int:
-    """How many digits after the point a score on this scale deserves."""
+    """Decimal places to show for a score on this scale."""
     return levels.digits(scale)
 
 
 def resume_command(outcome: Outcome) -> tuple[str, ...]:
-    """The arguments of the command that does what is missing, and again what failed."""
+    """The arguments of the command that runs unfinished samples and retries failed ones."""
     return next_step.resume_command(outcome.record, outcome.result)

@@ -57,7 +57,7 @@ def _check_bounds(kind: type[msgspec.Struct], name: str, options: dict[str, Any]
     if wrong := out_of_bounds(kind, options):
         option, bound, value = wrong
         place = f"The option {option!r} of the metric {name!r}"
-        raise ConfigurationError(f"{place} must be {bound.words}, not {described(value)}.") from None
+        raise ConfigurationError(f"{place} has to be {bound.words}, not {described(value)}.") from None
 
 
 def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:

@@ -92,7 +92,7 @@ def _rubric(data: bytes, path: Path, name: str) -> Rubric:
 def _entry(item: Any, kind: type[Any], document: Document, path: Path) -> Any:
     if isinstance(item, dict) and (wrong := out_of_bounds(kind, item)):
         field, bound, value = wrong
-        what = f"{field} of {str(item.get('name'))[:_SHOWN]!r} must be {bound.words}, not {described(value)}"
+        what = f"{field} of {str(item.get('name'))[:_SHOWN]!r} has to be {bound.words}, not {described(value)}"
         raise _problem(what, "Correct the scale.", item, document, path)
     try:
         entry = msgspec.convert(item, kind)
