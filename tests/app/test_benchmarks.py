@@ -188,7 +188,7 @@ def test_a_task_has_its_scores_outputs_tokens_cost_and_time(online: Workspace, s
         "status": "skipped",
         "score": None,
         "passed": None,
-        "reason": "the case names no expected tools",
+        "reason": "the case lists no expected tools",
         "details": {},
         "repeats": None,
     }

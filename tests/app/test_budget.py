@@ -121,7 +121,7 @@ def test_an_unknown_price_with_a_budget_of_money_is_refused_before_any_call(
     refused = online.evaluate(*REAL, "--max-cost", "1")
 
     assert refused.code == 2
-    assert "The price of openai/test is not known" in refused.err
+    assert "The price of openai/test is unknown" in refused.err
     assert "--max-calls" in refused.err
     assert service.paid == 0
     assert not (online.folder / "runs").exists()

@@ -29,13 +29,13 @@ WRONG = {
     ),
     "a sample beyond the last": (
         {"sample_id": "refund-sample-3"},
-        "There is no sample 3 of case 'refund'",
-        "Samples of this run are counted from 1 to 2.",
+        "Case 'refund' has no sample 3",
+        "Samples of this run are numbered from 1 to 2.",
     ),
     "sample 0": (
         {"sample_id": None, "sample": 0},
-        "There is no sample 0 of case 'refund'",
-        "Samples of this run are counted from 1 to 2.",
+        "Case 'refund' has no sample 0",
+        "Samples of this run are numbered from 1 to 2.",
     ),
     "a sample of another case": (
         {"sample_id": "-late-sample-1"},
@@ -45,12 +45,12 @@ WRONG = {
     "a sample and an id that disagree": (
         {"sample": 2},
         "sample_id 'refund-sample-1' is not sample 2",
-        "Keep the one that is right.",
+        "Keep the correct one.",
     ),
     "no sample": (
         {"sample_id": ""},
         "The label has no sample_id",
-        "Write sample_id, such as 'refund-sample-1', or sample, counted from 1.",
+        "Write sample_id, such as 'refund-sample-1', or sample, starting at 1.",
     ),
     "half a sample": (
         {"sample": 1.5},
@@ -60,12 +60,12 @@ WRONG = {
     "a sample without an answer": (
         {"test_case_id": "unanswered", "sample_id": "unanswered-sample-1"},
         "Sample 1 of case 'unanswered' has no answer",
-        "Remove the line: only an answer can be labelled.",
+        "Remove the line: only answers can be labelled.",
     ),
     "an attempt that was never made": (
         {"attempt": 1},
         "Sample 1 of case 'refund', attempt 1, has no answer",
-        "Remove the line: only an answer can be labelled.",
+        "Remove the line: only answers can be labelled.",
     ),
     "a metric of another run": (
         {"metric": "corect"},
@@ -96,13 +96,13 @@ WRONG = {
     "no value": ({"value": None}, "The label has no value", "Write the score, or remove the line."),
     "half a flag": (
         {"metric": "leaks_data", "value": 0.5},
-        "'leaks_data' is a flag, and its value is the number 0.5",
+        "'leaks_data' is a flag, but its value is the number 0.5",
         "Write true, false, yes, no, 1 or 0.",
     ),
     "no reviewer": (
         {"reviewer": "  "},
         "The label has no reviewer",
-        "Write who gave the label, or name that person with --reviewer.",
+        "Add who gave the label, or pass --reviewer.",
     ),
     "a probability of 0": (
         {"probability": 0},
@@ -126,24 +126,24 @@ WRONG = {
     ),
     "another answer": (
         {"answer_hash": "f" * 64},
-        f"The label is about another answer: its answer_hash is {'f' * 12}…, that of the stored run {FIRST[:12]}…",
-        "Import it where that answer is, or label the stored answer instead.",
+        f"The label is for another answer: its answer_hash is {'f' * 12}…, but the stored run has {FIRST[:12]}…",
+        "Import it into the store that has that answer, or label the stored answer instead.",
     ),
     "another rubric": (
         {"rubric_hash": "f" * 64},
-        f"The label is about another rubric: its rubric_hash is {'f' * 12}…, that of the stored run {'ab' * 6}…",
-        "Import it where that rubric was used, or label by the rubric of this run.",
+        f"The label is for another rubric: its rubric_hash is {'f' * 12}…, but the stored run has {'ab' * 6}…",
+        "Import it into the store that used that rubric, or label by the rubric of this run.",
     ),
     "a rubric for a metric without one": (
         {"metric": "similarity", "value": 1, "rubric_hash": "ab" * 32},
-        "'similarity' is not a score of a rubric, but the label has a rubric_hash",
+        "'similarity' is not a rubric score, but the label has a rubric_hash",
         "Leave rubric_hash empty.",
     ),
     "a NUL character": ({"comment": "a\x00b"}, "comment contains a NUL character", "Remove it."),
     "a mistyped field": (
         {"probabilty": 0.5},
-        "There is no field 'probabilty'",
-        "Did you mean 'probability'? Fields of other names are ignored.",
+        "Unknown field 'probabilty'",
+        "Did you mean 'probability'? Fields with other names are ignored.",
     ),
 }
 
@@ -187,11 +187,11 @@ def test_a_table_is_read_as_spreadsheets_write_it(settings: Settings, here: Path
 
 
 BROKEN = {
-    "no column": (TABLE.replace("metric,", "m,"), "There is no column 'metric'", 1),
-    "a column twice": (TABLE.replace("comment", "value"), "There are two columns 'value'", 1),
+    "no column": (TABLE.replace("metric,", "m,"), "Missing column 'metric'", 1),
+    "a column twice": (TABLE.replace("comment", "value"), "Duplicate column 'value'", 1),
     "too many cells": (
         TABLE + f"{RUN},refund,2,correct,4,anna,well, yes\n",
-        "The line has 8 cells, but there are 7",
+        "The line has 8 cells, but the header has 7",
         3,
     ),
     "an open quote": (TABLE + f'{RUN},refund,2,correct,4,anna,"well\n', "Invalid CSV: unexpected end of data", 3),
@@ -203,7 +203,7 @@ BROKEN = {
     "too few cells": (TABLE + f"{RUN},refund,2,correct\n", "The label has no reviewer", 3),
     "UTF-16": (TABLE.encode("utf-16"), "The file is encoded as UTF-16 or UTF-32", 1),
     "another encoding": (TABLE.replace("fine", "schön").encode("latin-1"), "Line 2 is not UTF-8", 2),
-    "nothing": ("", "There is no column 'run_id'", 1),
+    "nothing": ("", "Missing column 'run_id'", 1),
     "a header alone": (TABLE.partition("\n")[0], "The file has no labels", None),
 }
 

@@ -125,7 +125,7 @@ def test_the_reviewer_of_the_command_is_that_of_lines_that_name_none(settings: S
 def test_the_same_label_twice_is_refused(settings: Settings, here: Path) -> None:
     problem = refused(settings, jsonl(here, LINE, {**LINE, "reviewer": "ben"}, {**LINE, "value": "4.0"}))
 
-    assert problem.what == "The same label again"
+    assert problem.what == "Duplicate label"
     assert (problem.line, problem.note) == (3, "first at line 1")
 
 

@@ -68,8 +68,8 @@ def test_every_setting_is_shown_with_its_origin(folder: Workspace) -> None:
     assert lines["num_samples"][1].strip() == "prompt_evaluator.yaml, line 4"
     assert lines["judge.model"][1].strip() == "PROMPT_EVALUATOR_JUDGE_MODEL"
     assert lines["judge.repeats"][1].strip() == "built-in"
-    assert "gone.yaml (not there)" in done.out
-    assert "data.jsonl (not there)" not in done.out
+    assert "gone.yaml (not found)" in done.out
+    assert "data.jsonl (not found)" not in done.out
 
 
 @pytest.mark.parametrize(

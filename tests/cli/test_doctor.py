@@ -40,7 +40,7 @@ def test_an_empty_folder_is_in_order_and_stays_empty(folder: Workspace) -> None:
     assert "problem" not in done.out
     assert "python" in done.out
     assert "msgspec" in done.out
-    assert "the first run makes it" in done.out
+    assert "the first run creates it" in done.out
     assert set(folder.folder.rglob("*")) == before
 
 
@@ -78,9 +78,9 @@ def test_a_run_that_nobody_works_on_is_interrupted(folder: Workspace) -> None:
 
     found = " ".join(notes(folder))
 
-    assert f"interrupted, with nobody working on them: {run_id}" in found
+    assert f"interrupted: {run_id}" in found
     assert f"prompt-evaluator resume {run_id}" in found
-    assert "1 lock file of runs that are gone" in found
+    assert "1 lock file of deleted runs" in found
     assert problems(folder) == {}
 
 

@@ -59,7 +59,7 @@ def test_an_empty_input_is_wrong_usage(project: Workspace, data: str) -> None:
     done = single(project, data=data)
 
     assert done.code == 2
-    assert "There is no input. Give one, or pipe it in." in done.err
+    assert "The input is empty. Pass it as an argument, or pipe it in." in done.err
     assert not (project.folder / "runs").exists()
 
 

@@ -46,7 +46,7 @@ def test_an_answer_of_the_mock_is_printed_and_called_synthetic_beside_it(project
     assert done.code == 0
     assert done.out.strip()
     assert "synthetic" not in done.out
-    assert done.err == "synthetic: made up offline by the mock\n"
+    assert done.err == "synthetic: generated offline by the mock\n"
 
 
 def test_a_prompt_may_be_piped_in(project: Workspace) -> None:
@@ -60,7 +60,7 @@ def test_an_empty_prompt_is_wrong_usage(project: Workspace, data: bytes) -> None
     done = piped(project, data, "generate")
 
     assert done.code == 2
-    assert "There is no prompt. Give one, or pipe it in." in done.err
+    assert "The prompt is empty. Pass it as an argument, or pipe it in." in done.err
     assert done.out == ""
 
 

@@ -37,7 +37,7 @@ def test_labels_go_in_once_and_come_out_again(project: Workspace, run_id: str) -
     again = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
 
     assert (first.code, first.out) == (0, "Added 2 labels.\n")
-    assert (again.code, again.out) == (0, "Nothing to add: 2 labels were already there.\n")
+    assert (again.code, again.out) == (0, "Nothing to add: 2 labels were already in the store.\n")
     exported = project.run("labels", "export", run_id[:8])
     found = [json.loads(line) for line in exported.out.splitlines()]
     assert [(each["sample_id"], each["value"], each["reviewer"]) for each in found] == [
@@ -54,7 +54,7 @@ def test_one_new_label_beside_one_that_is_there_is_said(project: Workspace, run_
 
     done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
 
-    assert done.out == "Added 1 label. 1 was already there.\n"
+    assert done.out == "Added 1 label. 1 was already in the store.\n"
 
 
 def test_an_export_is_what_the_name_of_its_file_says_unless_somebody_says_otherwise(
@@ -70,7 +70,7 @@ def test_an_export_is_what_the_name_of_its_file_says_unless_somebody_says_otherw
     assert (row["run_id"], row["comment"]) == (run_id, "'=2")
     assert json.loads((project.folder / "a.jsonl").read_bytes())["comment"] == "=2"
     assert (project.folder / "a.txt").read_bytes() == (project.folder / "a.csv").read_bytes()
-    assert project.run("labels", "import", "a.csv").out == "Nothing to add: 1 label was already there.\n"
+    assert project.run("labels", "import", "a.csv").out == "Nothing to add: 1 label was already in the store.\n"
 
 
 def test_a_wrong_label_is_an_error_with_its_place(project: Workspace, run_id: str) -> None:
@@ -109,7 +109,7 @@ def test_an_export_that_cannot_be_written_says_why(project: Workspace) -> None:
     done = project.run("labels", "export", "-o", "missing/labels.jsonl")
 
     assert done.code == 2
-    assert "missing/labels.jsonl cannot be written: No such file or directory." in done.err
+    assert "missing/labels.jsonl: cannot write the file: No such file or directory." in done.err
 
 
 def test_a_labelled_run_is_deleted_only_with_its_labels(project: Workspace, run_id: str) -> None:

@@ -88,7 +88,7 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
     assert [run["run_notes"] for run in first["runs"] + rest["runs"]] == ["three", "two", "one"]
     assert rest["next"] is None
     assert project.run("runs", "list", "--limit", "2").out.splitlines()[-1] == (
-        "There are more than these 2: --limit 10, or --where."
+        "There are more runs: use --limit 10 or --where."
     )
 
 
@@ -156,7 +156,7 @@ def test_a_list_that_is_piped_is_plain_and_aligned(project: Workspace) -> None:
 def test_when_nothing_fits_that_is_said(project: Workspace) -> None:
     done = project.run("runs", "list", "--where", "status=failed")
 
-    assert (done.code, done.out) == (0, "No run fits. `prompt-evaluator runs list` shows all.\n")
+    assert (done.code, done.out) == (0, "No runs match. `prompt-evaluator runs list` shows all runs.\n")
 
 
 def test_a_run_for_programs_has_the_words_of_its_artifact(project: Workspace) -> None:

@@ -80,7 +80,7 @@ def test_a_list_has_the_numbers_of_each_case_as_the_guide_writes_them(project: W
     assert (head, empty) == ("Flaky: 1 of 4 cases", "")
     assert title.startswith("Case: sometimes  completed · ")
     assert "  regex: mean=0.500, std=0.577, min=0.00, max=1.00  ⚠️ HIGH VARIABILITY" in lines
-    assert lines[-1] == f"All about one: prompt-evaluator runs show {run[:8]} --case sometimes"
+    assert lines[-1] == f"Details of a case: prompt-evaluator runs show {run[:8]} --case sometimes"
 
 
 def test_errors_are_named(project: Workspace, run: str) -> None:
@@ -113,8 +113,8 @@ def test_a_list_says_how_many_more_there_are_and_how_to_see_them(project: Worksp
     rest = project.run("runs", "show", done.run_id, "--failing", "--json", "--cursor", page["next"]).json
 
     assert run != done.run_id
-    assert "Failing: 30 of 30 cases, the worst by regex first" in first.out
-    assert "\n10 more: --limit 30\n" in first.out
+    assert "Failing: 30 of 30 cases, sorted by regex, worst first" in first.out
+    assert "\n10 more: use --limit 30\n" in first.out
     assert [page["matching_cases"], len(page["test_case_results"]), len(rest["test_case_results"])] == [30, 25, 5]
 
 
@@ -200,10 +200,10 @@ def test_an_unknown_metric_is_refused_with_the_nearest(project: Workspace, run: 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--case", "good", "--flaky"], "--case shows one case, so --flaky does not go with it."),
-        (["--worst", "3", "--limit", "5"], "--worst N says how many cases, so --limit does not go with it."),
-        (["--samples"], "--samples is about a selection of cases."),
-        (["--limit", "5"], "--limit is about a selection of cases."),
+        (["--case", "good", "--flaky"], "--case shows one case and cannot be combined with --flaky."),
+        (["--worst", "3", "--limit", "5"], "--worst N already says how many cases to show; remove --limit."),
+        (["--samples"], "--samples needs a selection of cases."),
+        (["--limit", "5"], "--limit needs a selection of cases."),
     ],
     ids=str,
 )

@@ -51,7 +51,7 @@ def test_a_run_whose_process_was_killed_is_said_to_be_interrupted(shared: Worksp
     seen = watching.finish()
 
     assert seen.code == 0
-    assert f"Interrupted: no process works on this run any more. Continue with: prompt-evaluator resume {run_id}" in (
+    assert f"Interrupted: the process of this run is gone. Continue with: prompt-evaluator resume {run_id}" in (
         seen.err
     )
     assert f"Run {run_id} aborted" in seen.words

@@ -287,8 +287,8 @@ async def test_without_criteria_a_case_is_skipped_and_nobody_is_asked() -> None:
 
     metric = await Criteria().prepared(judge)
 
-    assert metric.missing(CASE) == "the case names no criteria"
-    assert await metric.score(CASE, OUTPUT, judge) == Skipped("the case names no criteria")
+    assert metric.missing(CASE) == "the case gives no criteria"
+    assert await metric.score(CASE, OUTPUT, judge) == Skipped("the case gives no criteria")
     assert judge.asked == []
 
 

@@ -150,7 +150,7 @@ async def test_levenshtein_may_ignore_case() -> None:
     ("most", "expected"),
     [
         (3, Scored(1.0, "", {"distance": 3})),
-        (2, Scored(0.0, "a distance of 3, at most 2 wanted", {"distance": 3})),
+        (2, Scored(0.0, "a distance of 3, expected at most 2", {"distance": 3})),
     ],
 )
 async def test_a_greatest_distance_makes_levenshtein_a_yes_or_no(most: int, expected: Scored) -> None:

@@ -81,7 +81,7 @@ GARBAGE = {
     "truncated in a fence": ("```json\n{1}\n```", "broken at"),
     "array": ("[{0}]", "array"),
     "two objects": ("{0}\n{0}", "2 objects"),
-    "duplicate key": ("{1}, {2}}}", "stands twice"),
+    "duplicate key": ("{1}, {2}}}", "occurs twice"),
     "NaN": ('{1}, "confidence": NaN}}', "NaN"),
     "another object": ('{{"error": "overloaded"}}', 'has no "'),
     "Python": ("{3}", ""),

@@ -106,20 +106,20 @@ async def test_a_wrong_length_is_told() -> None:
     found = await score("length", "one two three", max_words=2)
 
     assert isinstance(found, Scored)
-    assert found.reason == "3 words, at most 2 wanted"
+    assert found.reason == "3 words, expected at most 2"
 
 
 @pytest.mark.parametrize(
     ("name", "options", "others", "expected"),
     [
         ("latency", {"max_ms": 100}, {"latency_ms": 100.0}, Scored(1.0)),
-        ("latency", {"max_ms": 100}, {"latency_ms": 101.0}, Scored(0.0, "it took 101 ms, at most 100 wanted")),
-        ("latency", {}, {}, Skipped("the case names no max_ms")),
+        ("latency", {"max_ms": 100}, {"latency_ms": 101.0}, Scored(0.0, "it took 101 ms, expected at most 100")),
+        ("latency", {}, {}, Skipped("the case gives no max_ms")),
         ("cost", {"max_usd": 0.01}, {"cost": 0.01}, Scored(1.0)),
-        ("cost", {"max_usd": 0.01}, {"cost": 0.02}, Scored(0.0, "it cost $0.020000, at most $0.010000 wanted")),
-        ("cost", {"max_usd": 0.01}, {"cost": None}, Skipped("the cost of the answer is not known")),
+        ("cost", {"max_usd": 0.01}, {"cost": 0.02}, Scored(0.0, "it cost $0.020000, expected at most $0.010000")),
+        ("cost", {"max_usd": 0.01}, {"cost": None}, Skipped("the cost of the answer is unknown")),
         ("cost", {"max_usd": 0.01}, {"cost": 0.0}, Scored(1.0)),
-        ("cost", {}, {"cost": 1.0}, Skipped("the case names no max_usd")),
+        ("cost", {}, {"cost": 1.0}, Skipped("the case gives no max_usd")),
     ],
 )
 async def test_time_and_price_have_limits(

@@ -28,20 +28,20 @@ def use(name: str, **options: Any) -> MetricUse:
         ("includes", {"phrasse": ["x"]}, "The metric 'includes' has no option 'phrasse'. Did you mean 'phrases'?"),
         ("includes", {"phrase": ["x"]}, "has no option 'phrase'. Did you mean 'phrases'?"),
         ("includes", {"phrases": 3}, "'phrases'"),
-        ("latency", {"zzz": 1}, "The metric 'latency' has no option 'zzz'. It has: threshold, max_ms."),
+        ("latency", {"zzz": 1}, "The metric 'latency' has no option 'zzz'. Known options: threshold, max_ms."),
         ("length", {"max_words": "ten"}, "The option 'max_words' of the metric 'length' has to be a whole number"),
         ("includes", {"phrases": ["a", ""]}, "a phrase is empty"),
-        ("regex", {"pattern": "("}, "no regular expression"),
-        ("regex", {"pattern": "a", "flags": "q"}, "no flag 'q'"),
+        ("regex", {"pattern": "("}, "is not a valid regular expression"),
+        ("regex", {"pattern": "a", "flags": "q"}, "unknown flag 'q'"),
         ("json_schema", {"schema": {"type": "nope"}}, "the schema is not valid"),
         ("contains_json", {"schema": {"type": "nope"}}, "the schema is not valid"),
         ("json_schema", {"schema": {"$ref": "https://example.com/a.json"}}, "nothing is fetched"),
-        ("json_path", {"path": "$.a["}, "is not understood from '['"),
-        ("json_path", {"path": "$", "exists": False, "equals": 1}, "cannot equal or contain"),
+        ("json_path", {"path": "$.a["}, "is invalid from '['"),
+        ("json_path", {"path": "$", "exists": False, "equals": 1}, "cannot be combined with"),
         ("numeric", {"abs_tolerance": -1}, "from 0 to 1e+300, not the number -1"),
         ("similarity", {"scorer": "partial_ratio"}, "partial_ratio"),
         ("levenshtein", {"max_distance": -1}, "'max_distance'"),
-        ("finish_reason", {"allowed": []}, "no finish reason is allowed"),
+        ("finish_reason", {"allowed": []}, "`allowed` is empty"),
         ("criteria", {"criteria": " "}, "'criteria'"),
         ("tool_correctness", {"mode": "sorted"}, "sorted"),
         ("tool_correctness", {"expected_tools": [{"args": {}}]}, "name"),
@@ -142,7 +142,7 @@ def test_a_definition_is_made_of_what_json_can_hold() -> None:
 
 @pytest.mark.parametrize("name", ["includes", "exact_match", "python:metric_functions:sync"])
 def test_a_judge_for_a_metric_that_asks_none_is_refused(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"asks no judge\. Leave `judge` out"):
+    with pytest.raises(ConfigurationError, match=r"does not use a judge\. Remove `judge`"):
         build_metric(MetricUse(metric=name, judge="openai/gpt-4o"))
 
 

@@ -103,9 +103,9 @@ async def test_a_long_list_of_missing_phrases_is_cut() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("includes", "the case names no phrases"),
-        ("excludes", "the case names no phrases"),
-        ("starts_with", "the case names no prefix"),
+        ("includes", "the case gives no phrases"),
+        ("excludes", "the case gives no phrases"),
+        ("starts_with", "the case gives no prefix"),
         ("exact_match", "the case has no reference"),
         ("signals", "the case has neither includes nor excludes"),
     ],

@@ -113,12 +113,12 @@ def test_arguments_are_compared_as_json_and_by_matchers(expected: Any, actual: A
 @pytest.mark.parametrize(
     ("wrong", "part"),
     [
-        ({"$contians": "x"}, "did you mean '\\$contains'"),
+        ({"$contians": "x"}, "Did you mean '\\$contains'"),
         ({"x": [{"$gt": 5}]}, "write {'\\$exact'"),
-        ({"$approx": "3"}, "are numbers"),
-        ({"$approx": 3, "$tolerance": -1}, "not below 0"),
-        ({"$tolerance": 1}, "belongs to"),
-        ({"$regex": "("}, "no regular expression"),
+        ({"$approx": "3"}, "must be numbers"),
+        ({"$approx": 3, "$tolerance": -1}, "must not be negative"),
+        ({"$tolerance": 1}, "needs"),
+        ({"$regex": "("}, "not a valid regular expression"),
         ({"$contains": {"$aprox": 1}}, "'\\$approx'"),
     ],
 )
@@ -247,7 +247,7 @@ async def test_the_metric_reads_what_the_case_expects() -> None:
     assert await plain.score(case(expected_tools=["a"]), made, None) == Scored(
         1.0, "", {"decided_by": "rules", "mode": "ordered", "tools": "derived"}
     )
-    assert await plain.score(case(), made, None) == Skipped("the case names no expected tools")
+    assert await plain.score(case(), made, None) == Skipped("the case lists no expected tools")
 
 
 async def test_calls_and_their_order_are_two_uses_side_by_side() -> None:

@@ -1,4 +1,4 @@
-"""The same use cases for Python: `evaluate` and `evaluate_async`."""
+"""The Python API: `evaluate` and `evaluate_async`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A run that was carried out, with its statistics."""
+    """A run with its statistics."""
 
     run_id: str
     status: RunStatus
@@ -49,9 +49,9 @@ class Evaluation:
     missed_bars: tuple[MissedBar, ...]
     """What was below its `fail_under`, above its `fail_over`, or not measured, with the reason."""
     synthetic: bool
-    """Whether the offline mock had any part in it."""
+    """Whether any answer or judgement came from the offline mock."""
     error: PromptEvaluatorError | None
-    """What ended the run early, if something did; `prompt-evaluator resume` continues it."""
+    """What ended the run early, if anything; `prompt-evaluator resume` continues the run."""
     settings: Settings = field(repr=False)
 
     def cases(self) -> list[CaseResult]:
@@ -63,11 +63,11 @@ class Evaluation:
             store.close()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One flat row a sample."""
+        """One flat row per sample."""
         return [_row(case, number) for case in self.cases() for number in range(len(case.samples))]
 
     def to_pandas(self) -> Any:
-        """One row a sample, as a pandas DataFrame."""
+        """One row per sample, as a pandas DataFrame."""
         try:
             import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: ICN001, PLC0415 - optional, and only here
         except ImportError:
@@ -75,7 +75,7 @@ class Evaluation:
         return pandas.DataFrame(self.rows())
 
     def to_polars(self) -> Any:
-        """One row a sample, as a polars DataFrame."""
+        """One row per sample, as a polars DataFrame."""
         try:
             import polars  # type: ignore[import-not-found,unused-ignore]  # noqa: ICN001, PLC0415 - optional, and only here
         except ImportError:
@@ -84,7 +84,7 @@ class Evaluation:
 
 
 def _with_options(work: Callable[P, T]) -> Callable[P, T]:
-    """Show the declared options in the function's signature and docstring, in place of `**options`."""
+    """Show the declared options in the function's signature and docstring instead of `**options`."""
     signature = inspect.signature(work)
     own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     names = {parameter.name for parameter in own}
@@ -98,7 +98,7 @@ def _with_options(work: Callable[P, T]) -> Callable[P, T]:
     described: Any = work
     described.__signature__ = signature.replace(parameters=[*own, *shown])
     lines = "\n".join(f"        {option.keyword}: {option.help}" for option in options)
-    described.__doc__ = (work.__doc__ or "").replace("        options: Those of the command line.", lines)
+    described.__doc__ = (work.__doc__ or "").replace("        options: The command line's options.", lines)
     return work
 
 
@@ -113,20 +113,20 @@ async def evaluate_async(
 ) -> Evaluation:
     """Evaluate a target on a dataset, as `prompt-evaluator evaluate-dataset` does.
 
-    What is not given, or None, comes from the configuration (environment, `.env`, `prompt_evaluator.yaml`) and is built
-    in where that says nothing either. Only `rubric=None` says something: no rubric, metrics alone. Options may also be
-    called as their flags are, such as `num_samples`.
+    Options that are not given or None come from the configuration (environment, `.env`, `prompt_evaluator.yaml`), else
+    from built-in defaults. The exception is `rubric=None`, which means no rubric, only metrics. Options may also be
+    named after their flags, such as `num_samples`.
 
     Args:
         dataset: A file's path, a configured name, or cases: `TestCase` objects, or mappings as they would be in a file.
         target: A model's name (`provider/model`), or a function that takes the input and returns the answer.
-        system_prompt: A text, or the `Path` of a file.
-        workspace: What several evaluations on one event loop share: store, connections, and the limits of each key.
-            Whoever made it closes it. Without it, this one shares with nobody.
-        options: Those of the command line.
+        system_prompt: The text, or the `Path` of a file.
+        workspace: Lets several evaluations on one event loop share the store, connections and the limits of each key.
+            The caller closes it. By default, nothing is shared.
+        options: The command line's options.
 
     Raises:
-        PromptEvaluatorError: Something that was given is wrong; nothing has been paid for.
+        PromptEvaluatorError: An argument is wrong; no call has been made.
     """
     name = target if target is None or isinstance(target, str) else _adopted(target)
     given = given_options({**options, "target": name} if name is not None else options)
@@ -152,7 +152,7 @@ def _without_loop(name: str, work: Callable[P, Coroutine[Any, Any, Evaluation]])
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(work(*given, **options))
-        # In a notebook a loop is running already, and cannot be waited for from within: a thread brings its own.
+        # In a notebook a loop is already running and cannot be blocked, so run another loop in a thread.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(lambda: asyncio.run(work(*given, **options))).result()
 
@@ -161,7 +161,7 @@ def _without_loop(name: str, work: Callable[P, Coroutine[Any, Any, Evaluation]])
 
 
 evaluate = _without_loop("evaluate", evaluate_async)
-"""`evaluate_async` for callers without an event loop, and for notebooks."""
+"""Like `evaluate_async`, for callers without an event loop and for notebooks."""
 
 
 def _adopted(function: Callable[..., Any]) -> str:
@@ -172,7 +172,7 @@ def _adopted(function: Callable[..., Any]) -> str:
 
 def _evaluation(outcome: Outcome, session: Session) -> Evaluation:
     result = outcome.result
-    assert result is not None  # noqa: S101 - a run that was just carried out has one
+    assert result is not None  # noqa: S101 - a run that has just ended has one
     return Evaluation(
         run_id=outcome.record.plan.run_id,
         status=outcome.record.status,

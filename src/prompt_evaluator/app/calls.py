@@ -1,4 +1,4 @@
-"""What a front end sees of the calls that are being made."""
+"""The part of the call machinery that front ends use."""
 
 from prompt_evaluator.providers.calls.meter import CallEvent, Meter
 

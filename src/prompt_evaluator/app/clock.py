@@ -1,4 +1,4 @@
-"""This moment, in words."""
+"""The current time as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 
 def now() -> str:
-    """This moment as the artifacts write it."""
+    """The current time in the format of the artifacts."""
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
     return f"{_to_the_second(seconds)}.{milliseconds:03d}Z"
 

@@ -1,4 +1,4 @@
-"""Is everything in order here? Looks at the environment without making a call or changing anything."""
+"""Checks the environment without making a call or changing anything."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _NAMED_RUNS = 5
 
 
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     topic: str
     state: State
-    """A note is worth knowing; a problem has to be mended before runs can work."""
+    """A note is worth knowing; a problem must be fixed before runs can work."""
     text: str
     advice: str = ""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found."""
+    """The results of all checks."""
 
     ok: bool
     versions: dict[str, str]
     extras: dict[str, str | None]
-    """Optional packages by their extra: the version, or None of what is not installed."""
+    """Maps `extra: package` to the installed version; None if it is not installed."""
     findings: tuple[Symptom, ...]
 
 
 def diagnose(config_path: Path | None = None) -> Diagnosis:
-    """Look at everything that can be looked at; a broken part keeps no other from being examined."""
+    """Run all checks, even if some fail. Only a broken configuration leaves nothing else to check."""
     findings: list[Symptom] = []
     try:
         settings = read_settings(config_path)
@@ -73,8 +73,8 @@ def diagnose(config_path: Path | None = None) -> Diagnosis:
 
 
 def _configuration(settings: Settings) -> Iterator[Symptom]:
-    text = f"{settings.path} is valid" if settings.path else "no prompt_evaluator.yaml: built-in values hold"
-    advice = "" if settings.path else "`prompt-evaluator init` makes one."
+    text = f"{settings.path} is valid" if settings.path else "no prompt_evaluator.yaml: using built-in values"
+    advice = "" if settings.path else "`prompt-evaluator init` creates one."
     yield Symptom(topic="configuration", state="ok", text=text, advice=advice)
     for path in settings.dotenv_files:
         yield Symptom(topic="configuration", state="ok", text=f"{path} was read")
@@ -82,33 +82,33 @@ def _configuration(settings: Settings) -> Iterator[Symptom]:
     for name in settings.unknown_variables():
         near = nearest(name, known, cutoff=0.8)
         advice = f"Did you mean {near}?" if near else "Unset it if it was meant for this command."
-        yield Symptom(topic="configuration", state="note", text=f"nobody reads the variable {name}", advice=advice)
+        yield Symptom(topic="configuration", state="note", text=f"unknown variable {name}", advice=advice)
 
 
 def _names(settings: Settings) -> Iterator[Symptom]:
     for table in NAME_TABLES:
         for name, sourced in settings.names[table].items():
             if not Path(sourced.value).is_file():
-                text = f"`{name}` names a file that is not there: {sourced.value}"
+                text = f"`{name}` names a file that does not exist: {sourced.value}"
                 yield Symptom(topic=table, state="note", text=text, advice=f"Correct it in {sourced.origin}.")
     if (name := settings.value("rubric")) == NO_RUBRIC:
-        yield Symptom(topic="rubric", state="ok", text="none: metrics alone")
+        yield Symptom(topic="rubric", state="ok", text="none: metrics only")
         return
     try:
         rubric = find_rubric(settings, name)
     except PromptEvaluatorError as error:
         yield _problem("rubric", error)
     else:
-        yield Symptom(topic="rubric", state="ok", text=f"{rubric.name}, {len(rubric.metrics)} metrics")
+        yield Symptom(topic="rubric", state="ok", text=f"{rubric.name}, {_counted(len(rubric.metrics), 'metric')}")
 
 
 def _models(settings: Settings) -> Iterator[Symptom]:
     kinds = KINDS.names()
     for name, provider in settings.providers.items():
         if provider.kind not in kinds:
-            text = f"`{name}` is of an unknown kind {provider.kind!r}"
+            text = f"`{name}` has an unknown kind {provider.kind!r}"
             near = nearest(provider.kind, kinds)
-            advice = f"Did you mean {near!r}?" if near else f"Known: {', '.join(kinds)}."
+            advice = f"Did you mean {near!r}?" if near else f"Known kinds: {', '.join(kinds)}."
             yield Symptom(topic="providers", state="problem", text=text, advice=advice)
     known = BUILT_IN | settings.providers
     for setting in ("generator.model", "judge.model"):
@@ -117,13 +117,14 @@ def _models(settings: Settings) -> Iterator[Symptom]:
         try:
             parse_model_name(model, known)
         except PromptEvaluatorError as error:
-            yield Symptom(topic=setting, state="problem", text=str(error), advice=f"From {settings.origin(setting)}.")
+            advice = f"Set by: {settings.origin(setting)}."
+            yield Symptom(topic=setting, state="problem", text=str(error), advice=advice)
         else:
             yield Symptom(topic=setting, state="ok", text=f"{model} ({settings.origin(setting)})")
 
 
 def _keys(settings: Settings) -> Iterator[Symptom]:
-    """A missing key is a problem only of a provider that runs would use."""
+    """A missing key is a problem only for a provider that runs would use."""
     used = _used(settings)
     for name, provider in sorted((BUILT_IN | settings.providers).items()):
         key = Key(name, provider, settings.environment)
@@ -134,14 +135,14 @@ def _keys(settings: Settings) -> Iterator[Symptom]:
             yield Symptom(topic="keys", state="ok", text=f"{name}: {key.source} is present")
         else:
             state: State = "problem" if needed else "note" if provider.key_required else "ok"
-            advice = f"Set {key.source}, in the environment or in .env." if needed else ""
-            text = f"{name}: {key.source} is {'missing' if provider.key_required else 'not set, and need not be'}"
+            advice = f"Set {key.source} in the environment or in .env." if needed else ""
+            text = f"{name}: {key.source} is {'missing' if provider.key_required else 'not set (optional)'}"
             yield Symptom(topic="keys", state=state, text=text, advice=advice)
 
 
 def _ways(settings: Settings) -> Iterator[Symptom]:
     """Proxies and certificates of the providers that runs would use."""
-    from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - the network's, and no call is made
+    from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - imports the network code
 
     known, http = BUILT_IN | settings.providers, Http()
     for name in sorted(_used(settings)):
@@ -164,11 +165,11 @@ def _used(settings: Settings) -> set[str]:
 def _store(settings: Settings) -> Iterator[Symptom]:
     location = settings.store
     if isinstance(location, Path) and not location.exists():
-        yield Symptom(topic="store", state="ok", text=f"{location} is not there yet: the first run makes it")
+        yield Symptom(topic="store", state="ok", text=f"{location} does not exist yet: the first run creates it")
         return
-    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - the same
-    from prompt_evaluator.store import Store  # noqa: PLC0415 - costs 150 ms that a broken configuration is not worth
-    from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - the same
+    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - slow, as below
+    from prompt_evaluator.store import Store  # noqa: PLC0415 - takes 150 ms, not needed if the configuration is broken
+    from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - slow, as above
 
     try:
         store = Store.open(location, patience=2, fill=StoredResults)
@@ -190,9 +191,9 @@ def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
     owners = {run_id: store.owner(run_id) for run_id in running}
     for run_id, owner in owners.items():
         if owner is not None:
-            yield Symptom(topic="store", state="ok", text=f"run {run_id} is being worked on by {owner}")
+            yield Symptom(topic="store", state="ok", text=f"run {run_id} is in progress: {owner}")
     if left := [run_id for run_id, owner in owners.items() if owner is None]:
-        text = f"interrupted, with nobody working on them: {some_of(left, _NAMED_RUNS)}"
+        text = f"interrupted: {some_of(left, _NAMED_RUNS)}"
         advice = f"Continue with `prompt-evaluator resume {left[0]}`."
         yield Symptom(topic="store", state="note", text=text, advice=advice)
 
@@ -203,8 +204,8 @@ def _locks(location: Path | str, runs: set[str]) -> Iterator[Symptom]:
         return
     left = [path for path in folder.glob("[!.+]*.lock") if path.stem not in runs]
     if left:
-        text = f"{_counted(len(left), 'lock file')} of runs that are gone, in {folder}"
-        yield Symptom(topic="store", state="note", text=text, advice="They do no harm; remove them if you like.")
+        text = f"{_counted(len(left), 'lock file')} of deleted runs in {folder}"
+        yield Symptom(topic="store", state="note", text=text, advice="Harmless; you can delete these files.")
 
 
 def _output(settings: Settings) -> Iterator[Symptom]:
@@ -213,12 +214,12 @@ def _output(settings: Settings) -> Iterator[Symptom]:
     if not existing.is_dir():
         why = f"{existing} is not a folder"
     elif not os.access(existing, os.W_OK | os.X_OK):
-        why = f"{existing} may not be written"
+        why = f"{existing} is not writable"
     else:
-        text = f"{folder} can be written" + ("" if folder.exists() else " (the first run makes it)")
+        text = f"{folder} is writable" + ("" if folder.exists() else " (the first run creates it)")
         yield Symptom(topic="output_dir", state="ok", text=text)
         return
-    advice = f"Mend it, or set another output_dir; this one is from: {settings.origin('output_dir')}."
+    advice = f"Fix it, or set another output_dir. Set by: {settings.origin('output_dir')}."
     yield Symptom(topic="output_dir", state="problem", text=why, advice=advice)
 
 

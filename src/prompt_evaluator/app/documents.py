@@ -1,4 +1,4 @@
-"""A run for programs, in the words of its main artifact."""
+"""A run as a JSON object, with the keys of its main artifact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run_document(outcome: Outcome) -> dict[str, Any]:
-    """What `dataset_evaluation.json` says about the run as a whole, and where that is; cases are only there."""
+    """The content of `dataset_evaluation.json` without cases and prepared metrics, and the path of that file."""
     before = head(outcome.record, ())
-    del before["prepared_metrics"]  # is about what a judge wrote for single metrics, and only there too
+    del before["prepared_metrics"]
     return {**before, "artifact": str(outcome.main_file), **tail(outcome.record, outcome.result)}

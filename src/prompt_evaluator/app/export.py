@@ -1,4 +1,4 @@
-"""The samples of a run as lines for other programs."""
+"""Exports the samples of a run as JSONL or CSV."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ _TAKEN = {*_BEFORE, "sample", *_AFTER}
 
 
 def score_column(name: str) -> str:
-    """The column of a metric or a flag: its name, unless a sample's own field has it, as `cost` does."""
+    """The column of a metric or flag: its name, or `<name>_score` if a sample field has that name, such as `cost`."""
     return f"{name}_score" if name in _TAKEN else name
 
 
 def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
-    """A run's samples, one a line, as `jsonl` or `csv`. An unknown run is refused at once, not with the first line."""
+    """A run's samples, one per line, as `jsonl` or `csv`.
+
+    Raises `UnknownNameError` for an unknown run when called, not on the first line.
+    """
     store = open_store(settings)
     try:
         record = store.run(run_id)
@@ -49,7 +52,7 @@ def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
 
 
 def metric_names(store: Store, record: RunRecord) -> list[str]:
-    """Beside the rubric: the run's, then those that single cases ask for."""
+    """Metrics other than the rubric's: the run's, then those that single cases ask for."""
     own = [use.key for use in record.plan.metrics]
     asked = (use.key for stored in stored_cases(store, record.plan.run_id) for use in stored.case.checks)
     return list(dict.fromkeys((*own, *asked)))

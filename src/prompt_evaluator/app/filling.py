@@ -1,4 +1,4 @@
-"""Results of stored runs, made again from units: for stores that were made before there were result rows."""
+"""Rebuilds results of stored runs from units, for stores from before result rows existed."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _preparation = msgspec.json.Decoder(Preparation).decode
 
 
 class ScoreJudges:
-    """Who judges what in a run, by the names of scores: found in its plan and in what single cases ask for."""
+    """The judge of each score in a run, from its plan and from the checks of single cases."""
 
     def __init__(self, plan: RunPlan) -> None:
         self._plan = plan
         self.models: dict[str, str] = {}
-        """By score, the judge's model. Grows with the cases."""
+        """Maps score name to judge model. Grows as cases are added."""
         self._seen: set[str] = set()
         if plan.rubric and plan.judge:
             self.models |= dict.fromkeys((criterion.name for criterion in plan.rubric.metrics), plan.judge.model)
         self._add(plan.metrics)
 
     def add(self, case: TestCase) -> None:
-        """Look at what a case asks for itself."""
+        """Add the judges of a case's own checks."""
         if case.checks:
             self._add(merged_uses(self._plan.metrics, case.checks))
 
@@ -56,7 +56,7 @@ class ScoreJudges:
 
 def _needs_judge(use: MetricUse) -> bool:
     if use.metric.startswith(("python:", "command:")):
-        return False  # somebody's function or program asks no judge, and may be gone
+        return False  # user code does not use a judge, and may no longer exist
     try:
         return build_metric(use).needs_judge
     except PromptEvaluatorError:

@@ -1,4 +1,4 @@
-"""What to say about a run or a case, for whoever shows it."""
+"""Findings about a run or a case, for front ends."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def findings(
     outcome: Outcome, *, seen_from: Path | None = None, program: tuple[str, ...] = next_step.PROGRAM
 ) -> Findings:
-    """Everything to say about a run.
+    """Findings about a run.
 
     Args:
         outcome: How the run ended.
-        seen_from: The folder in which paths and commands will be read; the working directory where none is given.
-        program: What starts this program there.
+        seen_from: The folder that paths and commands are relative to; the working directory by default.
+        program: How to start this program from there.
     """
     return runs.run_findings(
         outcome.record,
@@ -38,7 +38,14 @@ def findings(
 def case_findings(
     test_case_id: str, plan: RunPlan, *, metrics: Mapping[str, CaseScores], flags: Mapping[str, FlagCounts]
 ) -> CaseFindings:
-    """Everything to say about one case of a run, from its numbers by metric and its counts by flag."""
+    """Findings about one case of a run.
+
+    Args:
+        test_case_id: The case.
+        plan: The plan of its run.
+        metrics: Maps metric name to statistics.
+        flags: Maps flag name to counts.
+    """
 
     def scale_of(metric: str) -> tuple[float, float]:
         scale = plan.scale(metric)
@@ -48,12 +55,12 @@ def case_findings(
 
 
 def digits(scale: tuple[float, float]) -> int:
-    """How many digits after the point a score on this scale deserves."""
+    """Decimal places to show for a score on this scale."""
     return levels.digits(scale)
 
 
 def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGRAM) -> str:
-    """A sentence for whoever stands in the working directory: the command that does what is missing."""
+    """A sentence with the command that runs unfinished samples and retries failed ones, for the working directory."""
     reader = next_step.Reader(Path.cwd(), program)
     step = next_step.continuation(outcome.record.plan, outcome.result, reader)
     before = step.before or "continue with:"

@@ -25,14 +25,14 @@ async def generate(  # noqa: PLR0913 - each is a flag of the command
     max_tokens: int | None = None,
     seed: int | None = None,
 ) -> Answer:
-    """Ask a model once, with the system prompt of a file if there is one. Nothing is stored."""
-    told = (Message("system", read_prompt(system, None).text),) if system else ()
+    """Call a model once, with the system prompt in the file `system` if given. Nothing is stored."""
+    instructions = (Message("system", read_prompt(system, None).text),) if system else ()
     async with Models(settings.providers) as models:
         name = models.name(model)
         models.check(name)
         request = Request(
             model=name.model,
-            messages=(*told, Message("user", prompt)),
+            messages=(*instructions, Message("user", prompt)),
             temperature=temperature,
             max_tokens=max_tokens,
             seed=seed,

@@ -1,4 +1,4 @@
-"""A new project: everything a first evaluation needs, ready to run offline."""
+"""Creates a new project with everything a first evaluation needs, ready to run offline."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ FILES = {
     ".github/workflows/evaluate.yml": "evaluate.yml",
     "EVALUATION.md": "EVALUATION.md",
 }
-"""What is written, and the template it is a copy of."""
+"""Maps each file to write to its template."""
 IGNORED = (".prompt_evaluator/", "runs/", ".env")
 COMMAND = "prompt-evaluator evaluate-dataset -d support -s system"
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made."""
+    """A new project."""
 
     folder: Path
     written: tuple[str, ...]
     command: str = COMMAND
-    """What to run in the folder now."""
+    """The command to run next in the folder."""
 
 
 def create_project(folder: Path, *, force: bool = False) -> Project:
-    """Write the files of a project; all of them or, when one is there already, none.
+    """Write the files of a project; if one of them exists already, write none.
 
     Args:
-        folder: Where; it is made when it does not exist.
-        force: Write over files that are there. `.gitignore` is only ever added to.
+        folder: Created if it does not exist.
+        force: Replace existing files. `.gitignore` is only ever appended to.
 
     Raises:
-        ConfigurationError: Files are in the way, or the folder cannot be written.
+        ConfigurationError: Files exist already, or the folder is not writable.
     """
     present = [name for name in FILES if (folder / name).exists() or (folder / name).is_symlink()]
     if present and not force:
         names = ", ".join(present)
         raise ConfigurationError(
-            f"In {folder.absolute()} there is already: {names}. Nothing was written. "
-            "Name another folder, or pass --force to replace these files."
+            f"{folder.absolute()} already has {names}. Nothing was written. "
+            "Choose another folder, or pass --force to replace these files."
         )
     try:
         for name, template in FILES.items():
@@ -72,7 +72,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _ignore(path: Path) -> bool:
-    """Add the lines that are missing; whether there were any."""
+    """Add missing lines; return whether there were any."""
     before = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
     missing = [line for line in IGNORED if line not in before.splitlines()]
     if missing:

@@ -1,4 +1,4 @@
-"""What people say about answers, on its way into the store and out of it."""
+"""Imports human labels into the store and exports them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ImportedLabels(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a file."""
+    """The result of an import."""
 
     added: int
     already_there: int
@@ -36,9 +36,9 @@ class _Checked(NamedTuple):
 
 
 def import_labels(settings: Settings, path: Path, *, reviewer: str | None = None) -> ImportedLabels:
-    """Add the labels of a file to the store: all of them, or none when anything is wrong with one.
+    """Add the labels of a file to the store: all of them, or none if any is wrong.
 
-    Labels that are there already are not added again, so an import can be repeated.
+    Labels already in the store are not added again, so an import can be repeated.
     """
     lines = read_labels(path, reviewer)
     store = open_store(settings)
@@ -54,9 +54,9 @@ def import_labels(settings: Settings, path: Path, *, reviewer: str | None = None
 
 
 def export_labels(settings: Settings, run_id: str | None, kind: str) -> Iterator[bytes]:
-    """The labels of a run, or all, one a line, as `jsonl` or `csv`. Earlier opinions are among them.
+    """The labels of a run, or of all runs, one per line, as `jsonl` or `csv`, including superseded ones.
 
-    An unknown run is refused at once, not with the first line.
+    Raises `UnknownNameError` for an unknown run when called, not on the first line.
     """
     store = open_store(settings)
     try:
@@ -86,29 +86,29 @@ def _run(line: LabelLine, store: Store) -> RunRecord:
 
 
 def _refuse_repeated(checked: Sequence[_Checked]) -> None:
-    """The same label twice is a mistake; so are two different ones when nobody can say which came later."""
+    """Refuse the same label twice, and two different ones if it is unknown which is newer."""
     seen: dict[Label, LabelLine] = {}
     latest: dict[tuple[object, ...], LabelLine] = {}
     for line, label in checked:
         if (first := seen.setdefault(label, line)) is not line:
             note = f"first at {first.where.label}"
-            raise line.where.problem("The same label again", note=note, advice="Remove one of them.")
+            raise line.where.problem("Duplicate label", note=note, advice="Remove one of them.")
         before = latest.get(label.key)
         if before and not (before.created_at and line.created_at):
             what = f"A second score by {label.reviewer!r} for the same sample and metric"
-            advice = "Keep the one that is right, or say with created_at when each was given."
+            advice = "Keep the correct one, or add created_at to say when each was given."
             raise line.where.problem(what, note=f"first at {before.where.label}", advice=advice)
         latest[label.key] = line
 
 
 def _new(checked: Sequence[_Checked], stored: Sequence[Label]) -> list[Label]:
-    """Labels that are not in the store. Without a time, a label is new when it differs from the newest there is."""
-    there, current = set(stored), current_labels(stored)
+    """Labels that are not in the store. A label without a time is new if it differs from the newest stored one."""
+    known, current = set(stored), current_labels(stored)
     new = []
     for line, label in checked:
         before = current.get(label.key)
         if line.created_at or before is None:
-            same = label in there
+            same = label in known
         else:
             same = msgspec.structs.replace(label, created_at=before.created_at) == before
         if not same:

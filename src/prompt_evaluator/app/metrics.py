@@ -1,4 +1,4 @@
-"""Which metrics can be used, and what does each need?"""
+"""Lists the available metrics and what each needs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from prompt_evaluator.metrics.function import FunctionMetric
 
 
 class MetricInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to know about a metric before it is used."""
+    """Description of a metric."""
 
     name: str
     help: str
     needs: tuple[str, ...]
-    """Of the case, or of its options."""
+    """Fields of the case, or options."""
     judge: Literal["needed", "optional", "no", "unknown"]
     options: tuple[str, ...]
     error: str | None = None
-    """Why it cannot be used; only plug-ins have that."""
+    """Why a plug-in cannot be used."""
 
 
 def list_metrics() -> list[MetricInfo]:
-    """Every metric, built in or brought by a plug-in, and how a function or a program of one's own is named."""
+    """Every metric, built in or from a plug-in, and the forms that name your own function or program."""
     own: dict[str, Any] = {"python:module:function": FunctionMetric, "command:program": CommandMetric}
     return [*map(_info, METRICS.names()), *(_described(name, kind) for name, kind in own.items())]
 
@@ -51,10 +51,10 @@ def _described(name: str, kind: Any) -> MetricInfo:
 
 
 def _judge(kind: Any) -> Literal["needed", "no", "unknown"]:
-    says = getattr(kind, "needs_judge", None)
-    if isinstance(says, property):
+    needed = getattr(kind, "needs_judge", None)
+    if isinstance(needed, property):
         try:
-            says = kind().needs_judge
-        except (TypeError, ValueError):  # it cannot be made without options
-            says = False if kind in (FunctionMetric, CommandMetric) else None
-    return "unknown" if says is None else "needed" if says else "no"
+            needed = kind().needs_judge
+        except (TypeError, ValueError):  # it has required options
+            needed = False if kind in (FunctionMetric, CommandMetric) else None
+    return "unknown" if needed is None else "needed" if needed else "no"

@@ -1,4 +1,4 @@
-"""From a model's name to somebody who answers for it."""
+"""From a model's name to a client that calls it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 CODE_MARK = "|code:"
-"""What stands before the digest of the code in an identity."""
+"""Precedes the code digest in an identity."""
 _MADE_OF_CODE = ("command", "python")
-"""Kinds whose answers come from a program or a function of the user's, which can be edited."""
+"""Kinds whose answers come from the user's own program or function, which may change."""
 
 
 class Models:
-    """The models that one run may ask. Runs on the same `SharedCalls` keep the limits of a key together."""
+    """The models that one run may call. Runs with the same `SharedCalls` share the limits of each key."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class Models:
         max_concurrency: int | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """Take the configured entries, which go over the built-in ones, and the limits of this run.
+        """Set up the models and limits of one run.
 
         Args:
-            configured: Entries by name.
-            shared: What runs have in common; without it this run is alone and closes what it has opened.
-            meter: Who counts.
-            max_concurrency: The most calls of this run in flight, per key.
-            budget: What this run may spend, perhaps together with others.
+            configured: Providers by name; they override built-in ones.
+            shared: Connections and limits shared with other runs; by default this run has its own and closes them.
+            meter: Counts calls.
+            max_concurrency: Most calls of this run in flight, per key.
+            budget: What this run may spend; may be shared with other runs.
         """
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
@@ -61,18 +61,18 @@ class Models:
         self._names: dict[str, ModelName] = {}
 
     def name(self, text: str) -> ModelName:
-        """Take a model's name apart; an unknown provider is refused with the nearest known."""
+        """Parse a model's name. Raises an error that suggests the nearest name if the provider is unknown."""
         if (known := self._names.get(text)) is None:
             known = self._names[text] = parse_model_name(text, self.settings)
         return known
 
     def client(self, name: str, *, urgent: bool = False) -> ModelClient:
-        """Who answers for a provider's models, within the limits of its key and of this run.
+        """A client for a provider's models, within the limits of its key and of this run.
 
         Args:
-            name: The provider's.
-            urgent: For what finishes a sample that was begun, such as its judgement: these calls go before others, and
-                are made although the run is being stopped.
+            name: The provider's name.
+            urgent: For calls that finish a started sample, such as judging it: they take precedence over others and
+                are made even while the run is stopping.
         """
         if (known := self._clients.get((name, urgent))) is None:
             known = self._calls.client(self._provider(name), self.settings[name], urgent=urgent)
@@ -81,27 +81,27 @@ class Models:
 
     @property
     def admission(self) -> Admission:
-        """Who says whether the next sample may begin."""
+        """Decides whether the next sample may start."""
         return self._calls.admission
 
     def stop(self) -> None:
-        """Send no further call that is not urgent, and let no further sample begin; other runs are not touched.
+        """Make only urgent calls from now on, and start no more samples; other runs are not affected.
 
-        Whoever waits for a place, for the budget or for the next try gets a `StoppedError`. What was sent goes on.
+        Calls waiting for a slot, for the budget or to retry raise `StoppedError`. Calls in flight continue.
         """
         self._calls.stop()
 
     def price(self, name: ModelName) -> Price | None:
-        """What a model costs; None when nobody knows. The mock is free."""
+        """The price of a model; None if unknown. The mock is free."""
         settings = self.settings[name.provider]
         if settings.kind == "mock":
             return Price(input=0, output=0)
         return Prices(name.provider, settings.prices).of(name.model)
 
     def identity(self, name: ModelName) -> str:
-        """Which service answers, without secrets: its address, and a digest of the code of a function or program.
+        """Identifies the service without secrets: its address, and for a function or program a digest of its code.
 
-        The same name may be another model somewhere else, and other code may stand behind it tomorrow.
+        Needed because the same name may mean another model at another address, and code may change.
         """
         found = self.settings[name.provider]
         address = (os.environ.get(found.base_url_env) if found.base_url_env else None) or found.base_url or ""
@@ -111,7 +111,7 @@ class Models:
         return service if code is None else f"{service}{CODE_MARK}{code}"
 
     def check(self, name: ModelName) -> None:
-        """Refuse, before any call, a provider without a usable key, and a function or program that is not there."""
+        """Raise an error, before any call, if the key is unusable or the function or program does not exist."""
         try:
             Key(name.provider, self.settings[name.provider]).resolve()
         except AuthenticationError as error:

@@ -1,4 +1,4 @@
-"""One text to ask about, as it comes on standard input."""
+"""Reads a question from standard input."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _FROM = Path("standard input")
 
 
 def question_text(data: bytes) -> str:
-    """The text of these bytes; what is not UTF-8, and a NUL, are refused with their place."""
+    """Decode the bytes. Raises an error with the position of invalid UTF-8 or a NUL character."""
     return check_text(data, _FROM).decode()

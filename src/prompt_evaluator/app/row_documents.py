@@ -1,4 +1,4 @@
-"""Runs, cases and samples for programs, from result rows: in the words of the artifacts where these have one."""
+"""Runs, cases and samples as JSON objects, from result rows; keys are named as in the artifacts if they occur there."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _SAME_IN_SAMPLES = (
 
 
 def runs_document(page: Page[RunLine]) -> dict[str, Any]:
-    """A page of runs, and where the next begins."""
+    """A page of runs, and the cursor of the next page."""
     return {"runs": [run_line_document(line) for line in page.items], "next": page.next}
 
 
 def run_line_document(line: RunLine) -> dict[str, Any]:
-    """A run as it is listed, with its statistics."""
+    """A run as listed, with its statistics."""
     values = {name: getattr(line, name) for name in line.__struct_fields__ if name not in ("summary", "progress")}
     for name in _HASHES:
         values[name] = f"sha256:{values[name]}" if values[name] else None
@@ -49,7 +49,7 @@ def run_line_document(line: RunLine) -> dict[str, Any]:
 
 
 def cases_document(found: CaseList) -> dict[str, Any]:
-    """A page of cases, how many there are on all pages, and where the next begins."""
+    """A page of cases, the number of cases on all pages, and the cursor of the next page."""
     plan = found.record.plan
     return {
         "run_id": plan.run_id,
@@ -61,13 +61,13 @@ def cases_document(found: CaseList) -> dict[str, Any]:
 
 
 def whole_case_document(found: WholeCase) -> dict[str, Any]:
-    """One case with what is known about a good answer, and all its samples."""
+    """One case with what is expected of its answer, and all its samples."""
     plan = found.record.plan
     return {"run_id": plan.run_id, **_expected(found.case), **case_document(found.view, plan)}
 
 
 def case_document(view: CaseView, plan: RunPlan) -> dict[str, Any]:
-    """A case as it is listed; with its samples, where these were asked for."""
+    """A case as listed, with its samples if they were requested."""
     line = view.line
     samples = None if view.samples is None else [_sample(each, line.case_id, plan) for each in view.samples]
     return {

@@ -1,4 +1,4 @@
-"""Cases of a stored run: those worth looking at, or one with all its samples, and what is to be said about them."""
+"""Cases of a stored run, with findings: a filtered list, or one case with all its samples."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _COLUMNS = ("position", "cost", "latency", "flakiness")
-"""What cases can be sorted by beside metrics; there are metrics that are called so, too."""
+"""Columns to sort cases by, in addition to metrics; some metrics have the same names."""
 
 
 class CaseSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases of a run: all that is asked for has to hold."""
+    """Which cases of a run to list; all conditions must hold."""
 
     flaky: bool = False
     errors: bool = False
     flagged: bool = False
     failing: bool = False
     worst: bool = False
-    """Only cases that have a score by the metric."""
+    """Worst first; only cases with a score for the metric."""
     metric: str | None = None
-    """The one that says which case is worse; the run's first unless somebody says."""
+    """The metric to sort by; the run's first by default."""
     limit: int = 20
     cursor: str | None = None
     samples: bool = False
-    """Whether their answers are wanted too."""
+    """Whether to include samples with their answers."""
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
-    """A case and what is to be said about it."""
+    """A case and its findings."""
 
     line: CaseLine
     findings: CaseFindings
     samples: tuple[SampleLine, ...] | None = None
-    """None where they were not asked for."""
+    """None if they were not requested."""
 
 
 class CaseList(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,14 +61,14 @@ class CaseList(msgspec.Struct, frozen=True, kw_only=True):
     record: RunRecord
     cases: tuple[CaseView, ...]
     matching: int
-    """On all pages."""
+    """Number of matching cases on all pages."""
     metric: str | None
-    """The one that they are sorted by; None where they are in another order."""
+    """The metric they are sorted by; None if they are sorted by something else."""
     next: str | None
 
 
 class WholeCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One case with everything that is known about it."""
+    """One case with all its samples."""
 
     record: RunRecord
     case: TestCase
@@ -90,7 +90,7 @@ class _Flag(msgspec.Struct, frozen=True):
 
 
 def list_cases(settings: Settings, run_id: str, selection: CaseSelection) -> CaseList:
-    """A page of the cases of a run: the worst first, the flakiest first, or in the order of the dataset."""
+    """A page of the cases of a run: worst first, flakiest first, or in dataset order."""
     with closing(open_store(settings)) as store:
         record = store.run(run_id)
         query, metric = _query(store, record, selection)
@@ -159,7 +159,7 @@ def _viewed(plan: RunPlan, detail: CaseDetail) -> CaseView:
 
 
 def _in_order(plan: RunPlan, line: CaseLine) -> CaseLine:
-    """With metrics and flags in the order of the run, as in its artifact."""
+    """Put metrics and flags in the order of the run, as in its artifact."""
     flags = [flag.name for flag in plan.rubric.flags] if plan.rubric else []
     return msgspec.structs.replace(line, metrics=_sorted(line.metrics, _names(plan)), flags=_sorted(line.flags, flags))
 

@@ -1,4 +1,4 @@
-"""Questions about stored runs: lists, one run, pages of cases, runs side by side, the history of a dataset."""
+"""Queries on stored runs: lists, one run, pages of cases, runs side by side, the history of a dataset."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ OTHER_NAMES = {
     "num_samples_per_case": "num_samples",
     "run_notes": "note",
 }
-"""Of columns, as lists and artifacts call them."""
+"""Maps names used in lists and artifacts to columns."""
 _AGE = "age"
 _KEYED = {"tag": "tags", "tags": "tags", "error": "errors", "errors": "errors"}
 _METRIC = "metric."
 
 
 def query_runs(settings: Settings, query: RunQuery) -> Page[RunLine]:
-    """A page of runs. A run that says it is running and that nobody works on is `interrupted`, also for conditions.
+    """A page of runs. A run with status `running` but no owner is `interrupted`, also in conditions.
 
-    Columns may also be called as lists and artifacts do; to sort by `age` is to sort by the start, the newest first.
+    Columns may also have the names used in lists and artifacts. Sorting by `age` puts the newest runs first.
 
     Raises:
-        UnknownNameError: No run has this column, or none has this metric.
+        UnknownNameError: A column or metric is unknown.
     """
     asked = _by_columns(query)
     with closing(open_store(settings)) as store:
@@ -73,13 +73,13 @@ def why_none_fits(settings: Settings, query: RunQuery) -> str | None:
 
 
 def run_line(settings: Settings, run_id: str) -> RunLine:
-    """One run as it is listed, by its id or the beginning of it."""
+    """One run as listed, by its id or the beginning of its id."""
     with closing(open_store(settings)) as store:
         return store.run_line(run_id, interrupted=interrupted_runs(store))
 
 
 def show_run(settings: Settings, run_id: str) -> Outcome:
-    """A run's summary as it was last kept; of a run that is going on or was killed, a few seconds may be missing."""
+    """A run's summary as last stored; the last few seconds may be missing if the run is in progress or was killed."""
     with closing(open_store(settings)) as store:
         return stored_outcome(store, run_id)
 
@@ -104,7 +104,7 @@ def case_detail(settings: Settings, run_id: str, case_id: str) -> CaseDetail:
 
 
 def case_means(settings: Settings, run_ids: Sequence[str], metrics: Sequence[str] | None = None) -> Iterator[CaseMeans]:
-    """The cases of several runs side by side, as a stream. An unknown run is refused at once."""
+    """Stream the cases of several runs side by side. Raises `UnknownNameError` for an unknown run when called."""
     store = open_store(settings)
     try:
         full = [store.full_id(run_id) for run_id in run_ids]
@@ -121,12 +121,12 @@ def dataset_history(settings: Settings, dataset: str, *, limit: int = 50) -> lis
 
 
 def interrupted_runs(store: Store) -> frozenset[str]:
-    """The runs that say they are running and have no owner."""
+    """Runs with status `running` but no owner."""
     return frozenset(run_id for run_id in store.running() if store.owner(run_id) is None)
 
 
 def _by_columns(query: RunQuery) -> RunQuery:
-    """The same question in the words of the store."""
+    """The same query with the column names of the store."""
     sort, descending = OTHER_NAMES.get(query.sort, query.sort), query.descending
     if sort == _AGE:
         sort, descending = "started_at", not descending
@@ -143,12 +143,12 @@ def _by_column(wanted: Condition) -> Condition:
 
 
 def _refuse_unknown_metrics(store: Store, asked: RunQuery, page: Page[RunLine]) -> None:
-    """A metric that no late run has is mistyped; one that some run has may well give an empty list."""
+    """Refuse a metric that no recent run has, as a typo; a known metric may still match no runs."""
     names = [wanted.field for wanted in asked.where] if not page.items else []
     if asked.cursor or not (metrics := [name for name in (*names, asked.sort) if name.startswith(_METRIC)]):
         return
-    late = (*page.items, *store.query_runs(RunQuery()).items)
-    known = {f"{_METRIC}{name}" for line in late for name in _metrics(line)}
+    recent = (*page.items, *store.query_runs(RunQuery()).items)
+    known = {f"{_METRIC}{name}" for line in recent for name in _metrics(line)}
     for name in metrics:
         if known and name not in known:
             raise UnknownNameError("metric of runs", name, known)
@@ -159,8 +159,8 @@ def _metrics(line: RunLine) -> Iterable[str]:
 
 
 def _from_units(store: Store, record: RunRecord) -> RunResult:
-    """Of a run in its first seconds, or killed in them: it has kept no summary yet, and there is little to count."""
-    from prompt_evaluator.app.outcomes import begun_totals  # noqa: PLC0415 - loads what runs are made with
+    """Summarize a run that has stored no summary yet, because it is, or was killed, in its first seconds."""
+    from prompt_evaluator.app.outcomes import begun_totals  # noqa: PLC0415 - imports the whole pipeline
 
     return begun_totals(store, record).result(record.status)
 

@@ -1,4 +1,4 @@
-"""What the outside world lends to a use case: a workspace, limits, and somebody who watches."""
+"""What a use case gets from its caller: a workspace, limits and subscribers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Stoppable(Protocol):
-    """A run that can be ended early."""
+    """A run that can be stopped early."""
 
     def stop(self, reason: str) -> None:
-        """End it soon, so that it can be resumed."""
+        """Stop soon, so that the run can be resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One command, or one call of the Python API. Whoever opens the workspace closes it."""
+    """One command, or one call of the Python API. The session does not close the workspace."""
 
     workspace: Workspace = field(default_factory=Workspace)
     subscribers: tuple[Subscriber, ...] = ()
-    """Told of every event of every run."""
+    """Notified of every event of every run."""
     meter: Meter | None = None
     limits: RunLimits = field(default_factory=RunLimits)
     on_run: Callable[[Stoppable], None] | None = None
@@ -44,7 +44,7 @@ class Session:
     _budget: Budget = field(init=False)
 
     def __post_init__(self) -> None:
-        # One for the whole session: a group of runs may not spend it once for each of them.
+        # One budget for the whole session, so that a group of runs does not spend it once per run.
         object.__setattr__(self, "_budget", Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost))
 
     @property
@@ -53,11 +53,11 @@ class Session:
 
     @property
     def store(self) -> Store:
-        """The workspace's, which closes it."""
+        """The workspace's store, which the workspace closes."""
         return self.workspace.store
 
     def models(self) -> Models:
-        """The models of one run: the workspace's connections and rate limits, this session's budget and meter."""
+        """The models of one run, with the workspace's connections and limits and this session's budget and meter."""
         return Models(
             self.settings.providers,
             shared=self.workspace.calls,
@@ -67,10 +67,10 @@ class Session:
         )
 
     def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
-        """A budget of money cannot be kept for a model whose price nobody knows."""
+        """Raise `ConfigurationError` if the cost limit cannot be enforced because a price is unknown."""
         if self.limits.max_cost is None or self.limits.max_calls is not None:
             return
         for name in names:
             if models.price(name) is None:
-                what = f"The price of {name} is not known, so --max-cost cannot be kept."
-                raise ConfigurationError(f"{what} Configure its price, or give --max-calls too.")
+                what = f"The price of {name} is unknown, so --max-cost cannot be enforced."
+                raise ConfigurationError(f"{what} Configure its price, or pass --max-calls too.")

@@ -1,4 +1,4 @@
-"""What is set, and who set it: the settings of this process, and how they are shown without their secrets."""
+"""The settings of this process, with their origins, shown without secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShownName(msgspec.Struct, frozen=True, kw_only=True):
-    """One short name."""
+    """One short name for a file."""
 
     name: str
     path: str
@@ -48,18 +48,18 @@ class ShownProvider(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     address: str | None
     key: str | None
-    """The variable or the file that holds the key."""
+    """The variable or file that holds the key."""
     key_present: bool | None
-    """None where no key is needed."""
+    """None if no key is needed."""
     proxy: str | None
-    """The proxy that calls go through, and who names it, without its login."""
+    """The proxy for calls, without its login, and where it is set."""
     headers: tuple[str, ...]
     options: tuple[str, ...]
     origin: str
 
 
 class ShownSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that `config show` shows."""
+    """The output of `config show`."""
 
     config: str | None
     dotenv: tuple[str, ...]
@@ -71,25 +71,25 @@ class ShownSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedRubric(msgspec.Struct, frozen=True, kw_only=True):
-    """A rubric that can be named."""
+    """A rubric that can be used by name."""
 
     name: str
     path: str | None
-    """None of one that ships."""
+    """None for a built-in rubric."""
     metrics: tuple[str, ...]
     flags: tuple[str, ...]
 
 
 def read_settings(config_path: Path | None = None, options: Mapping[str, Any] | None = None) -> Settings:
-    """The settings of this process: options that were given, environment with `.env`, file, built-in values.
+    """Read the settings from, in order of precedence: options, environment with `.env`, file, built-in values.
 
-    Options go by their names, such as `judge_model`; what is None was not given, and what is no setting is left out.
+    Options are keyed by name, such as `judge_model`. None means not given; options that are not settings are ignored.
     """
     return load_settings(config_path, flags_of(options or {}), built_in=BUILT_IN)
 
 
 def settings_schema() -> dict[str, Any]:
-    """The JSON schema of the configuration file."""
+    """The JSON Schema of the configuration file."""
     return config_schema()
 
 
@@ -123,18 +123,18 @@ def show_settings(settings: Settings) -> ShownSettings:
 
 
 def list_rubrics(settings: Settings) -> list[ListedRubric]:
-    """Those of the configuration, and those that ship; one that cannot be read is refused with its reason."""
+    """Configured and built-in rubrics. Raises an error if one cannot be read."""
     names = sorted({*settings.rubrics, *preset_names()})
     return [_listed(name, find_rubric(settings, name)) for name in names]
 
 
 def find_rubric(settings: Settings, name: str) -> Rubric:
-    """A rubric by its name or its path."""
+    """A rubric by name or path."""
     return load_rubric(name, settings.rubrics)
 
 
 def masked(value: Any) -> Any:
-    """A value fit to be shown: a path as a text, an address without its login and its query."""
+    """A value that is safe to show: a path as text, an address without its login and query."""
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, str) and "://" in value:

@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet opens without taking any text for a formula, and that can be read back as it was."""
+"""CSV that spreadsheets open without reading any text as a formula, and that can be read back unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""With quotes in front, too: a text that has some by itself gets one more, so that taking one away is always right."""
+"""Also with leading quotes: a text that already has some gets one more, so that removing one is always right."""
 
 
 def csv_line(values: Iterable[Any]) -> bytes:
@@ -21,10 +21,10 @@ def csv_line(values: Iterable[Any]) -> bytes:
 
 
 def original_text(cell: str) -> str:
-    """The text that `csv_line` was given."""
+    """The text that was passed to `csv_line`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _safe(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is kept a text."""
+    """Quote a text that a spreadsheet would read as a formula."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

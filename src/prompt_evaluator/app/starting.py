@@ -1,4 +1,4 @@
-"""What new, resumed and re-scored runs have in common before they are carried out."""
+"""What new, resumed and re-scored runs have in common before they run."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def asked_models(plan: RunPlan) -> list[ModelConfig]:
-    """The models that a run calls: one that judges another's answers has no use for the generator."""
+    """The models that a run calls; a run that judges another run's answers does not call the generator."""
     generator = None if plan.parent_run_id else plan.target
     return [model for model in (generator, plan.judge, *plan.judges.values()) if model]
 
 
 def check_models(plan: RunPlan, models: Models, session: Session) -> None:
-    """Without a key every call would fail: that is said before there is a run."""
+    """Raise an error before the run is created if a model cannot be called or the cost limit cannot be enforced."""
     names = [models.name(model.model) for model in asked_models(plan)]
     for name in names:
         models.check(name)
@@ -36,9 +36,9 @@ def check_models(plan: RunPlan, models: Models, session: Session) -> None:
 
 
 def create_run(prepared: Prepared, models: Models, session: Session, *, planned: bool = False) -> RunRecord:
-    """Keep a new run with its cases, which are read, checked and kept in one pass; or nothing, where one is refused."""
+    """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid."""
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
-    if planned:  # for others it looks like one that was stopped before its first sample, and can be resumed
+    if planned:  # looks like a run that was stopped before its first sample and can be resumed
         record = msgspec.structs.replace(record, status="aborted", stop_reason="planned, and not begun")
 
     def finish() -> RunRecord:
@@ -49,19 +49,19 @@ def create_run(prepared: Prepared, models: Models, session: Session, *, planned:
         RunFolder(record).make_parent()
         return record
 
-    first = list(islice(prepared.cases, 1))  # most of what cannot be read is noticed now, and leaves no store behind
+    first = list(islice(prepared.cases, 1))  # finds most unreadable datasets before a store is created
     if not first:
         prepared.finish()
     try:
         session.store.create_run(record, chain(first, prepared.cases), finish=finish)
     except StoreError:
-        prepared.finish()  # of two cases with one id the store knows only that; the dataset's reader names their lines
+        prepared.finish()  # the store reports a duplicate id; the dataset's reader also names the lines
         raise
     return record
 
 
 async def carry_out(record: RunRecord, models: Models, session: Session, *, retry_errors: bool = False) -> Outcome:
-    """Do what is missing of a run that is in the store, and again what failed if so wanted."""
+    """Run what is unfinished of a stored run; with `retry_errors`, also retry what failed."""
     driver = make_driver(record, models, session, retry_errors=retry_errors)
     if session.on_run:
         session.on_run(driver)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def open_store(settings: Settings) -> Store:
-    """Open it, or make it. One of an earlier version is brought up to date."""
+    """Open the store, or create it. A store from an earlier version is migrated."""
     return Store.open(settings.store, fill=_fill)
 
 
 def _fill(record: RunRecord, prepared: Sequence[Unit]) -> Filler:
-    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - what asks a store needs no metrics
+    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - queries do not need metrics
 
     return StoredResults(record, prepared)

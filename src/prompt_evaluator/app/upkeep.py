@@ -1,4 +1,4 @@
-"""Looking after stored runs: their files made again, and runs deleted."""
+"""Maintenance of stored runs: rebuilding their files and deleting them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) -> RunRecord:
-    """Remove a run from the store, its files, and its entry in the index.
+    """Delete a run from the store, its files and its index entry.
 
-    Refused while it is being worked on, and when people have labelled its answers, unless their labels are to go too.
+    Refused while the run is in progress, and if its answers have labels, unless `with_labels`.
     """
     with closing(open_store(settings)) as store:
         record = store.run(run_id)
@@ -32,7 +32,7 @@ def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) ->
 
 
 def rebuild_runs(settings: Settings, run_id: str | None) -> Iterator[RunRecord]:
-    """Write the artifacts of one run, or of all, and the index again from the store."""
+    """Rebuild the artifacts of one run, or of all runs, and the index from the store."""
     with closing(open_store(settings)) as store:
         for record in [store.run(run_id)] if run_id else store.runs():
             try:

@@ -1,4 +1,4 @@
-"""Is this dataset fit to be used?"""
+"""Validates datasets."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Survey", "survey_as_json", "validate"]
 
 
 def validate(paths: Iterable[Path]) -> Iterable[Survey]:
-    """Survey each file, one after the other, as they are asked for."""
+    """Survey each file lazily, in order."""
     return (survey(path, inspect=problems_with_uses) for path in paths)
 
 
 def survey_as_json(found: Survey) -> dict[str, Any]:
-    """A survey as plain values, in the shape that `validate --json` prints."""
+    """A survey as printed by `validate --json`."""
     return {
         "path": os.fsencode(found.path).decode(errors="replace"),
         "ok": found.ok,

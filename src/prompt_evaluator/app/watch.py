@@ -1,4 +1,4 @@
-"""Following a run that another process works on."""
+"""Watches a run in another process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _EVERY = 1.0
 _MISSED = 2
-"""Looks without an owner after which there is none: a run that begins is in the store a moment before it is owned."""
+"""Checks in a row without an owner that count as none: a new run is stored shortly before it has an owner."""
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,27 +29,27 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
     record: RunRecord
     progress: RunProgress | None
-    """As its process last said, at most a few seconds ago; None while it has said nothing."""
+    """As last reported by its process, at most a few seconds ago; None before the first report."""
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run that was watched stands when there is nothing more to see."""
+    """How watching a run ended."""
 
     outcome: Outcome
     interrupted: bool
-    """Whether its process is gone before the run has ended."""
+    """Whether its process ended before the run did."""
 
 
 def watch_run(
     settings: Settings, run_id: str, show: Callable[[Picture], None], *, pause: Callable[[float], None] = time.sleep
 ) -> Watched:
-    """Look at a run once a second until it has ended or nobody works on it any more.
+    """Check a run once a second until it has ended or its process is gone.
 
     Args:
-        settings: They name the store.
-        run_id: The run, or the start of its id.
-        show: Called with every picture of a run that is going on.
-        pause: Waits for so many seconds.
+        settings: Name the store.
+        run_id: The run's id, or the beginning of its id.
+        show: Called with each picture while the run is in progress.
+        pause: Waits for the given number of seconds.
     """
     with closing(open_store(settings)) as store:
         full = store.full_id(run_id)
@@ -60,10 +60,10 @@ def watch_run(
 
 
 def _pictures(store: Store, run_id: str, pause: Callable[[float], None]) -> Iterator[Picture]:
-    """While the run goes on."""
+    """Yield pictures while the run is in progress."""
     missed = 0
     while True:
-        # In this order: who lets go of a run has said before how it ended.
+        # In this order, because an owner stores the final status before it releases the run.
         owned = store.owner(run_id) is not None
         record = store.run(run_id)
         missed = 0 if owned else missed + 1

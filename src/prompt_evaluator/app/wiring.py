@@ -1,4 +1,4 @@
-"""The one place that picks implementations: a plan becomes a run that can be carried out."""
+"""The one place that picks implementations and turns a plan into a driver that can run it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def make_driver(record: RunRecord, models: Models, session: Session, *, retry_errors: bool) -> Driver:
-    """A run with everything it needs, ready to be carried out in this process."""
+    """A driver with everything it needs to run in this process."""
     plan, store = record.plan, session.store
     run_id = plan.run_id
     events = Events(run_id)
@@ -49,9 +49,9 @@ def make_driver(record: RunRecord, models: Models, session: Session, *, retry_er
 
 
 def make_executor(plan: RunPlan, models: Models, store: Store, sink: UnitSink, *, retry_errors: bool) -> Executor:
-    """What the samples of a run are made with; preparations are kept in the sink.
+    """The executor for the samples of a run; prepared metrics are written to the sink.
 
-    A run that judges another's answers generates none.
+    A run that judges another run's answers has no generators.
     """
     name = models.name(plan.target.model)
     generators = None
@@ -71,7 +71,7 @@ def make_executor(plan: RunPlan, models: Models, store: Store, sink: UnitSink, *
 
 
 def make_uses(plan: RunPlan) -> Uses:
-    """Which metrics apply to a case of this run."""
+    """Decides which metrics apply to a case of this run."""
     return Uses(plan, build_metric, _rubric_metric)
 
 
@@ -82,7 +82,7 @@ def _rubric_metric(plan: RunPlan) -> RubricMetric | None:
 
 
 def _scorer(models: Models) -> Scorer:
-    """What applies metrics, with the judges that they name."""
+    """Applies metrics, with the judges they name."""
 
     def judge(config: JudgeConfig, case: TestCase, repeat: int, kept: Replies | None) -> RecordedJudge:
         name = models.name(config.model)
@@ -92,7 +92,7 @@ def _scorer(models: Models) -> Scorer:
 
 
 def _preparer(plan: RunPlan, models: Models, store: Store, sink: UnitSink) -> Preparer:
-    """What makes metrics ready; asks for nothing that this run or any other has asked for before."""
+    """Prepares metrics; reuses what this or any other run has already prepared."""
     own = {unit.name: unit for unit in store.units(plan.run_id, [NO_CASE])[NO_CASE] if unit.ok}
 
     def judge(config: JudgeConfig) -> RecordedJudge:
@@ -106,7 +106,7 @@ def _preparer(plan: RunPlan, models: Models, store: Store, sink: UnitSink) -> Pr
 
 
 def _workers(plan: RunPlan, models: Models) -> int:
-    """As many as calls may be in flight, twice that where generator and judge do not share a budget."""
+    """As many workers as calls may be in flight, or twice that if generator and judge do not share a limit."""
     judges = [*([plan.judge] if plan.judge else ()), *plan.judges.values()]
     others = any(judge.identity != plan.target.identity for judge in judges)
     return models.max_concurrency * 2 if others else models.max_concurrency

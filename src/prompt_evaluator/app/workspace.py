@@ -1,4 +1,4 @@
-"""One process's share of the world: settings, the store, and the calls that all its runs make together."""
+"""What the runs of one process share: settings, the store and connections."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Workspace:
-    """Use it as a context, on one event loop: many runs may go on in it, and its end closes what they have opened.
+    """An async context manager for many runs on one event loop; closes what they opened on exit.
 
-    Runs share connections, the rate limits of a key and what is learned about it. Each has its own budget and stop.
+    Runs share connections, the rate limits of each key and what is learned about them. Each run has its own budget
+    and can be stopped on its own.
     """
 
     settings: Settings = field(default_factory=read_settings)
@@ -30,7 +31,7 @@ class Workspace:
 
     @property
     def store(self) -> Store:
-        """The store that the settings name, opened when it is first asked for."""
+        """The store that the settings name, opened on first use."""
         if self._store is None:
             self._store = open_store(self.settings)
         return self._store

@@ -1,4 +1,4 @@
-"""Cases of a run on a terminal: a few lines each, as the dataset guide writes them."""
+"""Cases of a run on a terminal: a few lines each, in the format of the dataset guide."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_ID = 60
 
 
 def case_list(found: CaseList, selection: CaseSelection, width: int) -> list[str]:
-    """What was found, the cases, and how to see more, in colour; texts of other people are cut at the width."""
+    """A headline, the cases, and how to see more, in colour; answers and errors are cut at the width."""
     if not found.cases:
         return [_nothing(found, selection)]
     lines = [_headline(found, selection)]
@@ -34,13 +34,13 @@ def case_list(found: CaseList, selection: CaseSelection, width: int) -> list[str
 
 
 def metric_line(metric: CaseMetricFinding) -> str:
-    """The numbers as the guide writes them, and its mark behind them."""
+    """The statistics in the format of the guide, followed by its mark."""
     text = f"  {clean(metric.text)}"
     return f"{text}  {click.style(f'⚠️ {metric.label}', fg='yellow')}" if metric.label else text
 
 
 def case_facts(line: CaseLine) -> str:
-    """`completed`, and in which ways it is worth looking at."""
+    """The status, and whether the case is failing, flaky or flagged."""
     ways = [name for name in ("failing", "flaky", "flagged") if getattr(line, name)]
     status = click.style(line.status, fg=STATUS_COLOURS[line.status])
     return SEPARATOR.join([status, *(click.style(way, fg="yellow") for way in ways)])
@@ -56,7 +56,7 @@ def unmeasured_lines(line: CaseLine) -> list[str]:
 
 def _headline(found: CaseList, selection: CaseSelection) -> str:
     cases = many(found.record.plan.dataset.selected, "case")
-    order = f", the worst by {clean(found.metric)} first" if found.metric else ""
+    order = f", sorted by {clean(found.metric)}, worst first" if found.metric else ""
     if selection.worst and not _asked(selection):
         return f"Worst: {len(found.cases):,} of {cases}{order}"
     return f"{_asked(selection)}: {found.matching:,} of {cases}{order}"
@@ -71,7 +71,7 @@ def _nothing(found: CaseList, selection: CaseSelection) -> str:
     cases = many(found.record.plan.dataset.selected, "case")
     so_far = " so far" if found.record.status == "running" else ""
     if selection.worst and not _asked(selection):
-        return f"Worst: none of {cases} has a score by {clean(found.metric or 'any metric')}{so_far}."
+        return f"Worst: none of {cases} has a score for {clean(found.metric or 'any metric')}{so_far}."
     return f"{_asked(selection)}: none of {cases}{so_far}."
 
 
@@ -79,9 +79,9 @@ def _after(found: CaseList, selection: CaseSelection) -> Iterator[str]:
     run_id = found.record.plan.run_id[:SHORT_ID]
     more = found.matching - len(found.cases)
     if more > 0 and found.next and not selection.worst and not selection.cursor:
-        yield f"{more:,} more: --limit {found.matching}"
+        yield f"{more:,} more: use --limit {found.matching}"
     first = found.cases[0].line.case_id
-    yield f"All about one: {shlex.join(program())} runs show {run_id} --case {shlex.quote(clean(first))}"
+    yield f"Details of a case: {shlex.join(program())} runs show {run_id} --case {shlex.quote(clean(first))}"
 
 
 def _case(view: CaseView, width: int) -> Iterator[str]:
@@ -104,10 +104,10 @@ def _sample(sample: SampleLine) -> str:
     """`#2  correct 3, tone 4.5 | the answer`."""
     values = {name: score.value for name, score in sample.scores.items()}
     scores = [f"{clean(name)} {decimal(value, 2)}" for name, value in values.items() if value is not None]
-    said = sample.answer if sample.answer is not None else f"({kind(sample.error_kind or sample.status)})"
-    return f"#{sample.sample + 1}  {', '.join(scores) or sample.status} | {one_line(said)}"
+    answer = sample.answer if sample.answer is not None else f"({kind(sample.error_kind or sample.status)})"
+    return f"#{sample.sample + 1}  {', '.join(scores) or sample.status} | {one_line(answer)}"
 
 
 def one_line(text: str) -> str:
-    """The words of a text, without what could move the cursor."""
+    """A text on one line, without control characters."""
     return clean(" ".join(text.split()))

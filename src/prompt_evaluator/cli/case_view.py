@@ -1,4 +1,4 @@
-"""One case of a run on a terminal, whole: what was asked, what was expected, what came back and what was said of it."""
+"""One case of a run on a terminal: its input, what is expected, its statistics, and its answers with scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def case_page(found: WholeCase, width: int | None) -> list[str]:
 
     Args:
         found: The case.
-        width: Where lines are broken; None for a reader who is no terminal, whose lines stay as they are.
+        width: Where to break lines; None if the output is not a terminal, to keep lines as they are.
     """
     page = _Page(width or _UNLIMITED)
     parts = [page.head(found), page.asked(found.case), page.statistics(found.view)]
@@ -49,7 +49,7 @@ class _Page:
         return [title, *where, *error]
 
     def asked(self, case: TestCase) -> list[str]:
-        """The input, what is known about a good answer, and the metadata."""
+        """The input, what is expected of the answer, and the metadata."""
         turns = [(str(message.role), message.content) for message in case.messages]
         texts: list[tuple[str, str | None]] = [
             *(turns or [("input", case.input)]),
@@ -98,7 +98,7 @@ class _Page:
             *([f"{sample.latency_ms:,.0f} ms"] if sample.latency_ms is not None else []),
             *([money(sum(costs))] if costs else []),
             *([f"{tokens(sample.output_tokens)} tokens"] if sample.output_tokens is not None else []),
-            *([f"ended by {clean(sample.finish_reason)}"] if sample.finish_reason not in (None, "stop") else []),
+            *([f"finish reason {clean(sample.finish_reason)}"] if sample.finish_reason not in (None, "stop") else []),
             *(["reused"] if sample.reused else []),
         ]
         title = click.style(f"Sample {sample.sample + 1}", bold=True)
@@ -118,20 +118,20 @@ class _Page:
         return [f"    {line}" for line in hang(f"{sign} ", lines, 2)]
 
     def _block(self, label: str, text: str, *, colour: str | None = None, dim: bool = False) -> list[str]:
-        """A label, and a text of any length beside or below it."""
-        given = [clean(line.expandtabs(4)) for line in text.splitlines()] or [""]
+        """A label, followed by a text of any length, which starts on the next line if it has several lines."""
+        lines = [clean(line.expandtabs(4)) for line in text.splitlines()] or [""]
         name = f"{clean(label)}:"
-        if len(given) == 1:
-            # In place of the label a word of its width that is never broken, so that the text flows around it.
-            first, *more = wrap(f"{'x' * cells(name)} {given[0]}", self._width - 4)
+        if len(lines) == 1:
+            # Wrap with an unbreakable word of the label's width in its place, so that the first line is shorter.
+            first, *more = wrap(f"{'x' * cells(name)} {lines[0]}", self._width - 4)
             first = first[cells(name) :]
         else:
-            first, more = "", [piece for line in given for piece in self._broken(line)]
+            first, more = "", [piece for line in lines for piece in self._broken(line)]
         paint = functools.partial(click.style, fg=colour, dim=dim or None)
         return [f"  {click.style(name, dim=True)}{paint(first)}".rstrip(), *(f"    {paint(line)}" for line in more)]
 
     def _broken(self, line: str) -> list[str]:
-        """A line in pieces that fit, with its indentation before each."""
+        """A line in pieces that fit, each with the line's indentation."""
         room = self._width - 4
         if cells(line) <= room:
             return [line]

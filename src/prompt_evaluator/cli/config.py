@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @click.group("config")
 def config_command() -> None:
-    """Show the settings: what holds, and who says so."""
+    """Show the settings and where each is set."""
 
 
 @config_command.command("show")
 @config_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
-    """Print each value with its origin: a variable, a line of the file, or built in. Keys are never shown."""
+    """Print each value and where it is set: a variable, a line of the file, or built in. Keys are never shown."""
     shown = show_settings(read_settings(config_path))
     if as_json:
         _print_json(shown)
@@ -49,17 +49,17 @@ def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
 @config_command.command("path")
 @config_option
 def config_path_command(config_path: Path | None) -> None:
-    """Print the path of the configuration file; exit 1 when there is none."""
+    """Print the path of the configuration file; exit 1 if there is none."""
     path = read_settings(config_path).path
     if path is None:
-        click.echo("There is no prompt_evaluator.yaml here or in a folder above.", err=True)
+        click.echo("There is no prompt_evaluator.yaml in this folder or its parents.", err=True)
         sys.exit(1)
     click.echo(str(path))
 
 
 @config_command.command("schema")
 def config_schema_command() -> None:
-    """Print the JSON schema of the file, for editors that complete and check it."""
+    """Print the JSON Schema of the configuration file, for editors that complete and check it."""
     _print_json(settings_schema())
 
 
@@ -82,11 +82,11 @@ def _value(value: Any) -> str:
 
 
 def _path(name: ShownName) -> str:
-    return _short(name.path) if name.found else f"{_short(name.path)} (not there)"
+    return _short(name.path) if name.found else f"{_short(name.path)} (not found)"
 
 
 def _short(text: str) -> str:
-    """A path below the working directory, from there."""
+    """A path, relative to the working directory if below it."""
     return text.removeprefix(f"{Path.cwd()}/") or "."
 
 

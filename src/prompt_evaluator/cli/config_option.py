@@ -11,5 +11,5 @@ config_option = click.option(
     "-c",
     "config_path",
     type=click.Path(path_type=Path),
-    help="The configuration file.  [default: prompt_evaluator.yaml here or in a folder above]",
+    help="The configuration file.  [default: prompt_evaluator.yaml in this folder or a parent]",
 )

@@ -24,9 +24,9 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("proble
 @config_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
-    """Look at versions, configuration, keys, store and output folder, and say what to do about each problem.
+    """Check versions, configuration, keys, store and output folder, and say how to fix each problem.
 
-    Makes no call and shows no key. Exits 0 when runs can work, 2 otherwise.
+    Makes no calls and shows no keys. Exits 0 if runs can work, 2 otherwise.
     """
     found = diagnose(config_path)
     if as_json:

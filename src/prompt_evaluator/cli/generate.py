@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @click.command("generate")
 @click.argument("prompt", required=False)
-@click.option("--model", "-m", help="The model that answers, as PROVIDER/MODEL.  [default: mock/default]")
+@click.option("--model", "-m", help="The model to call, as PROVIDER/MODEL.  [default: mock/default]")
 @option("system_prompt", help="The system prompt: a file, or a configured name.")
 @option("temperature", help="Temperature of the model.")
-@option("max_tokens", help="The most tokens the answer may have.")
-@option("seed", help="Makes the answer repeatable where the model allows it.")
+@option("max_tokens", help="Maximum number of tokens in the answer.")
+@option("seed", help="Makes the answer repeatable if the model supports it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as one JSON object.")
 @config_option
 def generate_command(
@@ -36,7 +36,7 @@ def generate_command(
     config_path: Path | None,
     **given: Any,
 ) -> None:
-    """Ask a model once: PROMPT, or what comes on standard input. Nothing is stored."""
+    """Send PROMPT, or standard input, to a model and print the answer. Nothing is stored."""
     text = question(prompt, "prompt")
     settings = read_settings(config_path, {"generator_model": model, **given})
     answer = asyncio.run(
@@ -55,4 +55,4 @@ def generate_command(
         return
     click.echo(answer.text)
     if answer.synthetic:
-        click.echo(click.style("synthetic: made up offline by the mock", fg="yellow"), err=True)
+        click.echo(click.style("synthetic: generated offline by the mock", fg="yellow"), err=True)

@@ -13,11 +13,11 @@ from prompt_evaluator.cli.command_line import PROGRAM, program
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 def init_command(folder: Path, *, force: bool) -> None:
-    """Make a project in DIR (this folder when left out): configuration, dataset, prompt, rubric and a CI example.
+    """Create a project in DIR (default: this folder): configuration, dataset, prompt, rubric and a CI example.
 
-    It runs offline at once. Files that are there already are named and left alone, with exit code 2.
+    The project runs offline right away. If files exist already, nothing is written; they are listed, with exit code 2.
     """
     project = create_project(folder, force=force)
     command = project.command.replace(PROGRAM, shlex.join(program(folder)), 1)

@@ -25,8 +25,8 @@ def labels_command() -> None:
 def import_command(file: Path, *, reviewer: str | None, config_path: Path | None) -> None:
     """Add the labels of FILE (.jsonl or .csv) to the store.
 
-    A line has run_id, test_case_id, sample_id (or sample, counted from 1), metric, value and reviewer. Every line is
-    checked before any label is added. Labels that are in the store already are not added again.
+    A line has run_id, test_case_id, sample_id (or sample, starting at 1), metric, value and reviewer. Every line is
+    checked before any label is added. Labels already in the store are not added again.
     """
     click.echo(_summary(import_labels(read_settings(config_path), file, reviewer=reviewer)))
 
@@ -34,27 +34,28 @@ def import_command(file: Path, *, reviewer: str | None, config_path: Path | None
 @labels_command.command("export")
 @click.argument("run", required=False)
 @click.option(
-    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: standard output]"
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Output file.  [default: standard output]"
 )
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["jsonl", "csv"]),
-    help="What to write.  [default: what the name of the file says, or jsonl]",
+    help="Output format.  [default: from the file's extension, or jsonl]",
 )
 @config_option
 def export_command(run: str | None, *, output: Path | None, kind: str | None, config_path: Path | None) -> None:
-    """Write the labels of RUN (an id, or the start of one), or of all runs, one a line.
+    """Write the labels of RUN (an id, or the beginning of one), or of all runs, one per line.
 
-    Earlier scores that a reviewer has changed are included. The file can be imported again.
+    Scores that a reviewer has since changed are included. The file can be imported again.
     """
     by_name = "csv" if output and output.suffix.lower() == ".csv" else "jsonl"
     write_lines(export_labels(read_settings(config_path), run, kind or by_name), output)
 
 
 def _summary(imported: ImportedLabels) -> str:
-    there = imported.already_there
+    old = imported.already_there
+    verb = "was" if old == 1 else "were"
     if not imported.added:
-        return f"Nothing to add: {many(there, 'label')} {'was' if there == 1 else 'were'} already there."
+        return f"Nothing to add: {many(old, 'label')} {verb} already in the store."
     added = f"Added {many(imported.added, 'label')}."
-    return f"{added} {there:,} {'was' if there == 1 else 'were'} already there." if there else added
+    return f"{added} {old:,} {verb} already in the store." if old else added

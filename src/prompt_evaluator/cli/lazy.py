@@ -1,4 +1,4 @@
-"""A group whose commands are loaded when they are used, not before."""
+"""A command group that imports each command when it is used."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 TYPED = "prompt_evaluator.typed"
 """Where the context keeps everything that was typed behind the program's name."""
 _NEW_OBJECTS = 20_000
-"""Between two looks for garbage that counting references does not find. There is little of it in a run, and a look
-every 700, as is usual, takes 3 % of its time."""
+"""New objects between two collections of cyclic garbage. A run makes little of it, and collecting every 700 objects,
+the default, takes 3 % of its time."""
 
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """What is imported stays: a collector that goes over it again and again takes a good part of a short command."""
+    """Imported modules stay: scanning them again and again takes much of the time of a short command."""
     gc.disable()
     try:
         yield
@@ -35,10 +35,10 @@ def _collector_paused() -> Iterator[None]:
 
 
 class LazyGroup(click.Group):
-    """Reads its commands from a table, so that help imports none of them."""
+    """Reads its commands from a table, so that `--help` imports none of them."""
 
     def __init__(self, *arguments: Any, table: Mapping[str, tuple[str, str]], **more: Any) -> None:
-        """Take a table: by name, where the command lives (`module:attribute`), and its line in `--help`."""
+        """Create the group; `table` maps name to `module:attribute` and help line."""
         super().__init__(*arguments, **more)
         self._table = table
 

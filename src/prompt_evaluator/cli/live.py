@@ -1,4 +1,4 @@
-"""How a run is going, as one block on a terminal that is drawn over itself."""
+"""Progress of a run, as a block on a terminal that is redrawn in place."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _GUTTER = 9
 _TWO_COLUMNS = 120
-"""From this width on there is room for two facts beside each other."""
+"""From this width on, two fields fit side by side."""
 _NAMED = 3
 _LONGEST_ID = 32
 _USUAL_HEIGHT = 24
 _CLEAR_LINE = "\x1b[2K"
-"""Before a line, not after it: rows that a resize broke stay joined in a terminal's memory until they are cleared."""
+"""Sent before a line, not after it: a terminal keeps rows that a resize wrapped joined until they are cleared."""
 
 
 class Span(NamedTuple):
@@ -50,7 +50,7 @@ Line = list[Span]
 
 
 class Field(NamedTuple):
-    """A label, and parts that may stand on several lines."""
+    """A label, and parts that may span several lines."""
 
     label: str
     parts: list[str]
@@ -58,7 +58,7 @@ class Field(NamedTuple):
 
 
 def live_lines(view: View, width: int) -> list[Line]:
-    """The block, on lines of less than `width` columns. Fields keep their places while their numbers change."""
+    """The block, in lines of less than `width` columns. Fields stay in place while their numbers change."""
     fields = [_done(view), _calls(view), _spent(view), _retries(view)]
     if view.elsewhere:
         fields = [_done(view), _spent(view)]
@@ -95,7 +95,7 @@ def _calls(view: View) -> Field:
 
 
 def throttled(view: View) -> str:
-    """For how much of their time calls were held back, and by what."""
+    """The share of time that calls were held back, and why."""
     return f"throttled {percent(view.throttled)} (rate limits, 429s)" if view.throttled else "not throttled"
 
 
@@ -104,7 +104,7 @@ def _spent(view: View) -> Field:
 
 
 def cost(view: View) -> str:
-    """What was paid so far; a price that is not known is said, never taken for nothing."""
+    """The cost so far. Calls of unknown price are mentioned, never counted as free."""
     if view.unpriced and view.unpriced == view.answers:
         return "cost unknown"
     unknown = f" + {many(view.unpriced, 'call')} of unknown price" if view.unpriced else ""
@@ -135,7 +135,7 @@ def _waiting(view: View) -> Field | None:
 def waiting_for(view: View) -> list[str]:
     """`for 3 samples`, `test-004 #2 (31 s), retrying after 429 in 12 s`, `test-009 #1 (4 s)`, ….
 
-    The first few are named, those that have waited longest.
+    Names the few that have waited longest.
     """
     if not view.waiting:
         return ["for the next samples to start"]
@@ -179,15 +179,15 @@ def line_text(line: Sequence[Span]) -> str:
 
 
 class Terminal:
-    """Draws the block on a stream. Writes only when told to, and never leaves the terminal in another state."""
+    """Draws the block on a stream. Writes only when called, and leaves no terminal state changed."""
 
     def __init__(self, stream: TextIO, *, colour: bool) -> None:
         self._stream, self._colour = stream, colour
         self._drawn: list[int] = []
-        """The widths of the lines that stand there."""
+        """Widths of the lines currently on screen."""
 
     def draw(self, view: View, above: Sequence[str] = ()) -> None:
-        """Draw the block anew, with lines of text left standing above it."""
+        """Redraw the block, with permanent lines of text above it."""
         width = columns(self._stream)
         lines = live_lines(view, width)[: self._height() - 1]
         painted = "".join(f"{_CLEAR_LINE}{self._paint(line)}\n" for line in lines)
@@ -195,7 +195,7 @@ class Terminal:
         self._drawn = [line_cells(line) for line in lines]
 
     def clear(self, above: Sequence[str] = ()) -> None:
-        """Take the block away and leave these lines in its place."""
+        """Replace the block with these lines."""
         width = columns(self._stream)
         self._write(f"{self._back(width)}{self._above(above, width)}\x1b[J")
         self._drawn = []
@@ -204,7 +204,7 @@ class Terminal:
         return "".join(f"{_CLEAR_LINE}{piece}\n" for line in lines for piece in wrap(line, width - 1))
 
     def _back(self, width: int) -> str:
-        """To where the block starts: a terminal that became narrower has broken its lines."""
+        """Move the cursor to the start of the block, whose lines wrap if the terminal has become narrower."""
         rows = sum(max(1, -(-cells_drawn // width)) for cells_drawn in self._drawn)
         return f"\r\x1b[{rows}A" if rows else "\r"
 
@@ -228,7 +228,7 @@ class Terminal:
 
 
 def final_text(view: View) -> str:
-    """One line that stays: how long it took and what it took."""
+    """The final line: samples, duration, retries and throttling."""
     reached = f"{view.samples_done:,} of {view.samples:,} samples" if view.left else many(view.samples, "sample")
     parts = [f"{'Stopped after' if view.left else 'Done:'} {reached} in {clock(view.seconds)}"]
     if view.seconds >= 1:

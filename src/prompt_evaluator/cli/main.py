@@ -1,4 +1,4 @@
-"""The way in: which commands there are, and how an error becomes a sentence and an exit code."""
+"""The entry point: the commands, and how errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from prompt_evaluator.version import __version__
 
 _INTERRUPTED, _BROKEN_PIPE, _FAILED = 130, 141, 3
 
-# Name → where the command lives, and its line in `--help`. Read as a table, so that help imports no command.
+# Maps name to `module:attribute` and help line, so that `--help` imports no command.
 COMMANDS = {
-    "init": ("prompt_evaluator.cli.init:init_command", "Make a project that runs offline at once."),
+    "init": ("prompt_evaluator.cli.init:init_command", "Create a project that runs offline right away."),
     "validate": ("prompt_evaluator.cli.validate:validate_command", "Check dataset files and list every problem."),
     "evaluate-dataset": (
         "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
@@ -26,28 +26,28 @@ COMMANDS = {
         "prompt_evaluator.cli.evaluate_single:evaluate_single_command",
         "Evaluate a prompt on one input.",
     ),
-    "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue a run that was interrupted."),
+    "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue an interrupted run."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
-    "generate": ("prompt_evaluator.cli.generate:generate_command", "Ask a model once."),
+    "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),
     "rubric": ("prompt_evaluator.cli.rubric:rubric_command", "List the rubrics, or show one."),
-    "providers": ("prompt_evaluator.cli.providers:providers_command", "List providers of models, or test one."),
-    "config": ("prompt_evaluator.cli.config:config_command", "Show every setting and who set it."),
-    "doctor": ("prompt_evaluator.cli.doctor:doctor_command", "Look for what could go wrong here."),
+    "providers": ("prompt_evaluator.cli.providers:providers_command", "List model providers, or test one."),
+    "config": ("prompt_evaluator.cli.config:config_command", "Show every setting and where it is set."),
+    "doctor": ("prompt_evaluator.cli.doctor:doctor_command", "Check the environment for problems."),
 }
 
 
 @click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="prompt-evaluator")
 def cli() -> None:
-    """Tells whether a prompt or a model is good, stable and safe to release."""
+    """Find out whether a prompt or a model is good, stable and safe to release."""
 
 
 def main() -> None:
-    """Run the command line; errors we know become a sentence, everything else keeps its traceback."""
+    """Run the command line. Known errors become a message; anything else keeps its traceback."""
     try:
         code = cli.main(prog_name="prompt-evaluator", standalone_mode=False)
         sys.stdout.flush()
@@ -59,14 +59,14 @@ def main() -> None:
     except PromptEvaluatorError as error:
         click.echo(f"Error: {_pasteable(str(error))}", err=True)
         code = error.exit_code
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+    except BrokenPipeError:  # the reader of our output is gone, such as `head`
         _silence_stdout()
         code = _BROKEN_PIPE
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         _silence_stdout()
-        click.echo("Error: the output cannot be written: the disk is full.", err=True)
+        click.echo("Error: cannot write the output: the disk is full.", err=True)
         code = _FAILED
     sys.exit(code)
 
@@ -78,5 +78,5 @@ def _pasteable(text: str) -> str:
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from trying once more to write what cannot be written."""
+    """Keep the interpreter from flushing standard output again on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,7 +19,7 @@ _JUDGE = {"needed": "needs a judge", "optional": "a judge is optional", "no": "n
 @click.command("metrics")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def metrics_command(*, as_json: bool) -> None:
-    """List the metrics: what each tells, what it needs of a case or as an option, and whether it asks a judge."""
+    """List the metrics: what each measures, what it needs from a case or its options, and whether it uses a judge."""
     found = list_metrics()
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode({"metrics": found}), indent=2) + b"\n")
@@ -31,5 +31,5 @@ def metrics_command(*, as_json: bool) -> None:
 
 
 def _needs(metric: MetricInfo) -> str:
-    needs = f"needs {', '.join(metric.needs)}" if metric.needs else "needs nothing of the case"
+    needs = f"needs {', '.join(metric.needs)}" if metric.needs else "needs nothing from the case"
     return click.style(f"{needs}; {_JUDGE[metric.judge]}", dim=True)

@@ -1,4 +1,4 @@
-"""Numbers as flags: read strictly, and refused with the bound that they do not keep."""
+"""Option types for numbers within bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 40
 
 
 class WholeNumber(click.IntRange):
-    """A range of click, so that `--help` shows it as one."""
+    """A whole number within a bound; a click range, so that `--help` shows the range."""
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(int(bound.least), int(bound.most))
@@ -24,7 +24,7 @@ class WholeNumber(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """The same for numbers that need not be whole."""
+    """A number within a bound; a click range, so that `--help` shows the range."""
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(bound.least, bound.most)
@@ -35,7 +35,7 @@ class Number(click.FloatRange):
 
 
 def number_type(bound: Bound) -> WholeNumber | Number:
-    """What a flag has to be whose number keeps to a bound."""
+    """The option type for a bound."""
     return WholeNumber(bound) if bound.whole else Number(bound)
 
 

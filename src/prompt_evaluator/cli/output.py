@@ -1,4 +1,4 @@
-"""What goes to standard output for programs, or to a file."""
+"""Writes results to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
-    """To a file, or to standard output where none is named."""
+    """Write to a file, or to standard output if `output` is None."""
     if output is None:
         sys.stdout.buffer.writelines(lines)
         return
@@ -25,15 +25,15 @@ def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
         with output.open("wb") as file:
             file.writelines(lines)
     except OSError as error:
-        raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from None
+        raise click.UsageError(f"{output}: cannot write the file: {error.strerror}.") from None
 
 
 def print_json(value: object) -> None:
-    """One JSON object on standard output."""
+    """Print one JSON object to standard output."""
     sys.stdout.buffer.write(REDACTOR.bytes(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Coloured lines on standard output, plain where that is no terminal."""
+    """Print lines to standard output, in colour if it is a terminal."""
     text = "\n".join(lines)
     click.echo(writable(text if coloured(sys.stdout) else plain(text), sys.stdout.encoding), color=True)

@@ -1,4 +1,4 @@
-"""How a run is going, on standard error and in a log file: a live block on a terminal, plain lines elsewhere."""
+"""Progress of a run, on standard error and in a log file: a live block on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 _TICK = 0.25
 _INTERVALS = (5.0, 5.0, 10.0, 20.0, 30.0)
-"""Seconds before the first plain line, before the second, and so on; the last for all that follow."""
+"""Seconds before the first plain line, before the second, and so on; the last value repeats."""
 
 
 class Outlet(Protocol):
     """Where progress is shown. Used by one thread at a time."""
 
     only_notes: bool
-    """Whether lines about how it is going are kept from it."""
+    """Whether it shows only notes, no progress lines."""
 
     def tick(self, view: View, lines: Sequence[str]) -> None:
-        """Show how it is going if that is due, and the lines in any case."""
+        """Show the lines, and the progress if it is due."""
 
     def end(self, view: View, lines: Sequence[str]) -> None:
-        """Show the lines, and how it went. Another run may follow."""
+        """Show the lines and the final result. Another run may follow."""
 
 
 class LiveOutlet:
@@ -61,12 +61,12 @@ class LiveOutlet:
         self._terminal.clear([*lines, final_text(view)])
 
     def leave(self, lines: Sequence[str]) -> None:
-        """Show the lines in place of how it is going."""
+        """Replace the block with the lines."""
         self._terminal.clear(lines)
 
 
 class LinesOutlet:
-    """A line now and then, and none at all for a run that is over before the first is due."""
+    """A line now and then; none for a run that ends before the first is due."""
 
     only_notes = False
 
@@ -88,7 +88,7 @@ class LinesOutlet:
         self._shown, self._due = 0, _INTERVALS[0]
 
     def leave(self, lines: Sequence[str]) -> None:
-        """Show the lines, and no more of how it is going."""
+        """Show the lines, without a final result."""
         self._write(lines)
 
     def _write(self, lines: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ class LinesOutlet:
 
 
 class LogOutlet(LinesOutlet):
-    """The same lines with their times, in a file that never shows a secret and is open only while it is written."""
+    """The same lines with times, in a file. Secrets are redacted, and the file is open only while writing."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(sys.stderr)
@@ -122,7 +122,7 @@ class LogOutlet(LinesOutlet):
 
 
 class SilentOutlet(LinesOutlet):
-    """What has to be said, and not how it is going."""
+    """Shows notes but no progress."""
 
     only_notes = True
 
@@ -134,9 +134,9 @@ class SilentOutlet(LinesOutlet):
 
 
 class Progress:
-    """Watches a run. Counting happens where the run works; drawing happens on a thread of its own, four times a second.
+    """Shows the progress of a run. Counts on the run's thread; draws on its own thread, four times a second.
 
-    A terminal that takes nothing more, stopped with Ctrl-S for instance, does not hold up the run.
+    A terminal that accepts no output, for example after Ctrl-S, does not block the run.
     """
 
     def __init__(self, meter: Meter, outlets: Sequence[Outlet], *, verbose: bool = False) -> None:
@@ -144,12 +144,12 @@ class Progress:
         self._outlets = list(outlets)
         self._verbose = verbose
         self._lines: deque[tuple[bool, str]] = deque()
-        """Whether it is a note, and the text."""
+        """Whether the line is a note, and its text."""
         self._wake, self._over = threading.Event(), True
         self._thread: threading.Thread | None = None
 
     def __call__(self, event: AnyEvent) -> None:
-        """Take an event of the run."""
+        """Handle an event of the run."""
         match event:
             case SampleStarted():
                 self._tally.sample_started(event.case_id, event.sample)
@@ -177,14 +177,14 @@ class Progress:
             self._lines.append((False, case_line(result)))
 
     def note(self, text: str) -> None:
-        """Say something in between, such as that a signal was caught, without disturbing what is drawn."""
+        """Show a message, such as that a signal was caught, without disturbing the block."""
         self._lines.append((True, text))
         if self._thread is None:
             self._show(ended=False)
         self._wake.set()
 
     def ended(self) -> None:
-        """Stop drawing, and leave the terminal as a line of text would. Does nothing the second time."""
+        """Stop drawing and leave the cursor on a new line. Does nothing if called again."""
         self._over = True
         self._wake.set()
         if self._thread is not None:
@@ -193,7 +193,7 @@ class Progress:
             self._show(ended=True)
 
     def close(self) -> None:
-        """End whatever is still shown, before anything else is printed."""
+        """Stop drawing before anything else is printed."""
         self.ended()
 
     def _run(self) -> None:
@@ -205,22 +205,22 @@ class Progress:
 
     def _show(self, *, ended: bool) -> None:
         view = self._tally.view()
-        said = [self._lines.popleft() for _ in range(len(self._lines))]
+        pending = [self._lines.popleft() for _ in range(len(self._lines))]
         for outlet in list(self._outlets):
-            lines = [REDACTOR.text(text) for note, text in said if note or not outlet.only_notes]
+            lines = [REDACTOR.text(text) for note, text in pending if note or not outlet.only_notes]
             try:
                 (outlet.end if ended else outlet.tick)(view, lines)
-            except (OSError, ValueError):  # nobody reads it any more, or the disk is full: the run matters more
+            except (OSError, ValueError):  # the stream is closed or the disk is full; the run must go on
                 self._outlets.remove(outlet)
 
 
 def make_outlet(stream: TextIO) -> LiveOutlet | LinesOutlet:
-    """A block where it can be drawn over itself, plain lines elsewhere."""
+    """A live block on a terminal that can redraw it, plain lines elsewhere."""
     return LiveOutlet(stream) if stream.isatty() and os.environ.get("TERM") != "dumb" else LinesOutlet(stream)
 
 
 def make_watcher(meter: Meter, *, stream: TextIO, verbose: int, quiet: bool, log_file: Path | None) -> Progress:
-    """What shows a run on this stream, and in the log file if there is one.
+    """Shows a run's progress on this stream, and in the log file if given.
 
     Raises:
         ConfigurationError: The log file cannot be written.

@@ -1,4 +1,4 @@
-"""One text to ask about: an argument, or what comes on standard input."""
+"""A text from an argument or standard input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prompt_evaluator.app.questions import question_text
 
 
 def question(argument: str | None, what: str) -> str:
-    """The text; an empty one, and one that is not UTF-8, are refused."""
+    """The argument, or standard input if it is None. Raises an error if the text is blank or not UTF-8."""
     if argument is None:
         text = question_text(sys.stdin.buffer.read())
     else:
@@ -18,5 +18,5 @@ def question(argument: str | None, what: str) -> str:
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             raise click.UsageError(f"The {what} is not UTF-8.")
     if not text.strip():
-        raise click.UsageError(f"There is no {what}. Give one, or pipe it in.")
+        raise click.UsageError(f"The {what} is empty. Pass it as an argument, or pipe it in.")
     return text

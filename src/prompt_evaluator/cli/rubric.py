@@ -24,14 +24,14 @@ def rubric_command() -> None:
 @config_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def rubric_list_command(config_path: Path | None, *, as_json: bool) -> None:
-    """List the rubrics that can be named: those that ship and those of the configuration."""
+    """List the rubrics available by name: built-in ones and those in the configuration."""
     rubrics = list_rubrics(read_settings(config_path))
     if as_json:
         _print_json({"rubrics": rubrics})
         return
     width = max(len(rubric.name) for rubric in rubrics)
     for rubric in rubrics:
-        click.echo(f"{click.style(rubric.name.ljust(width), bold=True)}  {rubric.path or 'ships with the package'}")
+        click.echo(f"{click.style(rubric.name.ljust(width), bold=True)}  {rubric.path or 'built-in'}")
         flags = f"; flags: {', '.join(rubric.flags)}" if rubric.flags else ""
         click.echo(f"{'':{width}}  {', '.join(rubric.metrics)}{flags}")
 
@@ -41,12 +41,12 @@ def rubric_list_command(config_path: Path | None, *, as_json: bool) -> None:
 @config_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def rubric_show_command(name: str, config_path: Path | None, *, as_json: bool) -> None:
-    """Show the rubric NAME (a name or a file): its metrics with their scales and guidelines, and its flags."""
+    """Show the rubric NAME (a name or a file): its metrics with scales and guidelines, and its flags."""
     rubric = find_rubric(read_settings(config_path), name)
     if as_json:
         _print_json(rubric)
         return
-    click.echo(f"{click.style(rubric.name, bold=True)}: {rubric.path or 'ships with the package'}")
+    click.echo(f"{click.style(rubric.name, bold=True)}: {rubric.path or 'built-in'}")
     click.echo(f"sha256 {rubric.hash}")
     for criterion in rubric.metrics:
         scale = f"{criterion.min_score:g} to {criterion.max_score:g}"

@@ -1,4 +1,4 @@
-"""Runs as a table: one line each, however narrow the terminal is."""
+"""Runs as a table with one line per run, at any terminal width."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GAP = 2
 _SHORTEST_NOTE = 12
 _SHORTEST_NAME = 5
 _USUAL = 14
-"""How long a name may be that is not cut in favour of one more metric."""
+"""Names up to this length are not shortened to make room for one more metric."""
 _COLOURS = {
     "completed": "green",
     "running": "cyan",
@@ -35,19 +35,19 @@ _SYNTHETIC = "*"
 _FOOTNOTE = "* synthetic: the offline mock answered or judged"
 _MOST_METRICS = 6
 _DISPENSABLE = ("Prompt", "Cost", "Target")
-"""Columns that a very narrow terminal does without, in this order."""
+"""Columns to drop on a very narrow terminal, in this order."""
 
 
 class _Column(NamedTuple):
     title: str
     texts: list[str]
     least: int | None = None
-    """As narrow as the texts may become, which then lose their middle; None where they stay whole."""
+    """Least width of the texts, which are shortened in the middle; None if they must not be shortened."""
     right: bool = False
     style: Callable[[int, str], str] | None = None
-    """Of a text in a row."""
+    """Called with a row's index and text."""
     numbers: list[str] | None = None
-    """Behind the texts, and never cut."""
+    """Follow the texts, and are never shortened."""
 
     @property
     def behind(self) -> int:
@@ -75,7 +75,7 @@ class _Column(NamedTuple):
 
 
 def run_table(lines: Sequence[RunLine], width: int, now: datetime) -> list[str]:
-    """A header and the runs, in lines of at most so many columns, in colour."""
+    """A header and the runs, in lines of at most `width` columns, in colour."""
     before, after = _before(lines), _after(lines, now)
     chosen = next(
         [*before, *metrics, *after]
@@ -115,7 +115,7 @@ def _before(lines: Sequence[RunLine]) -> list[_Column]:
     columns = [
         _Column("Run", [line.run_id[:SHORT_ID] for line in lines]),
         _Column("Status", [_status(line) for line in lines], style=coloured),
-        _Column("Dataset", [clean(line.dataset_name or "given cases") for line in lines], 6),
+        _Column("Dataset", [clean(line.dataset_name or "in memory") for line in lines], 6),
         _Column("Target", targets, 8),
     ]
     versions = [clean(line.prompt_version or "") for line in lines]
@@ -136,7 +136,7 @@ def _status(line: RunLine) -> str:
 
 
 def _metric_choices(lines: Sequence[RunLine]) -> list[list[_Column]]:
-    """The first metrics of each run, from as many as there are to none; the last one without its interval."""
+    """Columns for the first metrics of each run: all of them, then ever fewer, one without its interval, and none."""
     found = [list(line.summary.overall_metric_stats.items())[:_MOST_METRICS] if line.summary else [] for line in lines]
     most = max(map(len, found))
 
@@ -160,7 +160,7 @@ def _numbers(metric: OverallMetric, *, interval: bool) -> str:
 
 
 def _total(columns: Sequence[_Column], *, generous: bool = False) -> int:
-    """How wide they are at least; if generous, with room for names of the usual length."""
+    """The least width of these columns; if `generous`, with room for names of the usual length."""
     least = [
         max(column.narrowest, min(column.longest, _USUAL + column.behind)) if generous else column.narrowest
         for column in columns
@@ -169,7 +169,7 @@ def _total(columns: Sequence[_Column], *, generous: bool = False) -> int:
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """What is left goes to texts that are cut, always to the shortest of them."""
+    """Give the remaining width to shortened texts, always to the shortest of them."""
     widths = [column.narrowest for column in columns]
     for _ in range(width - _total(columns)):
         cut = [at for at, column in enumerate(columns) if widths[at] < column.longest]

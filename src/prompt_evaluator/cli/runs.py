@@ -7,11 +7,11 @@ import click
 from prompt_evaluator.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "list": ("prompt_evaluator.cli.runs_list:list_command", "List runs, the newest first."),
-    "show": ("prompt_evaluator.cli.runs_show:show_command", "Show the summary of a run, some of its cases, or one."),
-    "watch": ("prompt_evaluator.cli.runs_watch:watch_command", "Follow a run of another process."),
-    "export": ("prompt_evaluator.cli.runs_upkeep:export_command", "Write the samples of a run, one a line."),
-    "rebuild": ("prompt_evaluator.cli.runs_upkeep:rebuild_command", "Write artifacts again from the store."),
+    "list": ("prompt_evaluator.cli.runs_list:list_command", "List runs, newest first."),
+    "show": ("prompt_evaluator.cli.runs_show:show_command", "Show a run's summary, some of its cases, or one case."),
+    "watch": ("prompt_evaluator.cli.runs_watch:watch_command", "Watch a run in another process."),
+    "export": ("prompt_evaluator.cli.runs_upkeep:export_command", "Write the samples of a run, one per line."),
+    "rebuild": ("prompt_evaluator.cli.runs_upkeep:rebuild_command", "Rebuild artifacts from the store."),
     "delete": ("prompt_evaluator.cli.runs_upkeep:delete_command", "Delete a run and its files."),
 }
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import Page, RunLine
 
 _NONE_YET = "No runs yet. Start one: {program} evaluate-dataset -d DATASET -s PROMPT"
-_NONE_FITS = "No run fits. `{program} runs list` shows all."
+_NONE_MATCH = "No runs match. `{program} runs list` shows all runs."
 
 
 @click.command("list")
@@ -39,21 +39,23 @@ _NONE_FITS = "No run fits. `{program} runs list` shows all."
     multiple=True,
     callback=several_conditions,
     metavar="CONDITION",
-    help="Only runs for which this holds: status=completed, dataset~support, tag.team=search, metric.correct>=4, "
+    help="Only runs that match, such as status=completed, dataset~support, tag.team=search, metric.correct>=4 or "
     f"cost>1. {SEVERAL}",
 )
-@click.option("--sort", default="age", show_default=True, metavar="COLUMN", help="Sort by this; -COLUMN for downwards.")
-@click.option("--limit", type=number_type(LISTED), default=20, show_default=True, metavar="N", help="At most N runs.")
-@click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
+@click.option("--sort", default="age", show_default=True, metavar="COLUMN", help="Sort by COLUMN; -COLUMN reverses.")
+@click.option(
+    "--limit", type=number_type(LISTED), default=20, show_default=True, metavar="N", help="List at most N runs."
+)
+@click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def list_command(  # noqa: PLR0913 - one for each flag
     *, where: tuple[str, ...] | None, sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None
 ) -> None:
-    """List runs, the newest first.
+    """List runs, newest first.
 
-    A condition or an order may be about any column of the list, any single value of its --json, tag.KEY, metric.NAME
-    (the mean) and error.KIND (how many).
+    --where and --sort accept any column of the list, any single value in its --json, tag.KEY, metric.NAME (the mean)
+    and error.KIND (the count).
     """
     query = RunQuery(
         where=tuple(map(condition, where or ())),
@@ -72,12 +74,11 @@ def list_command(  # noqa: PLR0913 - one for each flag
 
 
 def _none(config_path: Path | None, query: RunQuery) -> str:
-    if not query.where:
-        return (_NONE_FITS if query.cursor else _NONE_YET).format(program=shlex.join(program()))
-    why = None if query.cursor else why_none_fits(read_settings(config_path), query)
-    return why or _NONE_FITS.format(program=shlex.join(program()))
+    why = why_none_fits(read_settings(config_path), query) if query.where and not query.cursor else None
+    text = _NONE_MATCH if query.where or query.cursor else _NONE_YET
+    return why or text.format(program=shlex.join(program()))
 
 
 def _more(page: Page[RunLine]) -> list[str]:
     shown = len(page.items)
-    return [f"There are more than these {shown}: --limit {5 * shown}, or --where."] if page.next else []
+    return [f"There are more runs: use --limit {5 * shown} or --where."] if page.next else []

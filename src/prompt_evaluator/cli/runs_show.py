@@ -31,24 +31,31 @@ _SHOWN = 20
 
 @click.command("show", epilog=legend())
 @click.argument("run")
-@click.option("--case", "case_id", metavar="ID", help="One case with its answers, scores, reasons and errors.")
-@click.option("--worst", type=number_type(LISTED), metavar="N", help="The N cases with the lowest means.")
-@click.option("--failing", is_flag=True, help="Cases that by some metric pass in fewer than half of their samples.")
-@click.option("--flaky", is_flag=True, help="Cases that by some metric pass sometimes, the flakiest first.")
-@click.option("--errors", is_flag=True, help="Cases in which something went wrong.")
-@click.option("--flagged", is_flag=True, help="Cases in which a flag was raised.")
-@click.option("--metric", metavar="NAME", help="With a selection: sort by this metric.  [default: the run's first]")
-@click.option("--samples", is_flag=True, help="With a selection: the answers too.")
+@click.option("--case", "case_id", metavar="ID", help="Show one case with its answers, scores, reasons and errors.")
+@click.option("--worst", type=number_type(LISTED), metavar="N", help="Select the N cases with the lowest means.")
 @click.option(
-    "--limit", type=number_type(LISTED), metavar="N", help=f"With a selection: at most N cases.  [default: {_SHOWN}]"
+    "--failing", is_flag=True, help="Select cases in which fewer than half of the samples pass, for some metric."
 )
-@click.option("--cursor", metavar="NEXT", help="Go on where a list ended: what its --json calls `next`.")
+@click.option(
+    "--flaky", is_flag=True, help="Select cases in which only some samples pass, for some metric; flakiest first."
+)
+@click.option("--errors", is_flag=True, help="Select cases with errors.")
+@click.option("--flagged", is_flag=True, help="Select cases with a raised flag.")
+@click.option("--metric", metavar="NAME", help="With a selection: sort by this metric.  [default: the run's first]")
+@click.option("--samples", is_flag=True, help="With a selection: show the answers too.")
+@click.option(
+    "--limit",
+    type=number_type(LISTED),
+    metavar="N",
+    help=f"With a selection: show at most N cases.  [default: {_SHOWN}]",
+)
+@click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **given: Any) -> None:
-    """Show the summary of RUN (an id, or the start of one), some of its cases, or one case.
+    """Show the summary of RUN (an id, or the beginning of one), some of its cases, or one case.
 
-    Several of --worst, --failing, --flaky, --errors and --flagged show the cases for which all of them hold.
+    If several of --worst, --failing, --flaky, --errors and --flagged are given, only cases that match all are shown.
     """
     _check(case_id, given)
     if case_id is not None:
@@ -65,12 +72,12 @@ def _check(case_id: str | None, given: dict[str, Any]) -> None:
     more = [name for name in ("metric", "samples", "limit", "cursor") if given[name]]
     if case_id is not None:
         if other := [name for name in (*chosen, *more) if name != "samples"]:
-            raise click.UsageError(f"--case shows one case, so --{other[0]} does not go with it.")
+            raise click.UsageError(f"--case shows one case and cannot be combined with --{other[0]}.")
     elif more and not chosen:
         kinds = ", ".join(f"--{name}" for name in _KINDS)
-        raise click.UsageError(f"--{more[0]} is about a selection of cases. Give one of --worst N, {kinds} too.")
+        raise click.UsageError(f"--{more[0]} needs a selection of cases. Add one of --worst N, {kinds}.")
     elif given["worst"] and given["limit"]:
-        raise click.UsageError("--worst N says how many cases, so --limit does not go with it.")
+        raise click.UsageError("--worst N already says how many cases to show; remove --limit.")
 
 
 def _is_selection(given: dict[str, Any]) -> bool:

@@ -17,11 +17,11 @@ from prompt_evaluator.cli.output import write_lines
 @click.argument("run")
 @click.option("--format", "kind", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @click.option(
-    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file.  [default: standard output]"
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Output file.  [default: standard output]"
 )
 @config_option
 def export_command(run: str, *, kind: str, output: Path | None, config_path: Path | None) -> None:
-    """Write the samples of RUN, one a line."""
+    """Write the samples of RUN, one per line."""
     write_lines(export_run(read_settings(config_path), run, kind), output)
 
 
@@ -29,7 +29,7 @@ def export_command(run: str, *, kind: str, output: Path | None, config_path: Pat
 @click.argument("run", required=False)
 @config_option
 def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
-    """Write the artifacts of RUN, or of all runs, and the index again from the store."""
+    """Rebuild the artifacts of RUN, or of all runs, and the index from the store."""
     for record in rebuild_runs(read_settings(config_path), run):
         click.echo(f"{record.plan.run_id}: {record.status}")
 
@@ -37,12 +37,12 @@ def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
 @click.command("delete")
 @click.argument("run")
 @click.option("--with-labels", is_flag=True, help="Delete the labels of its answers too.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path | None) -> None:
-    """Delete RUN and its files. What it paid for is gone then.
+    """Delete RUN and its files. The answers and judgements it paid for are lost.
 
-    A run whose answers people have labelled is kept, unless you say --with-labels.
+    A run with labelled answers is not deleted without --with-labels.
     """
     if not yes:
         parts = "its samples, its labels and its files" if with_labels else "its samples and its files"

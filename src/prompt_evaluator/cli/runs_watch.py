@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunProgress
 
 _WINDOW = 30.0
-"""Seconds that the rate is taken over, as where the run itself is shown."""
+"""Seconds over which the rate is measured, as in the process of the run itself."""
 
 
 @click.command("watch", epilog=legend())
 @click.argument("run")
 @config_option
 def watch_command(run: str, *, config_path: Path | None) -> None:
-    """Follow RUN while another process works on it, and show its summary at the end.
+    """Watch RUN while it is in progress in another process, and show its summary at the end.
 
-    Ctrl-C ends the watching, not the run.
+    Ctrl-C stops watching, not the run.
     """
     screen = _Screen(make_outlet(sys.stderr))
     watched = watch_run(read_settings(config_path), run, screen.show)
     outcome, notes = watched.outcome, []
     if watched.interrupted:
-        notes = [f"Interrupted: no process works on this run any more. {how_to_continue(outcome, program())}"]
+        notes = [f"Interrupted: the process of this run is gone. {how_to_continue(outcome, program())}"]
     screen.end(notes)
     print_summary(outcome)
 
 
 class _Screen:
-    """What is drawn of a run that is watched."""
+    """Draws the progress of a watched run."""
 
     def __init__(self, outlet: LiveOutlet | LinesOutlet) -> None:
         self._outlet, self._rates = outlet, _Rates()
@@ -60,7 +60,7 @@ class _Screen:
         self._outlet.tick(self._last, lines)
 
     def end(self, notes: list[str]) -> None:
-        """Take the block away. What it came to is for the summary to say."""
+        """Remove the progress block; the summary shows the results."""
         if self._last is not None:
             self._outlet.leave(notes)
         else:
@@ -103,7 +103,7 @@ class _Screen:
 
 
 class _Rates:
-    """The rate over the last pictures: between two of them there may be no sample or many."""
+    """The rate over the last pictures; between two of them there may be no samples or many."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()

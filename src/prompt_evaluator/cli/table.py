@@ -1,4 +1,4 @@
-"""A table that fits a terminal: first the notes move below their rows, then columns move to the notes."""
+"""A table that fits a terminal: if it is too wide, notes move below their rows, then columns move into the notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_NAME = 28
 
 
 class Row(NamedTuple):
-    """One line of a table. What there is no room for goes to the notes below it."""
+    """One row of a table. Values that do not fit move to its notes."""
 
     mark: Mark | None
     name: str
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 def table(title: str, titles: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:
-    """The rows below their titles, in lines of at most so many columns, in colour."""
+    """The rows below their titles, in lines of at most `width` columns, in colour."""
     longest = max(cells(clean(row.name)) for row in rows)
     for shown in range(len(titles), 0, -1):
         widths = [max(cells(text) for text in column) for column in _columns(titles, rows, shown)]
@@ -61,6 +61,6 @@ def _notes(row: Row, titles: Sequence[str], shown: int) -> list[str]:
 
 
 def _cells(mark: str, name: str, values: Sequence[str], names: int, widths: Sequence[int]) -> str:
-    """Numbers stand to the right, so that their points are below each other; words to the left."""
+    """Right-align the first value, a number, so that decimal points line up; left-align the others."""
     texts = (pad(value, width, right=not at) for at, (value, width) in enumerate(zip(values, widths, strict=True)))
     return f"{mark}{pad(name, names)}  {'  '.join(texts)}"

@@ -22,10 +22,10 @@ _BAD_INPUT = 2
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def validate_command(paths: tuple[Path, ...], *, as_json: bool) -> None:
-    """Check dataset files: what they contain, and every problem with its place and what to do.
+    """Check dataset files: show what they contain, and every problem with its location and how to fix it.
 
-    Reads .jsonl, .yaml and .yml, and .json task lists of the release harness. Makes no call to any model.
-    Exits 0 when every file can be used, 2 otherwise.
+    Reads .jsonl, .yaml and .yml, and .json task lists of the release harness. Calls no models.
+    Exits 0 if every file can be used, 2 otherwise.
     """
     surveys = []
     for found in validate(paths):
@@ -59,7 +59,7 @@ def _print(found: Survey) -> None:
 
 
 def _fields(found: Survey) -> str:
-    """Names are the author's own: whatever would not print is shown as an escape."""
+    """Field names with counts; names with unprintable characters are shown escaped."""
     names = list(found.fields.items())
     shown = [f"{name if name.isprintable() else repr(name)} {count:,}" for name, count in names[:_SHOWN]]
     return ", ".join(shown) + (f", and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")

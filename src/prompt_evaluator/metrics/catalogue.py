@@ -1,4 +1,4 @@
-"""Which metrics there are, and how one is made from what somebody wrote."""
+"""The metrics by name, and how to build one from its name and options."""
 
 from __future__ import annotations
 
@@ -49,33 +49,33 @@ METRICS: Registry[type] = Registry(
     },
     entry_points="prompt_evaluator.metrics",
 )
-"""Beside these there are `python:module:function` and `command:program`."""
+"""In addition, `python:module:function` and `command:program` name user code."""
 
 _FUNCTION, _COMMAND = "python:", "command:"
 _PORT = ("name", "needs_judge", "threshold", "definition", "missing", "prepared", "score")
-"""What a plug-in has to have; see `ports.Metric`."""
+"""Attributes a plug-in must have; see `ports.Metric`."""
 
 
 def build_metric(use: MetricUse) -> Metric:
-    """A metric as it is asked for.
+    """Build the metric that `use` names.
 
     Raises:
-        ConfigurationError: There is no such metric, or an option is unknown or wrong; the nearest name is suggested.
+        ConfigurationError: The metric or an option is unknown, or an option is invalid; suggests the nearest name.
     """
     metric = _built(use)
     if use.judge is not None and not metric.needs_judge:
-        raise ConfigurationError(f"The metric {use.metric!r} asks no judge. Leave `judge` out.")
+        raise ConfigurationError(f"The metric {use.metric!r} does not use a judge. Remove `judge`.")
     return metric
 
 
 def _built(use: MetricUse) -> Metric:
     name, options = use.metric, use.options
     if name.startswith(_FUNCTION):
-        from prompt_evaluator.metrics.function import FunctionMetric  # noqa: PLC0415 - only for those who use it
+        from prompt_evaluator.metrics.function import FunctionMetric  # noqa: PLC0415 - imported only when used
 
         return with_options(FunctionMetric, name, {**options, "function": name.removeprefix(_FUNCTION)})
     if name.startswith(_COMMAND):
-        from prompt_evaluator.metrics.command import CommandMetric  # noqa: PLC0415 - only for those who use it
+        from prompt_evaluator.metrics.command import CommandMetric  # noqa: PLC0415 - imported only when used
 
         return with_options(CommandMetric, name, {**options, "command": name.removeprefix(_COMMAND)})
     kind: Any = METRICS.get(name)
@@ -89,7 +89,7 @@ def _built(use: MetricUse) -> Metric:
 
 
 def _plugin(kind: Any, name: str, options: dict[str, Any]) -> Metric:
-    """A plug-in's own kind of class, or a function that makes one."""
+    """Build a plug-in's metric from its class or factory function."""
     try:
         metric: Metric = kind(**options)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""A program as a metric: JSON on its standard input, JSON on its standard output."""
+"""A program as a metric: it reads JSON on standard input and writes JSON to standard output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = 200
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the program reads."""
+    """The program's standard input."""
 
     output: str
     case: TestCase
@@ -33,16 +33,16 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A program of your own: it reads `{output, case, answer}` and prints `{score, reason}`, a number, true or false.
+    """Your own program: it reads `{output, case, answer}` and prints `{score, reason}`, a number, true or false.
 
-    It is started anew for each answer, without a shell, and killed with all its processes when its time is up.
-    `{"skipped": "why"}` says that there is nothing to score. A program that fails is a failure, never a score.
+    It is started once per answer, without a shell, and killed with all its child processes when it times out.
+    Print `{"skipped": "why"}` if there is nothing to score. If the program fails, the metric fails, without a score.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
 
     command: str
-    """The program and its arguments, as a shell would read them."""
+    """The program and its arguments, quoted as for a shell."""
     timeout: Annotated[float, TIMEOUT.meta] = 60.0
     """Seconds."""
     threshold: Share = 1.0
@@ -81,7 +81,8 @@ class CommandMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 await child.start(command_words(self.command))
                 await child.finished
         except TimeoutError:
-            if not child.exit_code:  # one that has failed already is not late, whatever still holds its output open
+            # A program that has already failed did not time out, even if another process keeps its output open.
+            if not child.exit_code:
                 return Failed(f"timed out: the program did not answer within {self.timeout:g} s", kind="TimedOut")
         except OSError as error:
             return Failed(f"the program cannot be started: {error}", kind=type(error).__name__)

@@ -1,4 +1,4 @@
-"""Metrics that take an answer or its context apart and ask for an opinion on each piece."""
+"""Metrics that split an answer or its context into pieces and ask a judge about each piece."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CLAIMS, questions.TRUTHS, questions.FAITHFULNESS)
 
     truths_limit: Annotated[int, FACTS.meta] | None = None
-    """How many facts to take from each passage, the most important ones; all by default."""
+    """How many facts to take from each passage, most important first; all by default."""
     strict_idk: bool = False
-    """Whether a claim that the context says nothing about counts against the answer."""
+    """Whether a claim that the context does not mention counts against the answer."""
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """Claims of the answer, facts of the context, and an opinion on each claim."""
+        """Extract the answer's claims and the context's facts, then check each claim."""
         claims = await _texts(judge, questions.CLAIMS, {"output": answer.text})
         if isinstance(claims, Failed):
             return claims
@@ -68,13 +68,13 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
 
 
 class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
-    """The share of the answer's statements that have to do with the question."""
+    """The share of the answer's statements that are relevant to the question."""
 
     name: ClassVar[str] = "answer_relevancy"
     asks: ClassVar[tuple[Question, ...]] = (questions.STATEMENTS, questions.ANSWER_RELEVANCY)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """Statements of the answer, and an opinion on each."""
+        """Extract the answer's statements, then check each one."""
         statements = await _texts(judge, questions.STATEMENTS, {"output": answer.text})
         if isinstance(statements, Failed):
             return statements
@@ -91,7 +91,7 @@ class AnswerRelevancy(JudgedMetric, frozen=True, kw_only=True):
 
 
 class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
-    """Whether useful passages of the context stand before useless ones: the mean precision at each useful rank."""
+    """Whether useful passages of the context come before useless ones: the mean precision at each useful rank."""
 
     name: ClassVar[str] = "contextual_precision"
     needs: ClassVar[tuple[str, ...]] = ("context", "reference")
@@ -99,7 +99,7 @@ class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_PRECISION,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """An opinion on each passage."""
+        """Check each passage."""
         texts = case.passages
         parts = {"input": asked_text(case), **reference_parts(case), **parts_of(texts)}
         found = await _opinions(judge, questions.CONTEXTUAL_PRECISION, parts, texts)
@@ -108,7 +108,7 @@ class ContextualPrecision(JudgedMetric, frozen=True, kw_only=True):
         useful = [rank for rank, each in enumerate(found, start=1) if each.opinion == "yes"]
         if not useful:
             return Scored(0.0, f"none of the passages is useful ({len(found)})", _opinions_of(found))
-        # DeepEval's sum, in its order: precision at k over the useful ranks k.
+        # As in DeepEval: the mean of precision at k over the useful ranks k, summed in the same order.
         value = sum(count / rank for count, rank in enumerate(useful, start=1)) / len(useful)
         return Scored(value, _rank_reason(found, useful), _opinions_of(found))
 
@@ -122,7 +122,7 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RECALL,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """An opinion on each sentence of the expected output."""
+        """Check each sentence of the expected output."""
         parts = {**reference_parts(case), **parts_of(case.passages)}
         reply = await ask(judge, questions.CONTEXTUAL_RECALL, parts, _sentences)
         if isinstance(reply, Failed):
@@ -134,7 +134,7 @@ class ContextualRecall(JudgedMetric, frozen=True, kw_only=True):
 
 
 class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
-    """The share of the context's statements that are of use for the question."""
+    """The share of the context's statements that help answer the question."""
 
     name: ClassVar[str] = "contextual_relevancy"
     needs: ClassVar[tuple[str, ...]] = ("context",)
@@ -142,7 +142,7 @@ class ContextualRelevancy(JudgedMetric, frozen=True, kw_only=True):
     asks: ClassVar[tuple[Question, ...]] = (questions.CONTEXTUAL_RELEVANCY,)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:  # noqa: ARG002 - the answer does not matter
-        """An opinion on each statement of the context."""
+        """Check each statement of the context."""
         parts = {"input": asked_text(case), **parts_of(case.passages)}
         reply = await ask(judge, questions.CONTEXTUAL_RELEVANCY, parts, _statements)
         if isinstance(reply, Failed):
@@ -166,7 +166,7 @@ async def _texts(
 async def _opinions(
     judge: JudgeClient, question: Question, parts: dict[str, str], texts: Sequence[str]
 ) -> list[Opinion] | Failed:
-    """On each of the texts, which the parts show in the same order."""
+    """One opinion per text; `parts` must show the texts in the same order."""
     allowed = questions.YES_NO_IDK if question is not questions.CONTEXTUAL_PRECISION else questions.YES_NO
     closing = f"Give {len(texts)} verdicts, numbered from 1." if texts[1:] else "Give 1 verdict, with the number 1."
     reply = await ask(judge, question, parts, lambda found: read_numbered(found, texts, allowed), closing=closing)
@@ -176,7 +176,7 @@ async def _opinions(
 def _sentences(found: dict[str, Any]) -> list[Opinion]:
     sentences = read_named(found, "sentence", questions.YES_NO)
     if not sentences:
-        raise UnreadableReply("there is no verdict, although the expected output has a text")
+        raise UnreadableReply("there are no verdicts, although the expected output is not empty")
     return sentences
 
 
@@ -193,7 +193,7 @@ def _opinions_of(found: Iterable[Opinion]) -> dict[str, Any]:
 
 
 def _listed(found: Sequence[Opinion], opinion: str, is_so: str, are_so: str) -> str:
-    """`2 of 5 contradict the context: “…” (why); “…”`, or nothing."""
+    """`2 of 5 contradict the context: “…” (why); “…”`, or an empty string."""
     these = [each for each in found if each.opinion == opinion]
     if not these:
         return ""

@@ -1,4 +1,4 @@
-"""What judges are told by the metrics that take texts apart: one question for each step."""
+"""The judge prompts of the decomposition metrics, one question per step."""
 
 from __future__ import annotations
 

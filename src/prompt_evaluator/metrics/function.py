@@ -28,21 +28,21 @@ _SHOWN = 500
 
 
 class Loaded(NamedTuple):
-    """A function, and how it wants to be called."""
+    """A function and how to call it."""
 
     function: Callable[..., Any]
     in_thread: bool
     takes_answer: bool
     source: str | None
-    """A digest of its code, so that a score of another version of it is not reused."""
+    """A digest of its code, so that scores from another version are not reused."""
 
 
 class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A function of your own: (output, case) gives true or false, a number from 0 to 1, or one with a reason.
+    """Your own function: it takes (output, case) and returns true, false or a number from 0 to 1.
 
-    It may also return `(score, reason)`, `{score, reason, details}` or a `Score`, be async, and name a third parameter
-    `answer` to see tool calls, usage and time. A sync function runs in a thread, which nothing can stop: when its time
-    is up it is left behind.
+    It may also return `(score, reason)`, `{score, reason, details}` or a `Score`, be async, and take a third parameter
+    `answer` to see tool calls, usage and time. A sync function runs in a thread, which cannot be stopped: if it times
+    out, it is abandoned.
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
@@ -85,7 +85,7 @@ class FunctionMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             async with asyncio.timeout(self.timeout) as limit:
                 value = await in_thread(call) if loaded.in_thread else call()
                 value = await value if inspect.isawaitable(value) else value
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code: what it raises is its own failure
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - user code may raise anything
             if isinstance(error, TimeoutError) and limit.expired():
                 return Failed(f"timed out: the function did not answer within {self.timeout:g} s", kind="TimedOut")
             return Failed(
@@ -99,7 +99,7 @@ def load(name: str) -> Loaded:
     """Import `module:function`, once.
 
     Raises:
-        ConfigurationError: There is no such function, or it cannot be called with an output and a case.
+        ConfigurationError: The function does not exist, or it cannot be called with an output and a case.
     """
     function = find_function(name)
     takes_answer = False

@@ -1,6 +1,6 @@
-"""G-Eval: criteria become evaluation steps, steps become a mark from 0 to 10, weighted by how sure the judge is.
+"""G-Eval: criteria become evaluation steps, steps become a mark from 0 to 10, weighted by the judge's certainty.
 
-The method is that of Liu et al. 2023 (arXiv 2303.16634); which tokens count follows DeepEval.
+The method is from Liu et al. 2023 (arXiv 2303.16634); which tokens count follows DeepEval.
 """
 
 from __future__ import annotations
@@ -67,50 +67,50 @@ _TOOL_STEPS = (
 
 
 class Grade(NamedTuple):
-    """One form that a judge has filled in."""
+    """One mark given by a judge."""
 
     value: int | float
     reason: str
 
 
 class GEval(JudgedMetric, frozen=True, kw_only=True):
-    """What metrics by evaluation steps have in common."""
+    """Base of the metrics that use evaluation steps."""
 
     reads_answer: ClassVar[bool] = False
     steps_question: ClassVar[Question]
 
     criteria: Annotated[str, msgspec.Meta(pattern=r"\S")] | None = None
-    """What the judge is to make evaluation steps from."""
+    """What to judge; the judge writes evaluation steps from it."""
     steps: tuple[Annotated[str, msgspec.Meta(pattern=r"\S")], ...] = ()
-    """Evaluation steps, if the judge is not to write them."""
+    """Evaluation steps to use instead of letting the judge write them."""
     samples: Annotated[int, JUDGEMENTS.meta] = 1
-    """How many judgements to take the mean of where the judge's log-probabilities are not to be had."""
+    """How many judgements to average if the judge's log-probabilities are not available."""
 
     @property
     def questions(self) -> int:
         return self.samples
 
     def definition(self) -> dict[str, Any]:
-        """The options with what stands for them by default, the steps, and digests of what the judge is told."""
+        """The options including defaults, the steps, and digests of the judge prompts."""
         criteria = self.criteria if self.steps else self.wanted()
         return {**super().definition(), "criteria": criteria}
 
     def preparation(self) -> dict[str, Any]:
-        """What the steps follow from, and nothing else: how often they are applied is no reason to write others."""
+        """Only what the steps depend on, so that changing `samples` does not cause new steps to be written."""
         return {"metric": self.name, "criteria": self.wanted(), "prompt": self.steps_question.digest()}
 
     def _prompts(self) -> dict[str, str]:
         return {question.name: question.digest() for question in (self.steps_question, _form(()))}
 
     def wanted(self) -> str:
-        """The criteria in words."""
+        """The criteria as text."""
         return self.criteria or ""
 
     async def prepared(self, judge: JudgeClient | None) -> Metric:
-        """The metric with its evaluation steps, which the judge writes once.
+        """Return the metric with evaluation steps, which the judge writes once.
 
         Raises:
-            ProviderError: The judge gave no steps. There is nothing to judge by.
+            ProviderError: The judge gave no steps, so nothing can be judged.
         """
         if self.steps or judge is None or not self.wanted():
             return self
@@ -123,7 +123,7 @@ class GEval(JudgedMetric, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, steps=steps.value)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """A mark by the steps; a metric that was not prepared has them written first."""
+        """Give a mark by the steps; if the metric was not prepared, have the judge write them first."""
         steps = self.steps
         if not steps:
             written = await ask(judge, self.steps_question, {"criteria": self.wanted()}, _read_steps)
@@ -134,7 +134,7 @@ class GEval(JudgedMetric, frozen=True, kw_only=True):
 
 
 class Correctness(GEval, frozen=True, kw_only=True):
-    """How well the answer agrees with the expected output in its facts (G-Eval)."""
+    """How well the facts in the answer agree with the expected output (G-Eval)."""
 
     name: ClassVar[str] = "correctness"
     needs: ClassVar[tuple[str, ...]] = ("reference",)
@@ -145,14 +145,14 @@ class Correctness(GEval, frozen=True, kw_only=True):
 
 
 class Criteria(GEval, frozen=True, kw_only=True):
-    """How well the answer meets `criteria` of your own words, with or without a reference (G-Eval)."""
+    """How well the answer meets your own `criteria`, with or without a reference (G-Eval)."""
 
     name: ClassVar[str] = "criteria"
     needs: ClassVar[tuple[str, ...]] = ("criteria or steps",)
     steps_question: ClassVar[Question] = _STEPS_WITHOUT_REFERENCE
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - criteria are an option
-        return None if self.criteria or self.steps else "the case names no criteria"
+        return None if self.criteria or self.steps else "the case gives no criteria"
 
 
 async def judge_tools(
@@ -163,17 +163,17 @@ async def judge_tools(
     question: str | None = None,
     samples: int = 1,
 ) -> Score:
-    """How well the calls that were made serve what was expected, where rules cannot decide.
+    """Judge how well the tool calls match the expected ones, for calls that rules cannot decide.
 
     Args:
-        expected: Expected calls, of any kind that JSON can show: `{name, args}`, `ToolCall`.
-        made: What the model called, in its order.
+        expected: Expected calls, in any form that encodes to JSON: `{name, args}`, `ToolCall`.
+        made: The model's calls, in order.
         asking: The judge.
         question: What the model was asked.
         samples: As in `Correctness`.
 
     Raises:
-        CircuitOpenError: Calls have stopped, and the run with them.
+        CircuitOpenError: Calls have stopped, so the run ends.
     """
     parts = {"input": question} if question else {}
     parts |= {"expected_calls": _calls(expected), "calls_made": _calls(made)}
@@ -183,7 +183,7 @@ async def judge_tools(
 async def judge_by_steps(
     judge: JudgeClient, steps: Sequence[str], parts: Mapping[str, str], *, samples: int = 1
 ) -> Score:
-    """A score from 0 to 1, weighted by the judge's log-probabilities, or the mean of several marks without them."""
+    """A score from 0 to 1, weighted by the judge's log-probabilities; without them, the mean of `samples` marks."""
     form = _form(steps)
     marks: list[Grade] = []
     for sample in range(samples):
@@ -198,10 +198,10 @@ async def judge_by_steps(
 
 
 def weighted_mark(value: float, tokens: Sequence[TokenChoice]) -> float | None:
-    """The expectation of the mark over the tokens that might have stood in its place.
+    """The expected mark over the alternatives to its token.
 
-    As in DeepEval, only whole numbers of at least 1 % count, and a mark that is not one token, such as 7.5, has no
-    expectation: None.
+    As in DeepEval, only whole numbers with a probability of at least 1 % count. None if the mark is not a single
+    token, such as 7.5.
     """
     choice = _mark_token(str(value), tokens)
     if choice is None:
@@ -216,7 +216,7 @@ def weighted_mark(value: float, tokens: Sequence[TokenChoice]) -> float | None:
 
 
 def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | None:
-    """The token behind the last `"score"`: the same number may stand in the reason, before or after."""
+    """The mark's token after the last `"score"`; the same number may also appear in the reason."""
     text = "".join([choice.token for choice in tokens])
     begin = text.rfind('"score"')
     at = 0
@@ -229,7 +229,7 @@ def _mark_token(written: str, tokens: Sequence[TokenChoice]) -> TokenChoice | No
 
 def _scored(marks: Sequence[Grade], value: float, method: str, steps: Sequence[str]) -> Scored:
     details = {"method": method, "steps": list(steps), "k": len(marks), "marks": [mark.value for mark in marks]}
-    # A weighted mark may be a rounding error above the scale.
+    # Rounding may put a weighted mark slightly above the scale.
     return Scored(min(value / _HIGHEST, 1.0), " / ".join(mark.reason for mark in marks if mark.reason), details)
 
 
@@ -242,7 +242,7 @@ def _form(steps: Sequence[str]) -> Question:
 
 def _read_steps(found: dict[str, Any]) -> tuple[str, ...]:
     if not (steps := read_texts(found, "steps")):
-        raise UnreadableReply("there is no evaluation step")
+        raise UnreadableReply("there are no evaluation steps")
     return tuple(steps)
 
 
@@ -251,7 +251,7 @@ def _read_mark(found: dict[str, Any]) -> Grade:
     if isinstance(score, bool) or not isinstance(score, int | float):
         raise UnreadableReply(f"the score is {shown(score)}, not a number")
     if not 0 <= score <= _HIGHEST:
-        raise UnreadableReply(f"the score is {shown(score)}, outside of 0 to {_HIGHEST}")
+        raise UnreadableReply(f"the score is {shown(score)}, outside 0 to {_HIGHEST}")
     return Grade(score, read_reason(found))
 
 

@@ -1,4 +1,4 @@
-"""A part of JSONPath (RFC 9535): `$.a.b[0]`, `$['a b']`, negative indexes and `[*]`, without filters or slices."""
+"""A subset of JSONPath (RFC 9535): `$.a.b[0]`, `$['a b']`, negative indexes and `[*]`, but no filters or slices."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ESCAPED = re.compile(r"\\(.)")
 
 @lru_cache(maxsize=1_024)
 def parse_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path.
+    """Split a path into steps.
 
     Raises:
-        ValueError: Says where it is not understood.
+        ValueError: The path is invalid; says from where.
     """
     text = path.strip()
     if text[:1] not in ("$", "[", "."):
@@ -33,16 +33,14 @@ def parse_path(path: str) -> tuple[Step, ...]:
     while at < len(text):
         found = _STEP.match(text, at)
         if found is None:
-            raise ValueError(
-                f"The path {path!r} is not understood from {text[at:]!r} on; use $.name, ['name'], [0], [*]"
-            )
+            raise ValueError(f"The path {path!r} is invalid from {text[at:]!r} on; use $.name, ['name'], [0], [*]")
         steps.append(_step(found))
         at = found.end()
     return tuple(steps)
 
 
 def select(steps: tuple[Step, ...], root: Any) -> list[Any]:
-    """The values that the path leads to: none, one, or with a `*` any number."""
+    """The values at the path: none, one, or, with `*`, any number."""
     values = [root]
     for step in steps:
         values = [inner for value in values for inner in _inner(value, step)]

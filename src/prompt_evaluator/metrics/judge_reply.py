@@ -1,4 +1,4 @@
-"""Is there a judgement in a judge's reply, and only one? Kind to what stands around it, strict about all the rest."""
+"""Finds the one judgement in a judge's reply: lenient about text around it, strict about the judgement itself."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _DEEPEST = 32
 _MOST_TOLD = 5
 _SHOWN = 60
 _MOST_BRACKETS = 1_000
-"""Bracketed remarks that are skipped; each costs a look at the whole text, for the line number in Python's error."""
+"""Bracketed remarks to skip; each costs a scan of the whole text, for the line number in Python's error."""
 _OPENING = re.compile(r'[{]\s*["}]|[\[]\s*[{\["\dtfn-]')
-"""Other brackets are a part of the prose, such as `{name}`."""
+"""Other brackets, such as `{name}`, are part of the prose."""
 _WEB_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _TOO_DEEP = f"its JSON is nested more than {_DEEPEST} levels deep"
 
 
-class UnreadableReply(Exception):  # noqa: N818 - an outcome that the judge turns into a value, not a fault
+class UnreadableReply(Exception):  # noqa: N818 - an expected outcome, which metrics turn into a `Failed`
     """The reply is not what was asked for."""
 
     def __init__(self, reason: str) -> None:
@@ -43,7 +43,7 @@ class _Mark(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """The reply that was asked for, to the letter."""
+    """A reply in exactly the requested shape."""
 
     metrics: dict[str, _Mark]
     flags: dict[str, bool]
@@ -54,20 +54,20 @@ _reply = msgspec.json.Decoder(_Reply).decode
 
 
 def read_scores(text: str, rubric: Rubric) -> Scores:
-    """The one judgement in a reply; metrics and flags that the rubric does not know are left out.
+    """Read the one judgement in a reply; metrics and flags that are not in the rubric are ignored.
 
-    Time grows with the length of the text, whatever it is.
+    Takes time linear in the length of any text.
 
     Raises:
-        UnreadableReply: There is none, or more than one, or it is not what the rubric asks for.
+        UnreadableReply: There is no judgement, or more than one, or it does not fit the rubric.
     """
     return _plain_scores(text, rubric) or _scores_in(text, rubric)
 
 
 def _plain_scores(text: str, rubric: Rubric) -> Scores | None:
-    """What nearly all judges send, in a fifth of the time; None when anything about it calls for a closer look.
+    """Fast path for what nearly all judges send, in a fifth of the time; None if anything needs a closer look.
 
-    The decoder takes the last of two equal keys in silence. But when nothing is missing, the number of texts tells
+    The decoder silently keeps the last of two equal keys. But if nothing is missing, the number of strings proves
     that there is nothing else.
     """
     texts = 4 + 4 * len(rubric.metrics) + len(rubric.flags)
@@ -104,10 +104,10 @@ def _scores_in(text: str, rubric: Rubric) -> Scores:
 
 
 def object_in(text: str, key: str) -> dict[str, Any]:
-    """The one JSON object with that key in a reply, whatever prose, fences or other objects stand around it.
+    """The one JSON object with that key in a reply, ignoring any prose, fences or other objects around it.
 
     Raises:
-        UnreadableReply: There is none, or more than one, or the JSON is not sound.
+        UnreadableReply: There is no such object, or more than one, or the JSON is broken.
     """
     if not text.strip():
         raise UnreadableReply("the reply is empty")
@@ -117,10 +117,10 @@ def object_in(text: str, key: str) -> dict[str, Any]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The outermost JSON objects and arrays of a text.
+    """The outermost JSON objects and arrays in a text.
 
-    Objects that begin and then break end the search: what follows may be a part of them, and no judgement of its own.
-    Brackets without an object, such as `[1, see below]`, are a remark.
+    A broken object ends the search: what follows may be part of it rather than a judgement of its own.
+    Brackets without an object, such as `[1, see below]`, are a remark and skipped.
     """
     at = remarks = 0
     while opening := _OPENING.search(text, at):
@@ -154,7 +154,7 @@ def _what_instead(text: str, key: str, *, arrays: bool, objects: bool) -> str:
     if objects:
         return f'the JSON object in the reply has no "{key}"'
     if arrays:
-        return "the reply has a JSON array in place of one object"
+        return "the reply has a JSON array instead of one object"
     return f"there is no JSON object in the reply, which begins with {shown(text.strip())}"
 
 
@@ -214,7 +214,7 @@ def _scored(mark: dict[str, Any]) -> Scored:
 
 
 def storable(text: str) -> str:
-    """Without halves of surrogate pairs, which JSON can spell and no file or database can hold."""
+    """Replace lone surrogates, which JSON can spell but no file or database can hold."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -223,8 +223,8 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, str) and len(value) > _SHOWN:
         value = f"{value[:_SHOWN]}…"
-    shown = json.dumps(value)
-    return shown if len(shown) <= 2 * _SHOWN or isinstance(value, str) else f"{shown[:_SHOWN]}…"
+    text = json.dumps(value)
+    return text if len(text) <= 2 * _SHOWN or isinstance(value, str) else f"{text[:_SHOWN]}…"
 
 
 def _in_plain_words(error: json.JSONDecodeError) -> str:
@@ -241,7 +241,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         names = sorted(name for name, _ in pairs)
         repeated = next(name for name, following in pairwise(names) if name == following)
-        raise UnreadableReply(f"the key {shown(repeated)} stands twice in one object")
+        raise UnreadableReply(f"the key {shown(repeated)} occurs twice in one object")
     return result
 
 
@@ -252,7 +252,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _integer(digits: str) -> int:
     try:
         return int(digits)
-    except ValueError:  # Python refuses to spend the time on thousands of digits
+    except ValueError:  # Python limits the number of digits it converts
         raise UnreadableReply(f"its JSON has a number of {len(digits):,} digits") from None
 
 

@@ -1,4 +1,4 @@
-"""One question to a judge: what it is told, the material in fences, and a reply that is read strictly."""
+"""Asking a judge one question: the prompt, the fenced material, and strict parsing of the reply."""
 
 from __future__ import annotations
 
@@ -33,41 +33,41 @@ _CUT_OFF = {"length", "max_tokens"}
 _DIGEST_DIGITS = 12
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAME_AS_IDK = "borderline"
-"""The word in newer prompts of DeepEval."""
+"""What newer DeepEval prompts say instead of `idk`."""
 _MISSING = {"context": "the case has no context", "reference": "the case has no expected output"}
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that is put to a judge in the same words for every case."""
+    """A question to a judge, worded the same for every case."""
 
     name: str
-    """What the judge is to give, such as `claims`; for people who read that it did not."""
+    """What the judge should return, such as `claims`; used in error messages."""
     task: str
     key: str
-    """The property that makes an object in the reply the one that was asked for."""
+    """The property that identifies the requested object in the reply."""
     schema: dict[str, Any]
     example: str
-    """The same shape, for judges that are shown no schema."""
+    """The shape of the reply, for judges that are not sent a schema."""
 
     def system(self) -> Message:
         """The same for all cases, so that services can cache it."""
         return Message("system", f"{self.task}\n\n{_DATA_RULE}\n\n{_REPLY_RULE}\n{self.example}")
 
     def digest(self) -> str:
-        """Changes with every word that a judge is told."""
-        told = (self.system().content, self.key, self.schema)
-        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:_DIGEST_DIGITS]
+        """Changes whenever the prompt or schema changes."""
+        prompt = (self.system().content, self.key, self.schema)
+        return hashlib.sha256(msgspec.json.encode(prompt)).hexdigest()[:_DIGEST_DIGITS]
 
 
 class JudgeReply(NamedTuple, Generic[T]):
-    """What was read in a judge's answer, and the answer."""
+    """The value read from a judge's answer, and the answer."""
 
     value: T
     answer: Answer
 
 
 class Opinion(NamedTuple):
-    """What a judge thinks about one text, such as `yes`, `no` or `idk`."""
+    """A judge's opinion on one text, such as `yes`, `no` or `idk`."""
 
     text: str
     opinion: str
@@ -75,16 +75,16 @@ class Opinion(NamedTuple):
 
 
 class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all metrics that question a judge have in common."""
+    """Base of the metrics that ask a judge."""
 
     name: ClassVar[str]
     needs_judge: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ()
     """What a case must have: `context`, `reference`."""
     metadata_keys: ClassVar[tuple[str, ...]] = ("context",)
-    """What of a case's metadata decides the score: a change of anything else costs no new judgement."""
+    """Metadata keys that affect the score; changing any other key does not require a new judgement."""
     reads_answer: ClassVar[bool] = True
-    """Whether there is nothing to judge about an answer without text."""
+    """Whether to skip answers without text."""
     asks: ClassVar[tuple[Question, ...]]
 
     threshold: Share = 0.5
@@ -92,11 +92,11 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def questions(self) -> int:
-        """How often the judge is asked about one answer, if nothing has to be asked twice."""
+        """Judge calls per answer, not counting repeats after an unreadable reply."""
         return len(self.asks)
 
     def definition(self) -> dict[str, Any]:
-        """The options, and digests of what the judge is told."""
+        """The options, and digests of the judge prompts."""
         options = msgspec.structs.asdict(self)
         del options["threshold"]
         return {"metric": self.name, **options, "prompts": self._prompts()}
@@ -113,10 +113,10 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return next((_MISSING[need] for need in self.needs if not has[need]), None)
 
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
-        """Skip what the metric cannot speak about; question the judge about the rest.
+        """Skip cases and answers that lack what the metric needs; ask the judge about the rest.
 
         Raises:
-            CircuitOpenError: Calls have stopped, and the run with them. Every other failed call is a value.
+            CircuitOpenError: Calls have stopped, so the run ends. Any other failed call is returned as `Failed`.
         """
         missing = self.missing(case)
         if missing is None and self.reads_answer and not answer.text.strip():
@@ -124,21 +124,21 @@ class JudgedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         if missing is not None:
             return Skipped(missing)
         if judge is None:
-            return Failed(f"{self.name} needs a judge, and none is given", kind="ConfigurationError")
+            return Failed(f"{self.name} needs a judge, but none is configured", kind="ConfigurationError")
         return await self.judged(case, answer, judge)
 
     async def judged(self, case: TestCase, answer: Answer, judge: JudgeClient) -> Score:
-        """The score of a case that has all that is needed."""
+        """Score a case that has everything the metric needs."""
         raise NotImplementedError
 
 
 def parts_of(texts: Sequence[str]) -> dict[str, str]:
-    """Passages as parts of the material, each in its own fence and with its rank."""
+    """Passages as parts of the material, named by rank."""
     return {f"context_{rank}": text for rank, text in enumerate(texts, start=1)}
 
 
 def numbered(texts: Iterable[str]) -> str:
-    """One line for each text, whatever is in it."""
+    """A numbered list with each text on one line, even if it contains line breaks."""
     return "\n".join([f"{n}. {_encode(text)}" for n, text in enumerate(texts, start=1)])
 
 
@@ -149,9 +149,9 @@ def texts_question(name: str, task: str) -> Question:
 
 
 def opinions_question(name: str, task: str, about: str, verdicts: Sequence[str]) -> Question:
-    """A question whose reply is a list of opinions, about numbered texts (`about` is `number`) or texts it names."""
+    """A question whose reply lists opinions: on numbered texts if `about` is `number`, else on texts it quotes."""
     one, blank = ({"type": "integer"}, "<n>") if about == "number" else ({"type": "string"}, f'"<the {about}>"')
-    # A verdict that follows its reason is better than the other way round.
+    # Verdicts are better when the reason comes first.
     item = {about: one, "reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(verdicts)}}
     schema = object_schema({"verdicts": {"type": "array", "items": object_schema(item)}})
     said = " or ".join(verdicts)
@@ -162,10 +162,10 @@ def opinions_question(name: str, task: str, about: str, verdicts: Sequence[str])
 async def ask(
     judge: JudgeClient, question: Question, parts: Mapping[str, str], read: Callable[[dict[str, Any]], T], **how: Any
 ) -> JudgeReply[T] | Failed:
-    """As `put_question`, but with a value for what went wrong.
+    """Like `put_question`, but return `Failed` instead of raising.
 
     Raises:
-        CircuitOpenError: Calls have stopped, and the run with them.
+        CircuitOpenError: Calls have stopped, so the run ends.
     """
     try:
         return await put_question(judge, question, parts, read, **how)
@@ -186,19 +186,19 @@ async def put_question(
     closing: str = "",
     **how: Any,
 ) -> JudgeReply[T]:
-    """Put a question, and once more when the reply cannot be used.
+    """Ask a question, and ask again once if the reply is unreadable.
 
     Args:
-        judge: Who is asked.
-        question: What is asked in the same words for every case.
-        parts: The material, by name.
-        read: Takes what is wanted out of the object, or raises `UnreadableReply`.
+        judge: The judge to ask.
+        question: The question, worded the same for every case.
+        parts: The material; maps name to text.
+        read: Reads the value from the JSON object, or raises `UnreadableReply`.
         closing: A sentence after the material.
         how: `top_logprobs` and `sample`, as in the port.
 
     Raises:
-        ProviderError: There is no reply.
-        UnreadableReply: The second reply cannot be used either.
+        ProviderError: The call failed.
+        UnreadableReply: The second reply is unreadable too.
     """
     messages = (question.system(), _user_message(parts, closing))
     return await ask_until_readable(
@@ -209,11 +209,11 @@ async def put_question(
 async def ask_until_readable(
     judge: JudgeClient, messages: tuple[Message, ...], schema: dict[str, Any], read: Callable[[str], T], **how: Any
 ) -> JudgeReply[T]:
-    """Ask, and ask once more, saying what was wrong, when the reply cannot be read.
+    """Ask; if the reply is unreadable, say what was wrong and ask again once.
 
     Raises:
-        ProviderError: There is no reply.
-        UnreadableReply: The second reply cannot be used either.
+        ProviderError: The call failed.
+        UnreadableReply: The second reply is unreadable too.
     """
     answer = await judge.ask(messages, schema=schema, **how)
     try:
@@ -248,7 +248,7 @@ def _complaint(reason: str) -> Message:
 
 
 def read_texts(found: dict[str, Any], key: str) -> list[str]:
-    """Texts that say something."""
+    """The texts in a list, without blank ones."""
     texts = _list(found, key)
     for text in texts:
         if not isinstance(text, str):
@@ -257,12 +257,12 @@ def read_texts(found: dict[str, Any], key: str) -> list[str]:
 
 
 def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence[str]) -> list[Opinion]:
-    """One opinion on each of the numbered texts, in their order."""
+    """One opinion on each of the numbered texts, in order."""
     by_number: dict[int, dict[str, Any]] = {}
     for item in _items(found):
         number = item.get("number")
         if type(number) is not int or not 1 <= number <= len(texts):
-            raise UnreadableReply(f"the number of a verdict is {shown(number)}, outside of 1 to {len(texts)}")
+            raise UnreadableReply(f"the number of a verdict is {shown(number)}, outside 1 to {len(texts)}")
         if number in by_number:
             raise UnreadableReply(f"there are two verdicts with the number {number}")
         by_number[number] = item
@@ -272,7 +272,7 @@ def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence
 
 
 def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[Opinion]:
-    """Opinions on texts that the judge names."""
+    """Opinions on texts that the judge quotes."""
     items = _items(found)
     for item in items:
         if not isinstance(text := item.get(key), str):
@@ -295,16 +295,16 @@ def _items(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _opinion(item: dict[str, Any], text: str, allowed: Sequence[str]) -> Opinion:
-    said = item.get("verdict")
-    opinion = said.strip().lower() if isinstance(said, str) else ""
+    verdict = item.get("verdict")
+    opinion = verdict.strip().lower() if isinstance(verdict, str) else ""
     opinion = "idk" if opinion == _SAME_AS_IDK else opinion
     if opinion not in allowed:
-        raise UnreadableReply(f"a verdict is {shown(said)}, not {' or '.join(allowed)}")
+        raise UnreadableReply(f"a verdict is {shown(verdict)}, not {' or '.join(allowed)}")
     return Opinion(text, opinion, read_reason(item))
 
 
 def read_reason(found: dict[str, Any]) -> str:
-    """Why; a judge may leave it out."""
+    """The reason, or an empty string if the judge gave none."""
     reason = found.get("reason")
     if not isinstance(reason, str | None):
         raise UnreadableReply(f'"reason" is {shown(reason)}, not a text')

@@ -1,4 +1,4 @@
-"""How much is the answer like the reference?"""
+"""Metrics of how similar the answer is to the reference."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MOST_PAIRS = 4_000_000_000
-"""Pairs of characters that are compared; so many take 0.1 s, during which nothing else gets done."""
+"""Pairs of characters to compare at most; this many take 0.1 s and block the event loop."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Similarity(Compared, frozen=True, kw_only=True):
-    """How alike answer and reference are, letter by letter, from 0 to 1."""
+    """How similar the answer and the reference are, character by character, from 0 to 1."""
 
     name: ClassVar[str] = "similarity"
 
     expected: str | None = None
-    """In place of the reference."""
+    """Used instead of the reference."""
     scorer: Literal["ratio", "token_sort", "token_set", "jaro_winkler"] = "ratio"
-    """`ratio`: as they stand. `token_sort`: words in any order. `token_set`: also repeated and additional words."""
+    """`ratio`: the texts as they are. `token_sort`: ignores word order. `token_set`: also ignores repeated and
+    additional words. `jaro_winkler`: favours texts that begin alike."""
     ignore_case: bool = False
     threshold: Share = 0.8
 
     def compare(self, wanted: str, got: str) -> Score:
         wanted, got = _bare(wanted, self.ignore_case), _bare(got, self.ignore_case)
-        # The library says 0 of two empty texts by token_set, and rounds 1 down where texts are long.
+        # The library gives 0 for two empty texts with token_set, and less than 1 for long equal texts.
         if wanted == got:
             return Scored(1.0)
         if too_long := _too_long(wanted, got):
@@ -44,21 +45,21 @@ class Similarity(Compared, frozen=True, kw_only=True):
 
 
 class Levenshtein(Compared, frozen=True, kw_only=True):
-    """How few letters have to change to turn the answer into the reference: 1 - distance / longer length.
+    """Edit distance between the answer and the reference, as 1 - distance / longer length.
 
-    With `max_distance` it is 1 or 0: whether that many insertions, deletions and replacements are enough.
+    With `max_distance`, 1 or 0: whether at most that many insertions, deletions and replacements are needed.
     """
 
     name: ClassVar[str] = "levenshtein"
 
     expected: str | None = None
-    """In place of the reference."""
+    """Used instead of the reference."""
     max_distance: Annotated[int, LENGTH.meta] | None = None
     ignore_case: bool = False
     threshold: Share = 0.8
 
     def compare(self, wanted: str, got: str) -> Score:
-        from rapidfuzz.distance import Levenshtein as Distance  # noqa: PLC0415 - 17 ms, for those who use it
+        from rapidfuzz.distance import Levenshtein as Distance  # noqa: PLC0415 - takes 17 ms to import
 
         wanted, got = _bare(wanted, self.ignore_case), _bare(got, self.ignore_case)
         if wanted != got and (too_long := _too_long(wanted, got)):
@@ -69,16 +70,16 @@ class Levenshtein(Compared, frozen=True, kw_only=True):
             return Scored(1 - distance / longest if longest else 1.0, f"a distance of {distance:,}", details)
         if distance <= self.max_distance:
             return Scored(1.0, "", details)
-        return Scored(0.0, f"a distance of {distance:,}, at most {self.max_distance:,} wanted", details)
+        return Scored(0.0, f"a distance of {distance:,}, expected at most {self.max_distance:,}", details)
 
 
 class TokenF1(Compared, frozen=True, kw_only=True):
-    """F1 of the words that answer and reference share, as SQuAD counts: no case, articles or punctuation."""
+    """F1 of the words that the answer and the reference share, ignoring case, articles and punctuation as in SQuAD."""
 
     name: ClassVar[str] = "token_f1"
 
     expected: str | None = None
-    """In place of the reference."""
+    """Used instead of the reference."""
     threshold: Share = 0.5
 
     def compare(self, wanted: str, got: str) -> Score:
@@ -102,8 +103,8 @@ def _too_long(wanted: str, got: str) -> Failed | None:
 
 
 def _scorer(name: str) -> Callable[[str, str], float]:
-    # Imported late: 17 ms. Its `partial_ratio` and `WRatio` are left out: they take minutes for texts of 20,000
-    # characters.
+    # Imported late: takes 17 ms. `partial_ratio` and `WRatio` are left out because they take minutes for texts of
+    # 20,000 characters.
     from rapidfuzz import fuzz  # noqa: PLC0415
     from rapidfuzz.distance import JaroWinkler  # noqa: PLC0415
 
@@ -114,5 +115,5 @@ def _scorer(name: str) -> Callable[[str, str], float]:
 
 
 def _tokens(text: str) -> list[str]:
-    """In the order of the official script: lower case, punctuation, articles, white space."""
+    """Normalize in the order of the official script: case, punctuation, articles, white space."""
     return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()

@@ -1,8 +1,8 @@
-"""Is this JSON value the expected one? Values are compared exactly, unless a matcher says otherwise.
+"""Compares a JSON value with the expected one: exactly, unless a matcher says otherwise.
 
-`{"$contains": "x"}` a text with it, or a list with such an item; `{"$approx": 3.1, "$tolerance": 0.1}` a number near
-it; `{"$regex": "^a"}` a text in which it is found; `{"$one_of": ["a", "b"]}` any of these; `{"$any": true}` any value;
-`{"$exact": …}` this value, for the rare one that looks like a matcher itself. Several in one mapping all have to hold.
+`{"$contains": "x"}` matches a text, list or object that contains it; `{"$approx": 3.1, "$tolerance": 0.1}` a number
+near it; `{"$regex": "^a"}` a text in which it is found; `{"$one_of": ["a", "b"]}` any of these; `{"$any": true}` any
+value; `{"$exact": …}` this very value, even if it looks like a matcher. Several matchers in one mapping must all match.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PATTERN_SECONDS = 0.1
 _RELATIVE = 1e-6
 _ROUNDING = 1e-12
-"""3.2 is within 0.1 of 3.1, though 3.2 - 3.1 is a little more in binary."""
+"""Makes 3.2 within 0.1 of 3.1, although 3.2 - 3.1 is slightly more than 0.1 in binary."""
 
 
 class _Absent:
@@ -30,17 +30,17 @@ _ABSENT = _Absent()
 
 
 class Difference(NamedTuple):
-    """Where a value is not what was expected."""
+    """A place where a value is not the expected one."""
 
     path: str
     expected: Any
     actual: Any
     decided: bool
-    """False of two plain texts: they may still mean the same, which no rule can tell."""
+    """False for two plain texts, which may mean the same although they differ."""
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Difference]:
-    """Every place where they differ; none of equal values. 1 equals 1.0, true equals neither.
+    """Every place where the values differ. 1 equals 1.0; true equals neither.
 
     Raises:
         TimeoutError: A `$regex` takes too long.
@@ -72,7 +72,7 @@ def check_matchers(value: Any) -> None:
     """Find mistakes in an expected value before it is used.
 
     Raises:
-        ValueError: Says which matcher is wrong, and how.
+        ValueError: A matcher is wrong; says which and why.
     """
     if is_matcher(value):
         _check_matcher(value)
@@ -82,13 +82,13 @@ def check_matchers(value: Any) -> None:
 
 
 def near(number: float, expected: float, *, absolute: float = 0.0, relative: float = 0.0) -> bool:
-    """Whether the distance is within the greater of the tolerances."""
+    """Whether the difference is within the larger of the two tolerances."""
     if number == expected:
         return True
     try:
         slack = _ROUNDING * max(abs(number), abs(expected))
         return abs(number - expected) <= max(absolute, relative * abs(expected)) + slack < float("inf")
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         return False
 
 
@@ -96,13 +96,13 @@ def _check_matcher(matcher: dict[str, Any]) -> None:
     for name in matcher:
         if name not in _MATCHERS:
             near = nearest(name, _MATCHERS)
-            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(_MATCHERS)}"
-            raise ValueError(f"There is no matcher {name!r}; {hint} For a value with such a key, write {{'$exact': …}}")
+            hint = f"Did you mean {near!r}?" if near else f"Known matchers: {', '.join(_MATCHERS)}."
+            raise ValueError(f"Unknown matcher {name!r}. {hint} To match a literal key, write {{'$exact': …}}")
     numbers = [matcher[name] for name in ("$approx", "$tolerance") if name in matcher]
     if not all(_is_number(number) for number in numbers) or matcher.get("$tolerance", 0) < 0:
-        raise ValueError("`$approx` and `$tolerance` are numbers, the latter not below 0")
+        raise ValueError("`$approx` and `$tolerance` must be numbers, and `$tolerance` must not be negative")
     if "$tolerance" in matcher and "$approx" not in matcher:
-        raise ValueError("`$tolerance` belongs to `$approx`")
+        raise ValueError("`$tolerance` needs `$approx`")
     if "$regex" in matcher:
         compiled(str(matcher["$regex"]))
     if "$contains" in matcher:
@@ -136,7 +136,7 @@ def _regex(matcher: dict[str, Any], actual: Any) -> bool:
 
 
 def _exact(matcher: dict[str, Any], actual: Any) -> bool:
-    """Here no mapping is a matcher."""
+    """Compare without treating any mapping as a matcher."""
     return _same(matcher["$exact"], actual)
 
 

@@ -1,4 +1,4 @@
-"""Figures: a number in the answer, its length, its time and its price."""
+"""Metrics on numbers: a number in the answer, its length, latency and cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PATTERN = r"""
     (?<!\w) (?<!\d[{decimal}])                                # not the 2 of H2O or the 3 of 1.2.3
-    (?P<sign>[-+\u2212])? (?:[$\u20ac\u00a3\u00a5]\s?)?       # a minus sign may stand before the currency
+    (?P<sign>[-+\u2212])? (?:[$\u20ac\u00a3\u00a5]\s?)?       # a minus sign may precede the currency
     (?P<digits> (?: \d{{1,3}} (?:[{thousands}]\d{{3}})+ (?!\d) | \d+ ) (?:[{decimal}]\d+)? | [{decimal}]\d+ )
     (?P<power> e[-+]?\d{{1,4}} (?!\w) )?
     (?P<percent> \s?% )?
@@ -27,7 +27,7 @@ _SEPARATORS_OF_COMMA = str.maketrans({",": ".", **dict.fromkeys("._'\u2019\u00a0
 
 
 class Figure(NamedTuple):
-    """A number as it stands in a text."""
+    """A number as written in a text."""
 
     number: float
     percent: bool
@@ -35,23 +35,23 @@ class Figure(NamedTuple):
 
 
 class Numeric(Rule, frozen=True, kw_only=True):
-    """The last number in the answer (or the first) is the reference's, within a tolerance: 1 or 0.
+    """The last (or first) number in the answer equals that of the reference, within a tolerance: 1 or 0.
 
-    Units are ignored, thousands may be separated, and 45 % is as good as 0.45 or 45.
+    Units are ignored, thousands may be separated, and 45 % equals 0.45 or 45.
     """
 
     name: ClassVar[str] = "numeric"
     needs: ClassVar[tuple[str, ...]] = ("reference",)
 
     expected: Annotated[float, bounds.FIGURE.meta] | None = None
-    """In place of the reference."""
+    """Used instead of the reference."""
     pick: Literal["last", "first"] = "last"
     """Which number counts, in the answer and in the reference."""
     abs_tolerance: Annotated[float, bounds.TOLERANCE.meta] = 0.0
     rel_tolerance: Annotated[float, bounds.TOLERANCE.meta] = 0.0
-    """A share of the expected number; the wider of the two tolerances holds."""
+    """A share of the expected number; the wider of the two tolerances applies."""
     decimal_comma: bool = False
-    """Whether 1.234,5 is one thousand and more."""
+    """Whether the decimal separator is a comma, as in 1.234,5."""
 
     def missing(self, case: TestCase) -> str | None:
         if self._wanted(case):
@@ -69,7 +69,7 @@ class Numeric(Rule, frozen=True, kw_only=True):
 
     def _compared(self, wanted: Figure, got: Figure | None) -> Score:
         if got is None:
-            return Scored(0.0, f"there is no number in the answer, expected {wanted.text}")
+            return Scored(0.0, f"the answer has no number, expected {wanted.text}")
         details = {"expected": wanted.number, "found": got.number}
         if self._same(got, wanted):
             return Scored(1.0, "", details)
@@ -99,20 +99,20 @@ def _last(found: Iterator[re.Match[str]]) -> re.Match[str] | None:
 
 
 class Length(Rule, frozen=True, kw_only=True):
-    """The answer has no fewer and no more words or characters than given: 1 or 0."""
+    """The answer's length in words or characters is within the given limits: 1 or 0."""
 
     name: ClassVar[str] = "length"
     needs: ClassVar[tuple[str, ...]] = ("min_words, max_words, min_characters or max_characters",)
 
     min_words: Annotated[int, bounds.LENGTH.meta] | None = None
-    """Words are what stands between white space."""
+    """Words are separated by white space."""
     max_words: Annotated[int, bounds.LENGTH.meta] | None = None
     min_characters: Annotated[int, bounds.LENGTH.meta] | None = None
     max_characters: Annotated[int, bounds.LENGTH.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limits are options
         limits = (self.min_words, self.max_words, self.min_characters, self.max_characters)
-        return "the case names no limit of the length" if limits == (None,) * 4 else None
+        return "the case gives no length limit" if limits == (None,) * 4 else None
 
     def assess(self, trial: Trial) -> Score:
         text = trial.answer.text.strip()
@@ -122,7 +122,7 @@ class Length(Rule, frozen=True, kw_only=True):
         )
         counts = {"words": len(text.split()), "characters": len(text)}
         wrong = [
-            f"{counts[unit]:,} {unit}, {'at least' if short else 'at most'} {limit:,} wanted"
+            f"{counts[unit]:,} {unit}, expected {'at least' if short else 'at most'} {limit:,}"
             for unit, low, high in limits
             for short, limit in ((True, low), (False, high))
             if limit is not None and (counts[unit] < limit if short else counts[unit] > limit)
@@ -139,15 +139,15 @@ class Latency(Rule, frozen=True, kw_only=True):
     max_ms: Annotated[float, bounds.DURATION_MS.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
-        return "the case names no max_ms" if self.max_ms is None else None
+        return "the case gives no max_ms" if self.max_ms is None else None
 
     def assess(self, trial: Trial) -> Score:
         took, most = trial.answer.latency_ms, self.max_ms or 0.0
-        return yes_or_no(holds=took <= most, otherwise=f"it took {took:,.0f} ms, at most {most:,.0f} wanted")
+        return yes_or_no(holds=took <= most, otherwise=f"it took {took:,.0f} ms, expected at most {most:,.0f}")
 
 
 class Cost(Rule, frozen=True, kw_only=True):
-    """The answer cost no more than `max_usd` US dollars: 1 or 0. An unknown cost is no score."""
+    """The answer cost at most `max_usd` US dollars: 1 or 0. Skipped if the cost is unknown."""
 
     name: ClassVar[str] = "cost"
     needs: ClassVar[tuple[str, ...]] = ("max_usd",)
@@ -155,10 +155,10 @@ class Cost(Rule, frozen=True, kw_only=True):
     max_usd: Annotated[float, bounds.BUDGET.meta] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
-        return "the case names no max_usd" if self.max_usd is None else None
+        return "the case gives no max_usd" if self.max_usd is None else None
 
     def assess(self, trial: Trial) -> Score:
         if (cost := trial.answer.cost) is None:
-            return Skipped("the cost of the answer is not known")
+            return Skipped("the cost of the answer is unknown")
         most = self.max_usd or 0.0
-        return yes_or_no(holds=cost <= most, otherwise=f"it cost ${cost:.6f}, at most ${most:.6f} wanted")
+        return yes_or_no(holds=cost <= most, otherwise=f"it cost ${cost:.6f}, expected at most ${most:.6f}")

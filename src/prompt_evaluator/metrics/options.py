@@ -1,4 +1,4 @@
-"""Options of metrics, checked; and the tool calls that a case expects."""
+"""Checks the options of metrics, and reads the tool calls that a case expects."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Share = Annotated[float, SHARE.meta]
 
 
 class ExpectedTool(msgspec.Struct, frozen=True):
-    """A call that ought to be made."""
+    """A tool call that the model should make."""
 
     name: str
     args: dict[str, Any] | None = None
-    """Values, or matchers such as `{"$contains": "x"}`; None when any arguments will do."""
+    """Values, or matchers such as `{"$contains": "x"}`; None allows any arguments."""
 
 
 def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
-    """A metric with these options.
+    """Build a metric with these options.
 
     Raises:
-        ConfigurationError: Names the option that it does not have, with the nearest one, or whose value is wrong.
+        ConfigurationError: An option is unknown, with the nearest one suggested, or its value is invalid.
     """
     known = kind.__struct_encode_fields__
     for option in options:
         if option not in known:
             near = nearest(option, known)
-            hint = f"Did you mean {near!r}?" if near else f"It has: {', '.join(known)}."
+            hint = f"Did you mean {near!r}?" if near else f"Known options: {', '.join(known)}."
             raise ConfigurationError(f"The metric {name!r} has no option {option!r}. {hint}")
     try:
         metric = msgspec.convert(options, kind)
@@ -49,7 +49,7 @@ def with_options(kind: type[S], name: str, options: dict[str, Any]) -> S:
         option = f"The option {place!r} of the metric" if place else "The metric"
         raise ConfigurationError(f"{option} {name!r} cannot be used: {sentence}.") from None
     if any(value.__class__ is float and not value for value in options.values()):
-        _check_bounds(kind, name, options)  # for zero with a minus sign, which msgspec takes for zero
+        _check_bounds(kind, name, options)  # for negative zero, which msgspec accepts as zero
     return metric
 
 
@@ -61,9 +61,9 @@ def _check_bounds(kind: type[msgspec.Struct], name: str, options: dict[str, Any]
 
 
 def expected_tools_of(case: TestCase) -> tuple[ExpectedTool, ...] | None:
-    """The calls that the case expects, by the first use that says so or its field `expected_tools`.
+    """The calls that the case expects, from its first check that lists them or its field `expected_tools`.
 
-    None when it says nothing, which is not the same as expecting no call.
+    None if the case lists none, which is not the same as expecting no call.
     """
     for use in case.checks:
         if use.metric == "tool_correctness" and "expected_tools" in use.options:
@@ -80,5 +80,5 @@ def _calls(value: Any) -> tuple[ExpectedTool, ...] | None:
 
 
 def named(calls: tuple[ExpectedTool | str, ...]) -> tuple[ExpectedTool, ...]:
-    """A bare name is a call with any arguments."""
+    """Turn bare names into calls with any arguments."""
     return tuple(ExpectedTool(call) if isinstance(call, str) else call for call in calls)

@@ -1,4 +1,4 @@
-"""Regular expressions that cannot run for ever."""
+"""Regular expressions with a time limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 0.005
 _AT_MOST = 0.8
 _BY_THE_CLOCK = 1.0
-"""Seconds. What is not done at once goes on in a thread, where it holds nothing up; most patterns need microseconds."""
+"""Seconds. Most searches take microseconds; longer ones move to a thread, so as not to block the event loop."""
 
 
 class Regex(Rule, frozen=True, kw_only=True):
@@ -28,16 +28,16 @@ class Regex(Rule, frozen=True, kw_only=True):
 
     pattern: str | None = None
     flags: str = ""
-    """Of `i` any case, `m` ^ and $ at every line, `s` . also for line breaks, `x` free spacing."""
+    """Any of `i` (ignore case), `m` (^ and $ match at every line), `s` (. matches line breaks), `x` (free spacing)."""
     full: bool = False
-    """Whether the pattern has to be the whole answer."""
+    """Whether the pattern must match the whole answer."""
 
     def __post_init__(self) -> None:
         if self.pattern is not None:
             compiled(self.pattern, self.flags)
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the pattern is an option
-        return "the case names no pattern" if self.pattern is None else None
+        return "the case gives no pattern" if self.pattern is None else None
 
     async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - the base's signature
         wanted = self.pattern or ""
@@ -46,7 +46,7 @@ class Regex(Rule, frozen=True, kw_only=True):
             found = find(pattern, text, full=self.full, seconds=_AT_ONCE)
         except TimeoutError:
             try:
-                # The library counts processor time, which is more by the clock on a busy machine.
+                # The library counts CPU time, which takes longer in wall time on a busy machine.
                 async with asyncio.timeout(_BY_THE_CLOCK):
                     found = await asyncio.to_thread(find, pattern, text, full=self.full, seconds=_AT_MOST)
             except TimeoutError:
@@ -58,27 +58,27 @@ class Regex(Rule, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1_024)
 def compiled(pattern: str, flags: str = "") -> regex.Pattern[str]:
-    """Ready for use.
+    """Compile a pattern.
 
     Raises:
-        ValueError: Says what is wrong with it.
+        ValueError: The pattern or a flag is invalid; says why.
     """
-    import regex  # noqa: PLC0415 - 15 ms, for those who use it
+    import regex  # noqa: PLC0415 - takes 15 ms to import
 
     letters = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
     if unknown := set(flags.lower()) - letters.keys():
-        raise ValueError(f"There is no flag {min(unknown)!r}; there are {', '.join(letters)}")
+        raise ValueError(f"Unknown flag {min(unknown)!r}. Known flags: {', '.join(letters)}")
     combined = regex.V0
     for letter in flags.lower():
         combined |= letters[letter]
     try:
         return regex.compile(pattern, combined)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"The pattern {short(pattern)!r} is no regular expression: {error}") from None
+        raise ValueError(f"The pattern {short(pattern)!r} is not a valid regular expression: {error}") from None
 
 
 def find(
     pattern: regex.Pattern[str], text: str, *, full: bool = False, seconds: float = _AT_MOST
 ) -> regex.Match[str] | None:
-    """Raise `TimeoutError` when it takes longer."""
+    """Search, or raise `TimeoutError` after `seconds`."""
     return pattern.fullmatch(text, timeout=seconds) if full else pattern.search(text, timeout=seconds)

@@ -1,4 +1,4 @@
-"""A rubric as a metric: one call of a judge, one score for each criterion, and flags."""
+"""A rubric as a metric: one judge call, one score per criterion, and flags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EMPTY = (TestCase(id="", input=""), Answer(text="", latency_ms=0, model=""))
 
 
 class RubricMetric:
-    """Applies one rubric. What cannot be read stays unread: it is never guessed, and never a score."""
+    """Applies one rubric. An unreadable reply is a failure: no score is guessed from it."""
 
     needs_judge: ClassVar[bool] = True
     metadata_keys: ClassVar[tuple[str, ...]] = ("context",)
@@ -29,23 +29,23 @@ class RubricMetric:
     threshold: ClassVar[float] = 1.0
 
     def __init__(self, rubric: Rubric, instructions: str | None = None) -> None:
-        """Take the rubric, and what the judge is told in place of the built-in instructions."""
+        """Apply a rubric; `instructions` replace the built-in ones."""
         self.name = f"rubric {rubric.name}"
         self._rubric = rubric
         self._system = system_message(rubric, instructions)
         self._schema = judgement_schema(rubric)
         self.scales: dict[str, ScoreScale] = {criterion.name: criterion.scale for criterion in rubric.metrics}
-        """Of each score that it gives."""
+        """Maps score name to its scale."""
 
     @property
     def characters(self) -> int:
-        """Of everything that a judge is told beside the case and the answer."""
+        """Length of the prompt without the case and the answer."""
         return len(self._system.content) + len(user_message(*_EMPTY).content)
 
     def definition(self) -> dict[str, Any]:
-        """A digest of all that the judge is told: the rubric's name and pass marks are no part of it."""
-        told = msgspec.json.encode((self._system, self._schema, user_message(*_EMPTY)))
-        return {"metric": "rubric", "told": hashlib.sha256(told).hexdigest()}
+        """A digest of the whole prompt, which does not include the rubric's name and pass marks."""
+        prompt = msgspec.json.encode((self._system, self._schema, user_message(*_EMPTY)))
+        return {"metric": "rubric", "told": hashlib.sha256(prompt).hexdigest()}
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the port's signature
         """Every answer can be judged."""
@@ -55,13 +55,13 @@ class RubricMetric:
         return self
 
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score | Scores:
-        """Ask, and ask once more when the reply cannot be read.
+        """Ask the judge, and ask again once if the reply is unreadable.
 
         Raises:
-            CircuitOpenError: Calls have stopped, and the run with them. Every other failed call is a value.
+            CircuitOpenError: Calls have stopped, so the run ends. Any other failed call is returned as `Failed`.
         """
         if judge is None:
-            return Failed("the rubric needs a judge, and none is given", kind="ConfigurationError")
+            return Failed("the rubric needs a judge, but none is configured", kind="ConfigurationError")
         messages: tuple[Message, ...] = (self._system, user_message(case, answer, case.passages))
         try:
             reply = await ask_until_readable(judge, messages, self._schema, self._read)

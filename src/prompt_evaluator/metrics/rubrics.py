@@ -1,4 +1,4 @@
-"""Rubrics: the ones that ship, and those that people write."""
+"""Loads rubrics: built-in ones by name, and rubric files."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ _SHAPE = (
 
 
 def preset_names() -> list[str]:
-    """The rubrics that ship."""
+    """The built-in rubrics."""
     return sorted(item.name.removesuffix(".yaml") for item in _presets().iterdir() if item.name.endswith(".yaml"))
 
 
 def load_rubric(name: str, named: Mapping[str, str] | None = None) -> Rubric:
-    """A rubric by the name of a preset, by a name that the configuration gives a path, or by its path.
+    """Load a rubric.
+
+    Args:
+        name: The name of a built-in rubric, a name in `named`, or a path.
+        named: Maps names from the configuration to paths.
 
     Raises:
         InputError: The file cannot be used; says where and why.
-        UnknownNameError: It is no path and no known name.
+        UnknownNameError: `name` is neither a path nor a known name.
     """
     if path := (named or {}).get(name):
         return _read(Path(path), Path(path).stem)
@@ -60,7 +64,7 @@ def _presets() -> Any:
 def _read(path: Path, name: str) -> Rubric:
     if path.suffix.lower() not in _FORMATS:
         raise InputError(
-            "A rubric is a .yaml, .yml or .json file", path=path, advice="Give it one of these extensions."
+            "A rubric must be a .yaml, .yml or .json file", path=path, advice="Give it one of these extensions."
         )
     rubric = _rubric(read_bytes(path), path, name)
     return msgspec.structs.replace(rubric, path=str(path.resolve()))
@@ -114,7 +118,7 @@ def _check_names(entries: list[Criterion | Flag], path: Path) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
-            what = f"Two entries of the rubric are called {entry.name!r}"
+            what = f"Two entries of the rubric are named {entry.name!r}"
             raise InputError(what, path=path, advice="Give each metric and flag its own name.")
         seen.add(entry.name)
 

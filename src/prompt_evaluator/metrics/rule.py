@@ -1,4 +1,4 @@
-"""What metrics that need no model have in common: options, what a case must have for them, and wording."""
+"""Base classes of metrics that work by rules, and the wording of their reasons."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _SHOWN = 60
 
 
 class Trial(NamedTuple):
-    """What is assessed: a case and the answer that it got."""
+    """A case and its answer."""
 
     case: TestCase
     answer: Answer
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A metric that follows rules. Its fields are its options; the first line of its docstring is its help."""
+    """A metric that works by rules. Its fields are its options; its docstring's first line is its help text."""
 
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
-    """What it needs from a case, or of its options when the case does not have it."""
+    """What it needs from the case, or from its options if the case does not have it."""
 
     threshold: Share = 1.0
     """An answer passes at or above this score."""
@@ -40,7 +40,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return False
 
     def definition(self) -> dict[str, Any]:
-        """Its name and all options that decide a score, as they would be written in a file."""
+        """The name and all options that affect the score, as they would be written in a file."""
         options = msgspec.json.decode(msgspec.json.encode(self))
         del options["threshold"]
         return {"metric": self.name, **options}
@@ -49,7 +49,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the port's signature
-        """Most rules need something: an option, or a reference."""
+        """Nothing is missing; rules that need an option or a reference override this."""
         return None
 
     async def score(self, case: TestCase, answer: Answer, judge: JudgeClient | None) -> Score:
@@ -58,16 +58,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return await self.apply(Trial(case, answer), judge)
 
     async def apply(self, trial: Trial, judge: JudgeClient | None) -> Score:  # noqa: ARG002 - a few rules ask a judge
-        """The score of a case that has all that is needed."""
+        """Score a case that has everything the rule needs."""
         return self.assess(trial)
 
     def assess(self, trial: Trial) -> Score:
-        """What most rules consist of."""
+        """Score a case; overridden by rules that need neither a judge nor `await`."""
         raise NotImplementedError
 
 
 class Compared(Rule, frozen=True, kw_only=True):
-    """A rule that holds the answer against a reference; of several references the one that fits best counts."""
+    """A rule that compares the answer with a reference; the best match counts if there are several."""
 
     needs: ClassVar[tuple[str, ...]] = ("reference",)
 
@@ -75,7 +75,7 @@ class Compared(Rule, frozen=True, kw_only=True):
         return None if self.wanted(case) else "the case has no reference"
 
     def wanted(self, case: TestCase) -> tuple[str, ...]:
-        """The texts that the answer may be compared with."""
+        """The texts to compare the answer with."""
         expected: str | None = getattr(self, "expected", None)
         return case.all_references if expected is None else (expected,)
 
@@ -83,12 +83,12 @@ class Compared(Rule, frozen=True, kw_only=True):
         return best([self.compare(wanted, trial.answer.text) for wanted in self.wanted(trial.case)])
 
     def compare(self, wanted: str, got: str) -> Score:
-        """The score by one reference."""
+        """Score the answer against one reference."""
         raise NotImplementedError
 
 
 def best(scores: Sequence[Score]) -> Score:
-    """Of several references one is enough: the highest score counts, and a failure only where nothing was scored."""
+    """The highest score, since matching one of several references is enough; a failure only if nothing was scored."""
     scored = [score for score in scores if isinstance(score, Scored)]
     return max(scored, key=lambda score: score.value) if scored else scores[0]
 
@@ -113,7 +113,7 @@ def short(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value for a reader: all of it when it is small."""
+    """A value as shown in a reason, shortened if long."""
     try:
         return short(repr(value))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Does the answer give every signal it should, and none that it should not?"""
+"""Whether the answer contains all required phrases and no forbidden ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FORBIDDEN = {kind.name: kind for kind in (Excludes, NotContains)}
 
 
 class Signals(Rule, frozen=True, kw_only=True):
-    """All that the case `includes` is in the answer and nothing that it `excludes`: 1 or 0."""
+    """The answer contains everything the case `includes` and nothing it `excludes`: 1 or 0."""
 
     name: ClassVar[str] = "signals"
     needs: ClassVar[tuple[str, ...]] = ("includes or excludes",)
@@ -63,7 +63,7 @@ class Signals(Rule, frozen=True, kw_only=True):
         return Scored(0.0 if missing or found else 1.0, "; ".join(filter(None, parts)), details)
 
     def _rules(self, kinds: dict[str, type[P]], case: TestCase) -> list[P]:
-        """What the case itself asks for, with this metric's options below its own."""
+        """The case's own checks; their options take precedence over this metric's."""
         how = {"case_sensitive": self.case_sensitive, "whole_words": self.whole_words}
         return [
             with_options(kinds[use.metric], use.metric, {**(how if use.metric in _PLAIN else {}), **use.options})
@@ -78,7 +78,7 @@ _PLAIN = (Includes.name, Excludes.name)
 
 
 def _uses(kinds: Collection[str], case: TestCase) -> list[MetricUse]:
-    """What the case itself asks for; a negated use asks for something else."""
+    """The case's own checks of these kinds, except negated ones."""
     return [use for use in case.checks if use.metric in kinds and not use.negated]
 
 

@@ -1,4 +1,4 @@
-"""Is the answer JSON, and the JSON that was asked for?"""
+"""Metrics on JSON answers: whether the answer is JSON, follows a schema or has a value at a path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_TOLD = 5
 _LONGEST_TOLD = 200
 _MOST_VALUES, _MOST_TRIES = 100, 1_000
-"""JSON values that are looked at, and brackets that may begin one: each costs a look at the rest of the answer."""
+"""Limits on the JSON values to check and the brackets to try; each try costs a scan of the rest of the answer."""
 _OPENING = re.compile(r"[{\[]")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
@@ -34,10 +34,10 @@ class NotJsonError(ValueError):
 
 
 class Json(Rule, frozen=True, kw_only=True):
-    """What metrics on JSON answers share."""
+    """Base of metrics on JSON answers."""
 
     fences: bool = False
-    """Whether the JSON may stand in a Markdown fence, with or without text around it."""
+    """Whether the JSON may be in a Markdown code fence, with or without text around it."""
 
     def assess(self, trial: Trial) -> Score:
         try:
@@ -51,21 +51,21 @@ class Json(Rule, frozen=True, kw_only=True):
 
 
 class IsJson(Json, frozen=True, kw_only=True):
-    """The answer is JSON, all of it or what stands in its fence: 1 or 0."""
+    """The answer, or with `fences` the content of its code fence, is JSON: 1 or 0."""
 
     name: ClassVar[str] = "is_json"
 
-    def assess_value(self, value: Any) -> Score:  # noqa: ARG002 - that there is one is all
+    def assess_value(self, value: Any) -> Score:  # noqa: ARG002 - any value will do
         return Scored(1.0)
 
 
 class ContainsJson(Rule, frozen=True, kw_only=True):
-    """There is a JSON object or array somewhere in the answer, which follows `schema` if one is given: 1 or 0."""
+    """The answer contains a JSON object or array, which follows `schema` if one is given: 1 or 0."""
 
     name: ClassVar[str] = "contains_json"
 
     schema: dict[str, Any] | bool | None = None
-    """JSON Schema, of any draft. One of the objects and arrays has to follow it; nothing is fetched."""
+    """JSON Schema, any draft. At least one of the objects and arrays must follow it. Nothing is fetched."""
 
     def __post_init__(self) -> None:
         if self.schema is not None:
@@ -74,7 +74,7 @@ class ContainsJson(Rule, frozen=True, kw_only=True):
     def assess(self, trial: Trial) -> Score:
         found = list(islice(_values_in(trial.answer.text), _MOST_VALUES))
         if not found:
-            return Scored(0.0, "there is no JSON object or array in the answer")
+            return Scored(0.0, "the answer contains no JSON object or array")
         if self.schema is None:
             return Scored(1.0)
         by_schema = JsonSchema(schema=self.schema)
@@ -82,20 +82,20 @@ class ContainsJson(Rule, frozen=True, kw_only=True):
 
 
 class JsonSchema(Json, frozen=True, kw_only=True):
-    """The answer is JSON that follows `schema`: 1 or 0, with what is wrong and where."""
+    """The answer is JSON that follows `schema`: 1 or 0, with a reason that says what is wrong and where."""
 
     name: ClassVar[str] = "json_schema"
     needs: ClassVar[tuple[str, ...]] = ("schema",)
 
     schema: dict[str, Any] | bool | None = None
-    """JSON Schema, of any draft. References lead to places inside it; nothing is fetched."""
+    """JSON Schema, any draft. References must point inside the schema; nothing is fetched."""
 
     def __post_init__(self) -> None:
         if self.schema is not None:
             _validator(msgspec.json.encode(self.schema))
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the schema is an option
-        return "the case names no schema" if self.schema is None else None
+        return "the case gives no schema" if self.schema is None else None
 
     def assess_value(self, value: Any) -> Score:
         problems: list[str] = []
@@ -110,7 +110,7 @@ class JsonSchema(Json, frozen=True, kw_only=True):
 
 
 class JsonPath(Json, frozen=True, kw_only=True):
-    """The value at `path` in the JSON answer is there, equals or contains what is given: 1 or 0."""
+    """The value at `path` in the JSON answer exists, or equals or contains what is given: 1 or 0."""
 
     name: ClassVar[str] = "json_path"
     needs: ClassVar[tuple[str, ...]] = ("path",)
@@ -120,21 +120,21 @@ class JsonPath(Json, frozen=True, kw_only=True):
     equals: Any | UnsetType = UNSET
     """A value, or a matcher such as `{"$approx": 3, "$tolerance": 0.5}`."""
     contains: Any | UnsetType = UNSET
-    """A part of a text, an item of a list or a key of an object."""
+    """A substring, an item of a list or a key of an object."""
     exists: bool = True
-    """False when nothing may be there."""
+    """False if there must be nothing at the path."""
     every: bool = False
-    """With a `*`: whether all values have to comply, not only one."""
+    """With `*`: whether all values must comply, instead of at least one."""
 
     def __post_init__(self) -> None:
         if self.path is not None:
             parse_path(self.path)
         check_matchers([self.equals, self.contains])
         if not self.exists and not (self.equals is UNSET and self.contains is UNSET):
-            raise ValueError("What is not there (`exists: false`) cannot equal or contain anything")
+            raise ValueError("`exists: false` cannot be combined with `equals` or `contains`")
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the path is an option
-        return "the case names no path" if self.path is None else None
+        return "the case gives no path" if self.path is None else None
 
     def assess_value(self, value: Any) -> Score:
         found = select(parse_path(self.path or "$"), value)
@@ -161,10 +161,10 @@ class JsonPath(Json, frozen=True, kw_only=True):
 
 
 def read(text: str, *, fences: bool) -> Any:
-    """The JSON that a text is, or that stands in its first fence.
+    """Read a text, or with `fences` the content of its first code fence, as JSON.
 
     Raises:
-        NotJsonError: It is none.
+        NotJsonError: It is not JSON.
     """
     inside = _fenced(text)
     chosen = inside if fences and inside is not None else text
@@ -181,7 +181,7 @@ def read(text: str, *, fences: bool) -> Any:
 
 
 def _values_in(text: str) -> Iterator[Any]:
-    """The outermost JSON objects and arrays of a text, wherever they begin."""
+    """The outermost JSON objects and arrays in a text."""
     at = tries = 0
     while (opening := _OPENING.search(text, at)) and tries < _MOST_TRIES:
         tries += 1
@@ -210,13 +210,13 @@ def _fenced(text: str) -> str | None:
 
 def _in_plain_words(error: ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return "it has half of a surrogate pair"
+        return "it contains a lone surrogate"
     return str(error).removeprefix("JSON is malformed: ")
 
 
 @lru_cache(maxsize=256)
 def _validator(schema: bytes) -> Validator:
-    import jsonschema_rs  # noqa: PLC0415 - 36 ms, for those who use it
+    import jsonschema_rs  # noqa: PLC0415 - takes 36 ms to import
 
     try:
         return jsonschema_rs.validator_for(msgspec.json.decode(schema), retriever=_fetch_nothing)

@@ -1,4 +1,4 @@
-"""Is this text in the answer, or is it the answer?"""
+"""Metrics that look for text in the answer or compare it with a text."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ Phrase: TypeAlias = str | tuple[str, ...]
 
 
 class Phrases(Rule, frozen=True, kw_only=True):
-    """Options of metrics that look for phrases."""
+    """Base of metrics that look for phrases."""
 
     needs: ClassVar[tuple[str, ...]] = ("phrases",)
 
     phrases: tuple[Phrase, ...] = ()
     text: str | None = None
-    """One more phrase, for who has only one."""
+    """One more phrase; convenient if there is only one."""
     case_sensitive: bool = False
     whole_words: bool = False
-    """Whether `cat` is no part of `catalogue`."""
+    """Whether to match whole words only, so that `cat` is not found in `catalogue`."""
 
     def __post_init__(self) -> None:
         check_phrases(self.wanted())
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the phrases are options
-        return None if self.wanted() else "the case names no phrases"
+        return None if self.wanted() else "the case gives no phrases"
 
     def wanted(self) -> tuple[Phrase, ...]:
         return self.phrases if self.text is None else (*self.phrases, self.text)
 
     def present(self, text: str) -> list[Phrase]:
-        """Those of the phrases that are in the text, in the order of the phrases."""
+        """The phrases that are in the text, in the order of the phrases."""
         text = _comparable(text, self.case_sensitive)
         return [
             phrase
@@ -54,15 +54,15 @@ class Phrases(Rule, frozen=True, kw_only=True):
 
 
 class Includes(Phrases, frozen=True, kw_only=True):
-    """All of `phrases` are in the answer; the score is the share that is, and only 1 passes.
+    """The share of `phrases` that are in the answer; by default only 1 passes.
 
-    A phrase that is a list stands for alternatives: one of them is enough.
+    A phrase that is a list gives alternatives: one of them is enough.
     """
 
     name: ClassVar[str] = "includes"
 
     any: bool = False
-    """Whether one of the phrases is enough: then the score is 1 or 0."""
+    """Whether one of the phrases is enough; the score is then 1 or 0."""
 
     def assess(self, trial: Trial) -> Score:
         wanted = self.wanted()
@@ -75,20 +75,20 @@ class Includes(Phrases, frozen=True, kw_only=True):
 
 
 class Contains(Includes, frozen=True, kw_only=True):
-    """The answer contains `text` (or all of `phrases`), in the same case: `includes` by another name."""
+    """The answer contains `text` (or all of `phrases`), matching case: `includes` with `case_sensitive`."""
 
     name: ClassVar[str] = "contains"
     case_sensitive: bool = True
 
 
 class IContains(Includes, frozen=True, kw_only=True):
-    """The answer contains `text` (or all of `phrases`), in whatever case: `includes` by another name."""
+    """The answer contains `text` (or all of `phrases`), ignoring case: `includes` by another name."""
 
     name: ClassVar[str] = "icontains"
 
 
 class Excludes(Phrases, frozen=True, kw_only=True):
-    """None of `phrases` is in the answer: 1 or 0."""
+    """The answer contains none of `phrases`: 1 or 0."""
 
     name: ClassVar[str] = "excludes"
 
@@ -103,23 +103,23 @@ class Excludes(Phrases, frozen=True, kw_only=True):
 
 
 class NotContains(Excludes, frozen=True, kw_only=True):
-    """The answer does not contain `text` (nor any of `phrases`): `excludes` by another name."""
+    """The answer does not contain `text` (or any of `phrases`): `excludes` by another name."""
 
     name: ClassVar[str] = "not_contains"
 
 
 class ExactMatch(Compared, frozen=True, kw_only=True):
-    """The answer is the reference, space around it aside: 1 or 0."""
+    """The answer equals the reference, ignoring surrounding white space: 1 or 0."""
 
     name: ClassVar[str] = "exact_match"
 
     expected: str | None = None
-    """In place of the reference."""
+    """Used instead of the reference."""
     ignore_case: bool = False
     strip: bool = True
-    """Whether space at the ends does not count."""
+    """Whether to ignore white space at both ends."""
     ignore_whitespace: bool = False
-    """Whether any run of white space is as good as one blank."""
+    """Whether to treat any run of white space as one space."""
 
     def compare(self, wanted: str, got: str) -> Score:
         wanted, got = self._comparable(wanted), self._comparable(got)
@@ -141,10 +141,10 @@ class StartsWith(Rule, frozen=True, kw_only=True):
     prefix: str | None = None
     ignore_case: bool = False
     strip: bool = True
-    """Whether space before the answer does not count."""
+    """Whether to ignore white space before the answer."""
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the prefix is an option
-        return None if self.prefix else "the case names no prefix"
+        return None if self.prefix else "the case gives no prefix"
 
     def assess(self, trial: Trial) -> Score:
         prefix = self.prefix or ""
@@ -154,16 +154,16 @@ class StartsWith(Rule, frozen=True, kw_only=True):
 
 
 class FinishReason(Rule, frozen=True, kw_only=True):
-    """The answer ended as it should: its finish reason is one of `allowed`, such as `stop`: 1 or 0."""
+    """The answer's finish reason is one of `allowed`, such as `stop`: 1 or 0."""
 
     name: ClassVar[str] = "finish_reason"
 
     allowed: tuple[str, ...] = ("stop", "end_turn", "stop_sequence", "tool_calls", "tool_use")
-    """In the service's own words, in any case. The built-in ones mean that the model had said all it wanted to say."""
+    """Finish reasons as the service names them, ignoring case. The defaults mean that the model finished by itself."""
 
     def __post_init__(self) -> None:
         if not self.allowed:
-            raise ValueError("No finish reason is allowed")
+            raise ValueError("`allowed` is empty")
 
     def assess(self, trial: Trial) -> Score:
         reason = trial.answer.finish_reason
@@ -180,7 +180,7 @@ def check_phrases(phrases: Iterable[Phrase]) -> None:
 
 
 def _comparable(text: str, case_sensitive: bool) -> str:  # noqa: FBT001 - private, and the only flag
-    """One spelling for what looks the same: `é` may be one character or two."""
+    """Normalize Unicode, since `é` may be one character or two, and fold case unless `case_sensitive`."""
     if not text.isascii():
         text = normalize("NFC", text)
     return text if case_sensitive else text.casefold()

@@ -1,4 +1,4 @@
-"""Were the right tools called, with the right arguments, in the right order?"""
+"""Whether the right tools were called, with the right arguments, in the right order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["exact", "ordered", "unordered", "any_order", "subset"]
 Pairs = dict[int, int]
-"""Expected calls by position, each with the call that was made."""
+"""Maps position of an expected call to position of the matching call made."""
 
 _IN_ORDER = ("exact", "ordered")
 _NO_EXTRAS = ("exact", "unordered", "any_order")
@@ -25,33 +25,33 @@ _MOST_DIFFERENCES = 3
 
 
 class RuleDecision(NamedTuple):
-    """What rules say about the calls."""
+    """What the rules decide about the calls."""
 
     value: float
     best: float
-    """What the value would be if every undecided call were right."""
+    """The value if every undecided call were right."""
     undecided: list[tuple[ExpectedTool, ToolCall]]
-    """Calls whose arguments differ in texts only, which may mean the same."""
+    """Calls whose arguments differ only in texts, which may mean the same."""
     reason: str
 
 
 class ToolCorrectness(Rule, frozen=True, kw_only=True):
     """The expected tools were called, with the expected arguments: the share of correct calls.
 
-    The share is of the expected calls; where extra calls count (`exact`, `unordered`), of the calls made if there are
-    more of them. Where no call is expected, none may be made.
+    The share is of the expected calls; if extra calls count (`exact`, `unordered`), it is of the calls made if there
+    are more of them. If no call is expected, none may be made.
     """
 
     name: ClassVar[str] = "tool_correctness"
     needs: ClassVar[tuple[str, ...]] = ("expected_tools",)
 
     expected_tools: tuple[ExpectedTool | str, ...] | None = None
-    """`{name, args}` or a name. Without `args`, any will do; values in them may be matchers."""
+    """`{name, args}` or a name. Without `args`, any arguments match; values in `args` may be matchers."""
     mode: Mode = "ordered"
-    """`exact`: these calls in this order and no other. `ordered`: in this order, others between them are allowed.
-    `unordered` (or `any_order`): these and no other, in any order. `subset`: at least these, in any order."""
+    """`exact`: only these calls, in this order. `ordered`: these calls in this order, with others allowed in between.
+    `unordered` (or `any_order`): only these calls, in any order. `subset`: at least these calls, in any order."""
     use_judge: bool = False
-    """Whether a judge says if arguments whose texts differ mean the same."""
+    """Whether to ask a judge if arguments whose texts differ mean the same."""
 
     def __post_init__(self) -> None:
         for call in named(self.expected_tools or ()):
@@ -62,7 +62,7 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
         return self.use_judge
 
     def missing(self, case: TestCase) -> str | None:
-        return "the case names no expected tools" if self._expected(case) is None else None
+        return "the case lists no expected tools" if self._expected(case) is None else None
 
     def _expected(self, case: TestCase) -> tuple[ExpectedTool, ...] | None:
         return expected_tools_of(case) if self.expected_tools is None else named(self.expected_tools)
@@ -77,7 +77,7 @@ class ToolCorrectness(Rule, frozen=True, kw_only=True):
             score = await _judged(decision, expected, trial, judge)
         else:
             score = Scored(decision.value, decision.reason, {"decided_by": "rules", "mode": self.mode})
-        # Calls that a case expects without giving schemas: the model was offered what could be made from them.
+        # If a case expects calls but gives no tool schemas, the model was offered schemas derived from those calls.
         derived = expected_tools_of(trial.case) and not trial.case.metadata.get("tools")
         return _noted(score, tools="derived") if derived else score
 
@@ -87,9 +87,9 @@ def _noted(score: Score, **notes: str) -> Score:
 
 
 async def _judged(decision: RuleDecision, expected: Sequence[ExpectedTool], trial: Trial, judge: JudgeClient) -> Score:
-    """The judge's score, within what the rules leave open."""
-    from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - rules alone do without it
-    from prompt_evaluator.metrics.judge_prompt import asked_text  # noqa: PLC0415 - the same
+    """The judge's score, within the range that the rules leave open."""
+    from prompt_evaluator.metrics.geval import judge_tools  # noqa: PLC0415 - not needed for rules alone
+    from prompt_evaluator.metrics.judge_prompt import asked_text  # noqa: PLC0415 - not needed for rules alone
 
     score = await judge_tools(expected, trial.answer.tool_calls, judge, question=asked_text(trial.case))
     if not isinstance(score, Scored):
@@ -100,7 +100,7 @@ async def _judged(decision: RuleDecision, expected: Sequence[ExpectedTool], tria
 
 
 def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mode) -> RuleDecision:
-    """Compare what was called with what should have been.
+    """Compare the calls made with the expected calls.
 
     Raises:
         TimeoutError: A `$regex` among the arguments takes too long.
@@ -121,7 +121,7 @@ def decide(expected: Sequence[ExpectedTool], made: Sequence[ToolCall], mode: Mod
 
 
 class _Rest:
-    """What became of the calls that are not correct."""
+    """Classifies the calls that are not correct: missing, misplaced, misused or extra."""
 
     def __init__(
         self,
@@ -157,21 +157,21 @@ class _Rest:
 
     def _misuse(self, i: int, j: int) -> str:
         found = self._wrong[i][j] or []
-        told = "; ".join(
+        details = "; ".join(
             f"{each.path or 'arguments'}: expected {shown(each.expected)}, got {shown(each.actual)}"
             for each in found[:_MOST_DIFFERENCES]
         )
         more = f"; and {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
-        return f"{self._expected[i].name!r} ({told}{more})"
+        return f"{self._expected[i].name!r} ({details}{more})"
 
 
 def _wrong(want: ExpectedTool, call: ToolCall) -> list[Difference] | None:
-    """What is wrong with the arguments; None when it is another tool."""
+    """The differences in the arguments; None if it is another tool."""
     if want.name != call.name:
         return None
     if want.args is None:
         return []
-    if isinstance(call.arguments, str):  # no JSON object, whatever it is
+    if isinstance(call.arguments, str):  # not a JSON object
         return [Difference("", want.args, call.arguments, decided=True)]
     return list(differences(want.args, call.arguments))
 
@@ -202,7 +202,7 @@ def _in_order(fits: list[list[bool]]) -> Pairs:
 
 
 def _in_any_order(fits: list[list[bool]]) -> Pairs:
-    """As many pairs as possible (Kuhn): taking the first that fits could leave a narrower expectation without one."""
+    """A maximum matching (Kuhn's algorithm): greedy pairing could leave a narrower expectation without a call."""
     taken: dict[int, int] = {}
 
     def find(i: int, seen: set[int]) -> bool:

@@ -1,4 +1,4 @@
-"""What somebody's function or program gives for a score, read strictly."""
+"""Strictly checks a score that user code returned."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _SHOWN = 500
 
 
 def as_score(value: Any, giver: str) -> Score:
-    """True or false, a number from 0 to 1, `(score, reason)`, `{score, reason, details}`, `{skipped}` or a `Score`.
+    """Turn what user code returned into a `Score`; an invalid value becomes `Failed`.
 
     Args:
-        value: What was given.
-        giver: Who gave it, for a sentence about what is wrong with it.
+        value: True or false, a number from 0 to 1, `(score, reason)`, `{score, reason, details}`, `{skipped}` or a
+            `Score`.
+        giver: What returned it, such as `the function`; used in error messages.
     """
     if isinstance(value, Scored):
         return _checked(value.value, value.reason, value.details, giver)
@@ -40,7 +41,7 @@ def _checked(value: Any, reason: Any, details: dict[str, Any], giver: str) -> Sc
         number = math.nan if value is None or isinstance(value, str | bytes) else float(value)
         stored = msgspec.json.decode(msgspec.json.encode(details))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        return Failed(f"{giver} returned what is no score: {message_of(error)[:_SHOWN]}", kind="InvalidScore")
+        return Failed(f"{giver} returned an invalid score: {message_of(error)[:_SHOWN]}", kind="InvalidScore")
     if not 0 <= number <= 1:
         return Failed(f"{giver} returned {value!r:.60}, not a number from 0 to 1", kind="InvalidScore")
     return Scored(number, str(reason), stored)

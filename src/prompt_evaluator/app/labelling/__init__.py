@@ -1,1 +1,1 @@
-"""What people say about answers: read from files, checked, written to files."""
+"""Human labels of answers: read from files, checked, and written to files."""

@@ -1,4 +1,4 @@
-"""Is a label right about its run: is there such an answer, and has it such a score?"""
+"""Checks labels against their run: whether the answer exists and has such a score."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _SHOWN = 12
 
 
 class Scale(NamedTuple):
-    """Between which numbers a score lies, and whether it can only be one of them."""
+    """The range of a score."""
 
     low: float
     high: float
     yes_or_no: bool = False
+    """Whether only 0 and 1 are allowed, as for flags."""
     of_rubric: bool = False
 
 
 def score_scales(store: Store, record: RunRecord) -> dict[str, Scale]:
-    """Every score that a run has, by its name, with its scale: the one place that knows what a plan asks for."""
+    """Maps name to scale for every score of a run, including those that single cases ask for."""
     scales = {name: Scale(0, 1) for name in metric_names(store, record)}
     if rubric := record.plan.rubric:
         scales |= {each.name: Scale(each.min_score, each.max_score, of_rubric=True) for each in rubric.metrics}
@@ -44,7 +45,7 @@ def score_scales(store: Store, record: RunRecord) -> dict[str, Scale]:
 
 
 def answer_hashes(store: Store, run_id: str, cases: Sequence[str]) -> dict[tuple[str, int, int], str]:
-    """SHA-256 of each answer to these cases, by case, sample and attempt. What was never answered is not there."""
+    """Maps (case, sample, attempt) to the SHA-256 of its answer. Samples without an answer are left out."""
     hashes = {}
     for start in range(0, len(cases), BATCH):
         found = store.units(run_id, cases[start : start + BATCH])
@@ -55,12 +56,12 @@ def answer_hashes(store: Store, run_id: str, cases: Sequence[str]) -> dict[tuple
 
 
 def hint(error: UnknownNameError) -> str:
-    """The name that was probably meant, or a few that there are."""
+    """The advice in the error: the name that was probably meant, or a few known names."""
     return str(error).removeprefix(f"There is no {error.kind} {error.name!r}.").strip()
 
 
 class LabelledRun:
-    """A run, and what has to be known of it to check labels of some of its cases."""
+    """A run, with what is needed to check labels of some of its cases."""
 
     def __init__(self, store: Store, record: RunRecord, cases: Sequence[str]) -> None:
         run_id = record.plan.run_id
@@ -70,7 +71,11 @@ class LabelledRun:
         self._answers = answer_hashes(store, run_id, cases)
 
     def label(self, line: LabelLine, *, now: str) -> Label:
-        """The label that a line stands for, with what it leaves out, or an `InputError`."""
+        """Turn a line into a label and fill in what it leaves out.
+
+        Raises:
+            InputError: The line does not fit the run.
+        """
         answer_hash = self._answer_hash(line)
         if line.metric not in self._scales:
             raise self._has_no("score", line.metric, self._scales, line)
@@ -102,26 +107,26 @@ class LabelledRun:
             raise self._has_no("case", line.case_id, self._cases, line)
         number, samples = line.sample + 1, self._plan.num_samples
         if not 1 <= number <= samples:
-            what = f"There is no sample {number} of case {line.case_id!r}"
-            raise line.where.problem(what, advice=f"Samples of this run are counted from 1 to {samples}.")
+            what = f"Case {line.case_id!r} has no sample {number}"
+            raise line.where.problem(what, advice=f"Samples of this run are numbered from 1 to {samples}.")
         stored = self._answers.get((line.case_id, line.sample, self._attempt(line)))
         if stored is None:
             attempt = f", attempt {line.attempt}," if line.attempt else ""
             what = f"Sample {number} of case {line.case_id!r}{attempt} has no answer"
-            raise line.where.problem(what, advice="Remove the line: only an answer can be labelled.")
+            raise line.where.problem(what, advice="Remove the line: only answers can be labelled.")
         if line.answer_hash not in (None, stored):
-            advice = "Import it where that answer is, or label the stored answer instead."
+            advice = "Import it into the store that has that answer, or label the stored answer instead."
             raise _disagreement(line, "answer", line.answer_hash, stored, advice)
         return stored
 
     def _rubric_hash(self, line: LabelLine, scale: Scale) -> str | None:
         rubric = self._plan.rubric if scale.of_rubric else None
         if rubric is None and line.rubric_hash:
-            what = f"{line.metric!r} is not a score of a rubric, but the label has a rubric_hash"
+            what = f"{line.metric!r} is not a rubric score, but the label has a rubric_hash"
             raise line.where.problem(what, advice="Leave rubric_hash empty.", field="rubric_hash")
         if rubric is None or line.rubric_hash in (None, rubric.hash):
             return rubric.hash if rubric else None
-        advice = "Import it where that rubric was used, or label by the rubric of this run."
+        advice = "Import it into the store that used that rubric, or label by the rubric of this run."
         raise _disagreement(line, "rubric", line.rubric_hash, rubric.hash, advice)
 
     def _has_no(self, kind: str, name: str, known: Iterable[str], line: LabelLine) -> InputError:
@@ -133,7 +138,7 @@ def _value(line: LabelLine, scale: Scale) -> float:
     if scale.yes_or_no:
         truth = as_truth(line.value)
         if truth is None:
-            what = f"{line.metric!r} is a flag, and its value is {shown(line.value)}"
+            what = f"{line.metric!r} is a flag, but its value is {shown(line.value)}"
             raise line.where.problem(what, advice="Write true, false, yes, no, 1 or 0.", field="value")
         return float(truth)
     number, limits = as_number(line.value), f"from {scale.low:g} to {scale.high:g}"
@@ -147,5 +152,5 @@ def _value(line: LabelLine, scale: Scale) -> float:
 
 
 def _disagreement(line: LabelLine, thing: str, given: str | None, stored: str, advice: str) -> InputError:
-    hashes = f"its {thing}_hash is {(given or '')[:_SHOWN]}…, that of the stored run {stored[:_SHOWN]}…"
-    return line.where.problem(f"The label is about another {thing}: {hashes}", advice=advice, field=f"{thing}_hash")
+    hashes = f"its {thing}_hash is {(given or '')[:_SHOWN]}…, but the stored run has {stored[:_SHOWN]}…"
+    return line.where.problem(f"The label is for another {thing}: {hashes}", advice=advice, field=f"{thing}_hash")

@@ -1,4 +1,4 @@
-"""The fields of a label as a file has them, read as what they are meant to be."""
+"""Reads the fields of a label from a line of a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 40
 
 
 def as_number(value: object) -> float | None:
-    """A number, or a text that is one; None for anything else."""
+    """A number, or a text that spells one; None for anything else."""
     try:
         return FIGURE.read_text(value) if isinstance(value, str) else FIGURE.read(value)
     except ValueError:
@@ -28,7 +28,7 @@ def as_number(value: object) -> float | None:
 
 
 def as_truth(value: object) -> bool | None:
-    """Yes or no in any of the ways in which people and spreadsheets write them; None for anything else."""
+    """Yes or no, as people and spreadsheets write them; None for anything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and (found := _TRUTHS.get(value.strip().lower())) is not None:
@@ -38,15 +38,15 @@ def as_truth(value: object) -> bool | None:
 
 
 def shown(value: object) -> str:
-    """A value for a sentence. In CSV every value is a text, so that would be no news."""
+    """A value for a message. A text is only quoted: in CSV every value is a text, so saying so would not help."""
     return repr(value[:_SHOWN]) if isinstance(value, str) else described(value)
 
 
 class Fields:
-    """The fields of one line. An empty one is as good as none.
+    """The fields of one line. Empty fields count as missing.
 
-    Fields that nobody asks for are somebody's own, such as the answer beside its score; but one that looks like a
-    mistyped name of ours is refused, or what it says would be lost.
+    Unknown fields are ignored, since a file may have its own, such as the answer. A field whose name looks like a
+    typo of a known one is refused, because its value would otherwise be lost.
     """
 
     def __init__(self, record: dict[str, Any], where: Position, known: tuple[str, ...]) -> None:
@@ -54,8 +54,8 @@ class Fields:
         for name in record:
             near = _near(name, known)
             if near and near not in record:
-                advice = f"Did you mean {near!r}? Fields of other names are ignored."
-                raise where.problem(f"There is no field {name!r}", advice=advice, field=name)
+                advice = f"Did you mean {near!r}? Fields with other names are ignored."
+                raise where.problem(f"Unknown field {name!r}", advice=advice, field=name)
 
     def get(self, name: str) -> Any:
         value = self._record.get(name)
@@ -108,7 +108,7 @@ class Fields:
             raise self.wrong("probability", f"is {shown(value)}, not {PROBABILITY.words}", advice) from None
 
     def hash(self, name: str) -> str | None:
-        """Bare digits; our artifacts write `sha256:` before them."""
+        """The bare digits, without the prefix `sha256:` that artifacts have."""
         text = self.text(name)
         return text.strip().lower().removeprefix("sha256:") if text else None
 

@@ -1,4 +1,4 @@
-"""Labels in files: one a line, in JSONL or CSV, as people write them and as we do."""
+"""Reads and writes label files: one label per line, as JSONL or CSV."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REQUIRED = ("run_id", "test_case_id", "metric", "value")
 
 
 class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A label as its file has it: well formed, but not held against its run yet."""
+    """A label as written in its file: well formed, but not yet checked against its run."""
 
     where: Position
     run_id: str
@@ -50,10 +50,10 @@ class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
     sample: int
     """Counted from 0."""
     attempt: int | None
-    """None where the line does not say: the one that decides, which is the one that exports show."""
+    """None if the line does not say; it then means the attempt that counts, which is the one exports show."""
     metric: str
     value: Any
-    """As it was written: what it means depends on the metric."""
+    """As written: its meaning depends on the metric."""
     reviewer: str
     created_at: str | None
     comment: str
@@ -64,28 +64,28 @@ class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_labels(path: Path, reviewer: str | None) -> list[LabelLine]:
-    """The labels of a file, which has at least one.
+    """Read the labels of a file.
 
     Args:
         path: A `.jsonl` or `.csv` file.
-        reviewer: Who gave the labels whose line does not say.
+        reviewer: The reviewer of lines that do not name one.
 
     Raises:
-        InputError: The first problem found.
+        InputError: The file has no labels, or a line is wrong; reports the first problem.
     """
     suffix = path.suffix.lower()
     if suffix not in (".jsonl", ".csv"):
         what = f"Unsupported label file format: {path.suffix or '(none)'}. Supported formats: .jsonl, .csv"
-        raise InputError(what, path=path, advice="Save the labels in one of these.")
+        raise InputError(what, path=path, advice="Save the labels in one of these formats.")
     records = _csv_records(path) if suffix == ".csv" else _jsonl_records(path)
     lines = [_line(Fields(record, Position(path, number), _COLUMNS), reviewer) for number, record in records]
     if not lines:
-        raise InputError("The file has no labels", path=path, advice="Write at least one.")
+        raise InputError("The file has no labels", path=path, advice="Add at least one.")
     return lines
 
 
 def label_lines(labels: Iterable[Label], kind: str) -> Iterator[bytes]:
-    """Labels as the lines of a `jsonl` or `csv` file that `read_labels` reads."""
+    """Labels as lines of a `jsonl` or `csv` file that `read_labels` can read."""
     if kind == "csv":
         yield csv_line(_EXPORTED)
     for label in labels:
@@ -97,7 +97,7 @@ def _line(fields: Fields, reviewer: str | None) -> LabelLine:
     case_id = fields.required("test_case_id")
     who = (fields.text("reviewer") or reviewer or "").strip()
     if not who:
-        raise fields.missing("reviewer", "Write who gave the label, or name that person with --reviewer.")
+        raise fields.missing("reviewer", "Add who gave the label, or pass --reviewer.")
     value = fields.get("value")
     if value is None:
         raise fields.missing("value", "Write the score, or remove the line.")
@@ -127,10 +127,10 @@ def _sample(fields: Fields, case_id: str) -> int:
             advice = f"Write it as {_sample_id(case_id, 0)!r} for the first sample, or write sample: 1."
             raise fields.wrong("sample_id", f"{sample_id!r} is not a sample of case {case_id!r}", advice)
         if number not in (None, int(found[1])):
-            raise fields.wrong("sample_id", f"{sample_id!r} is not sample {number}", "Keep the one that is right.")
+            raise fields.wrong("sample_id", f"{sample_id!r} is not sample {number}", "Keep the correct one.")
         number = int(found[1])
     if number is None:
-        advice = f"Write sample_id, such as {_sample_id(case_id, 0)!r}, or sample, counted from 1."
+        advice = f"Write sample_id, such as {_sample_id(case_id, 0)!r}, or sample, starting at 1."
         raise fields.missing("sample_id", advice)
     return number - 1
 
@@ -157,14 +157,14 @@ def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     _check_header(names, Position(path, first))
     for number, cells in rows:
         if len(cells) > len(names):
-            what = f"The line has {len(cells)} cells, but there are {len(names)} columns"
+            what = f"The line has {len(cells)} cells, but the header has {len(names)} columns"
             raise InputError(what, path=path, line=number, advice="Put texts with commas in double quotes.")
         yield number, {name: original_text(cell) for name, cell in zip(names, cells, strict=False) if name}
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not empty, each with the line on which it begins: a cell may have several lines."""
-    # Spreadsheets of some countries write semicolons; no name of a column contains any of these.
+    """Non-empty rows, each with the number of its first line: a cell may span several lines."""
+    # Spreadsheets write semicolons in some locales; no column name contains any of these characters.
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 1
@@ -180,7 +180,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _check_header(names: Sequence[str], where: Position) -> None:
     if twice := next((name for name in names if name and names.count(name) > 1), None):
-        raise where.problem(f"There are two columns {twice!r}", advice="Keep one of them.")
+        raise where.problem(f"Duplicate column {twice!r}", advice="Keep one of them.")
     if absent := next((name for name in _REQUIRED if name not in names), None):
         advice = f"Name the columns on the first line: {', '.join(_REQUIRED)}, reviewer, and sample_id or sample."
-        raise where.problem(f"There is no column {absent!r}", advice=advice)
+        raise where.problem(f"Missing column {absent!r}", advice=advice)
