@@ -115,6 +115,17 @@ def test_every_setting_that_differs_is_named(own: Workspace, finished: str) -> N
     assert "resume it without --num-samples, --temperature, or start" in done.err
 
 
+def test_metrics_that_differ_only_in_an_option_are_told_with_their_options(own: Workspace) -> None:
+    run_id = own.evaluate(*REAL, "-n", "1", "--metrics", "length(max_words=5)").run_id
+
+    done = own.run("evaluate-dataset", "--resume", run_id, "--metrics", "length(max_words=6)")
+
+    assert done.code == 2
+    assert '"max_words":5' in done.err
+    assert '"max_words":6' in done.err
+    assert own.run("evaluate-dataset", "--resume", run_id, "--metrics", "length(max_words=5)").code == 0
+
+
 def test_an_unfinished_run_is_not_resumed_with_another_setting_and_loses_nothing(
     own: Workspace, service: ChatService
 ) -> None:

@@ -54,7 +54,10 @@ def _difference(option: Option, plan: RunPlan, draft: RunPlan) -> str | None:
     before, after = _at(plan, path), _at(draft, path)
     if msgspec.json.encode(_essence(before)) == msgspec.json.encode(_essence(after)):
         return None
-    return f"{option.flag} was {_shown(before)} and is now {_shown(after)}"
+    shown = _shown(before), _shown(after)
+    if shown[0] == shown[1]:  # metrics that differ in their options, or texts that begin alike
+        shown = _whole(before), _whole(after)
+    return f"{option.flag} was {shown[0]} and is now {shown[1]}"
 
 
 def _at(plan: RunPlan, path: str) -> Any:
@@ -81,7 +84,11 @@ def _shown(value: Any) -> str:
     for name in ("path", "name"):
         if isinstance(found := getattr(value, name, None), str):
             return found
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    line = " ".join(text.split())
-    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-    return f"'{shown}'" if " " in shown else shown
+    text = " ".join((value if isinstance(value, str) else _whole(value)).split())
+    if " " not in text:
+        return text
+    return f"'{text}'" if len(text) <= _LONGEST else f"'{text[:_LONGEST]}…'"
+
+
+def _whole(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

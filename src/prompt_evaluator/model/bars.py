@@ -13,7 +13,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     fail_under: Annotated[
         dict[str, float],
         Option(
-            help="The lowest mean a metric may have; below it, or not measured, the command exits with 1.",
+            help="The lowest mean a metric may have. Exits 1 when it is lower, or was not measured.",
             kind=NUMBERS,
             flags=("--fail-under",),
             metavar="METRIC=4.0",
@@ -22,8 +22,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     fail_over: Annotated[
         dict[str, float],
         Option(
-            help="The largest share of samples that may raise a flag; above it, or not measured, the command exits "
-            "with 1.",
+            help="The largest share of samples that may raise a flag. Exits 1 when it is larger, or was not measured.",
             kind=SHARES,
             flags=("--fail-over",),
             metavar="FLAG=0.05",
