@@ -143,3 +143,19 @@ def test_a_program_elsewhere_is_named_by_its_whole_path(project: Workspace) -> N
     done = paste(project, f"{INSTALLED} runs list")
 
     assert f"Start one: {INSTALLED} evaluate-dataset" in done.out
+
+
+def test_what_only_uv_has_put_on_the_path_is_named_by_its_path(project: Workspace) -> None:
+    project.environment["UV_RUN_RECURSION_DEPTH"] = "1"
+
+    done = paste(project, "prompt-evaluator runs list")
+
+    assert f"Start one: {INSTALLED} evaluate-dataset" in done.out
+
+
+def test_a_program_that_was_started_as_a_module_is_named_as_one(project: Workspace) -> None:
+    project.environment["PATH"] = os.defpath
+
+    done = project.run("runs", "list")
+
+    assert f"Start one: {sys.executable} -m prompt_evaluator evaluate-dataset" in done.out

@@ -84,7 +84,7 @@ def test_from_an_empty_folder_to_a_result(installed: Path, tmp_path: Path) -> No
     assert origin.startswith(str(installed.parents[1]))
 
     assert call([installed, "--version"], tmp_path).startswith("prompt-evaluator, version ")
-    assert "Next: prompt-evaluator evaluate-dataset -d support -s system" in call([installed, "init"], tmp_path)
+    assert f"Next: {installed} evaluate-dataset -d support -s system" in call([installed, "init"], tmp_path)
     assert "support.yaml" in call([installed, "validate", "datasets/support.yaml"], tmp_path)
     summary = call([installed, "evaluate-dataset", "-d", "support", "-s", "system"], tmp_path)
     assert "helpful" in summary
