@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from sockets import bound
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -196,19 +197,24 @@ def test_a_run_that_fails_loses_nobody_elses_results(online: Workspace, service:
         online.cases(
             [{"id": f"{at}", "input": "x?", "reference": "yes"} for at in range(5)], f"benchmarks/{name}.jsonl"
         )
-
-    models = "openai/unknown,openai/good,openai/keyless,openai/better"
-    what = ("benchmark", "run", "--dataset", "tea,coffee", "--model", models, "--metrics", "exact_match")
-    done = online.run(*what, "--json")
+    with bound("127.0.0.1", 0) as nobody:  # never listens
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        entry = {"kind": "openai", "base_url": address, "api_key_env": "OPENAI_API_KEY", "limits": {"max_tries": 1}}
+        online.configure(providers={"nowhere": entry})
+        models = "openai/unknown,openai/good,openai/keyless,nowhere/x,openai/better"
+        done = online.run(
+            *("benchmark", "run", "--dataset", "tea,coffee", "--model", models, "--metrics", "exact_match", "--json")
+        )
 
     assert done.code == 3
     members = {(each["model"], each["dataset"]): each for each in done.json["group"]["members"]}
-    assert len(members) == 8
+    assert len(members) == 10
     for model in ("openai/good", "openai/better"):
         for dataset in ("tea", "coffee"):
             member = members[model, dataset]
             assert (member["status"], member["scores"]["exact_match"]["mean"]) == ("completed", 1)
-    for model, reason in (("openai/unknown", "no such model"), ("openai/keyless", "wrong key")):
+    reasons = {"openai/unknown": "no such model", "openai/keyless": "wrong key", "nowhere/x": "nowhere: "}
+    for model, reason in reasons.items():
         for dataset in ("tea", "coffee"):
             member = members[model, dataset]
             assert (member["label"], member["mark"], member["scores"]) == ("failed", "bad", {})

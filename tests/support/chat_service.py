@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
@@ -106,7 +107,7 @@ def _verdict(asked: dict[str, Any], digest: str) -> str:
     whole = asked["response_format"]["json_schema"]["schema"]
     schema = whole["properties"]
     if "metrics" not in schema:
-        return json.dumps(_filled(whole, whole.get("$defs", {})))
+        return _by_the_mock(asked, whole, digest)
     numbers = iter(bytes.fromhex(digest))
     metrics = {}
     for name, mark in schema["metrics"]["properties"].items():
@@ -117,21 +118,14 @@ def _verdict(asked: dict[str, Any], digest: str) -> str:
     return json.dumps({"metrics": metrics, "flags": flags, "overall_comment": "judged"})
 
 
-def _filled(schema: dict[str, Any], known: dict[str, Any]) -> Any:
-    """The smallest value of this shape that says something: one item in each list, the first choice of each."""
-    if "$ref" in schema:
-        return _filled(known[schema["$ref"].rpartition("/")[2]], known)
-    if "enum" in schema:
-        return schema["enum"][0]
-    match schema.get("type"):
-        case "object":
-            return {name: _filled(each, known) for name, each in schema.get("properties", {}).items()}
-        case "array":
-            return [_filled(schema.get("items", {}), known)]
-        case "integer" | "number":
-            return schema.get("minimum", 1)
-        case _:
-            return "said"
+def _by_the_mock(asked: dict[str, Any], schema: dict[str, Any], digest: str) -> str:
+    """What metrics other than rubrics ask a judge."""
+    from prompt_evaluator.model import Message  # noqa: PLC0415 - most tests need nothing of it, and start sooner
+    from prompt_evaluator.model import Request as Asked  # noqa: PLC0415
+    from prompt_evaluator.providers.mock.judge import judgement  # noqa: PLC0415
+
+    messages = tuple(Message(message["role"], message["content"]) for message in asked["messages"])
+    return judgement(schema, Asked(model=asked["model"], messages=messages), Random(digest), Random(digest))
 
 
 class _Connection(asyncio.Protocol):
