@@ -14,7 +14,7 @@ from prompt_evaluator.errors import InputError, InputNotFoundError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Write
+    from tests.datasets.conftest import Write
 
 SEVEN = """\
 - id: a
