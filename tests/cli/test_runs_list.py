@@ -153,12 +153,6 @@ def test_a_list_that_is_piped_is_plain_and_aligned(project: Workspace) -> None:
     assert footnote.startswith("* synthetic")
 
 
-def test_when_nothing_fits_that_is_said(project: Workspace) -> None:
-    done = project.run("runs", "list", "--where", "status=failed")
-
-    assert (done.code, done.out) == (0, "No runs match. `prompt-evaluator runs list` shows all runs.\n")
-
-
 def test_a_run_for_programs_has_the_words_of_its_artifact(project: Workspace) -> None:
     (run,) = project.run("runs", "list", "--json", "--where", "run_notes=one").json["runs"]
     artifact = project.artifact(run["run_id"])

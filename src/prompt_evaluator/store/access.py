@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import func, select
 
 from prompt_evaluator.errors import StoreError, UnknownNameError
-from prompt_evaluator.hints import some_of
+from prompt_evaluator.hints import nearest, some_of
 from prompt_evaluator.store.migrate import Database, explained
 from prompt_evaluator.store.schema import RUNS
 
@@ -76,4 +76,5 @@ class Access:
             select(RUNS.c.run_id).order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()).limit(_LOOKED_AT)
         ).all()
         total = connection.scalar(select(func.count()).select_from(RUNS))
-        return UnknownNameError("run", run_id, newest, total=total)
+        near = nearest(run_id, newest, cutoff=0.5)
+        return UnknownNameError("run", run_id, [near] if near else newest[:_SHOWN], total=total)
