@@ -1,4 +1,4 @@
-# `make demo` and `make test` need Python 3.11 or newer and make, nothing else. uv is used when it is there.
+# `make demo` and `make test` need Python 3.11 or newer and make, nothing else. uv is used when it is there and works.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 export PATH ?= /usr/local/bin:/usr/bin:/bin
@@ -7,6 +7,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
+
+WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
+	uv pip install --quiet --python $(BIN)/python --compile-bytecode -e . --group dev
+# uv reads no pip.conf: where packages come from a mirror that only pip knows, uv is there and fails.
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
 .PHONY: help demo test check bench docs oracle clean
 
@@ -21,14 +27,8 @@ help:
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
 	@echo "Setting up $(VENV) (once) ..."
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python --compile-bytecode -e . --group dev; \
-	else \
-		"$(PYTHON)" -m venv $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . --group dev; \
-	fi
+	@if command -v uv >/dev/null 2>&1; then $(WITH_UV) || { echo "uv failed; trying venv and pip ..."; $(WITH_PIP); }; \
+	else $(WITH_PIP); fi
 	@touch $(READY)
 
 demo: $(READY)

@@ -9,6 +9,7 @@ import yaml
 from workspace import Workspace
 
 from prompt_evaluator.app.init import COMMAND, FILES
+from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +55,9 @@ def test_a_new_project_is_valid_in_every_part(fresh: Workspace) -> None:
     assert settings["rubric"]["value"] == str(project.folder / "rubrics/support.yaml")
     assert settings["rubric"]["origin"].startswith("prompt_evaluator.yaml, line ")
     workflow = yaml.safe_load((project.folder / ".github/workflows/evaluate.yml").read_text())
-    assert any(COMMAND in step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"])
+    steps = [step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"]]
+    assert any(COMMAND in step for step in steps)
+    assert f"pip install prompt-evaluator=={__version__}" in steps
 
 
 def test_a_new_project_runs_offline_with_short_names(fresh: Workspace) -> None:

@@ -24,6 +24,7 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Message, MetricUse, ProviderSettings, Request, TestCase
+from prompt_evaluator.providers.mock.judge import RATIONALES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,6 +317,41 @@ async def test_a_rubric_is_answered_in_its_shape_with_high_but_varying_scores() 
     assert len(set(scores)) >= 3
     assert all(metric["rationale"] for reply in replies for metric in reply["metrics"].values())
     assert 0.01 <= mean(reply["flags"]["invented"] for reply in replies) <= 0.15
+
+
+async def test_a_rationale_fits_its_score() -> None:
+    schema = {**GRADE, "properties": {**GRADE["properties"], "score": {"type": "number", "minimum": 0, "maximum": 1}}}
+    outputs = await texts(mock(quality=0.5), 100, case=CASE)
+    replies = [await judged(mock(), judge_prompt(text), schema, case=CASE) for text in outputs]
+
+    fitting = [next(row for row in RATIONALES if reply["score"] < row[0]) for reply in replies]
+
+    assert all(reply["rationale"] in row for reply, row in zip(replies, fitting, strict=True))
+    assert len(set(fitting)) == 4
+
+
+async def test_where_a_flag_is_raised_scores_and_rationales_are_not_good_and_the_comment_names_it() -> None:
+    outputs = await texts(mock(), 400, case=CASE)
+    replies = [await judged(mock(), judge_prompt(text), RUBRIC, case=CASE) for text in outputs]
+    praise = [text for row in RATIONALES[2:] for text in row[1:]]
+
+    flagged = [reply for reply in replies if reply["flags"]["invented"]]
+
+    assert flagged
+    assert all(grade["score"] <= 3 for reply in flagged for grade in reply["metrics"].values())
+    assert not any(grade["rationale"] in praise for reply in flagged for grade in reply["metrics"].values())
+    assert all(reply["overall_comment"].endswith("Flagged: invented.") for reply in flagged)
+    assert not any("Flagged" in reply["overall_comment"] for reply in replies if not reply["flags"]["invented"])
+
+
+async def test_filler_is_never_excellent() -> None:
+    case = TestCase(id="a", input="How do I return a lamp?")
+    outputs = await texts(mock(quality=1), 100, case=case)
+    prompts = [f"<input>\n{case.input}\n</input>\n<output>\n{text}\n</output>" for text in outputs]
+
+    scores = [(await judged(mock(), prompt, GRADE, case=case))["score"] for prompt in prompts]
+
+    assert set(scores) <= {2, 3, 4}
 
 
 async def test_a_poor_output_is_scored_below_a_good_one() -> None:

@@ -24,6 +24,7 @@ _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# ([\w./-]+\.(?:ya?ml|jsonl?))\b")
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{8}\b")
 _DURATION = re.compile(r"(?<![\w.])<n> (?:ms|s|min|h|d)\b")
+_TIME = re.compile(r"\b\d+ (?:ms|s|min|h|d)\b")
 _NUMBER = re.compile(r"(?:under )?\$?\d[\d,.:]*k?(?<![,.:])")
 
 
@@ -134,6 +135,20 @@ def missing_line(claimed: str, printed: str) -> str | None:
     return next((line for line in claimed.splitlines() if line.strip() and normal(line) not in rest), None)
 
 
+def _same_today(one: str, other: str) -> bool:
+    """Whether two lines differ in ids, times and widths only."""
+    first, second = (re.sub(r" {2,}", "  ", _TIME.sub("<t>", _ID.sub("<id>", line))).strip() for line in (one, other))
+    return first == second
+
+
+def _with_examples_of(old: str, new: str) -> str:
+    """The new line with the ids and times of the old one, which the text around it may speak of."""
+    for kind in (_ID, _TIME):
+        examples = iter(kind.findall(old))
+        new = kind.sub(lambda found, examples=examples: next(examples, found[0]), new)  # type: ignore[misc]
+    return new
+
+
 def renewed(claimed: str, printed: str) -> str:
     """What a shortened block says, as it is printed now: each line becomes the nearest that follows."""
     lines, rest = [], printed.splitlines()
@@ -141,7 +156,7 @@ def renewed(claimed: str, printed: str) -> str:
         near = get_close_matches(normal(line), map(normal, rest), n=1, cutoff=0.4) if line.strip() else []
         if near:
             at = [normal(each) for each in rest].index(near[0])
-            lines.append(line if normal(line) == near[0] else rest[at].rstrip())
+            lines.append(line if _same_today(line, rest[at]) else _with_examples_of(line, rest[at].rstrip()))
             rest = rest[at + 1 :]
         elif not line.strip():
             lines.append("")

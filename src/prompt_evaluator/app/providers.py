@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import masked
+from prompt_evaluator.errors import UnreachableError
 from prompt_evaluator.model import Answer, Limits, Message, Request
+from prompt_evaluator.providers.calls.breaker import UNREACHED
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prompt_evaluator.model import ProviderSettings
+
+
+_LONGEST_WAIT = 60.0
+"""Seconds for one short answer."""
 
 
 class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +35,9 @@ class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
     key_present: bool | None
     """None where no key is needed."""
     address: str | None
+    """Where its calls go, without a login."""
+    address_source: str | None
+    """The variable that the address is from, over what is configured or built in."""
     proxy: str | None
     """The proxy that calls go through, and who names it, without its login."""
     limits: Limits
@@ -43,24 +53,48 @@ def calls_at_once(limits: Limits) -> int:
     return limits.max_concurrency or DEFAULT_CONCURRENCY
 
 
+def asked_for(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> str:
+    """Who is asked by `try_provider`: `openai/gpt-4o-mini at https://api.openai.com/v1`."""
+    models = Models(configured)
+    name = models.name(model)
+    status = _status(name.provider, models.settings[name.provider])
+    return f"{name.provider}/{name.model} {f'at {status.address}' if status.address else 'on this machine'}"
+
+
 async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> Answer:
-    """Make one short call and return what came back."""
-    async with Models(configured) as models:
-        name = models.name(model)
+    """Make one short call, in one try, and return what came back.
+
+    Raises:
+        ProviderError: There is no answer. Nobody is there, or nobody says anything within a minute.
+    """
+    models = Models(configured)
+    name = models.name(model)
+    settings = models.settings[name.provider]
+    limits = msgspec.structs.replace(
+        settings.limits, max_tries=1, try_timeout=min(settings.limits.try_timeout, _LONGEST_WAIT)
+    )
+    async with Models({**models.settings, name.provider: msgspec.structs.replace(settings, limits=limits)}) as models:
         request = Request(
             model=name.model, messages=(Message("user", "Reply with the one word: ready"),), max_tokens=16
         )
-        return await models.client(name.provider).complete(request)
+        try:
+            return await models.client(name.provider).complete(request)
+        except UnreachableError as error:
+            said = str(error).removeprefix(f"{error.provider}: ")
+            raise UnreachableError(f"{said} {UNREACHED}", provider=error.provider) from None
 
 
 def _status(name: str, settings: ProviderSettings) -> ProviderStatus:
     key = Key(name, settings)
+    variable = settings.base_url_env
+    set_there = os.environ.get(variable) if variable else None
     return ProviderStatus(
         name=name,
         kind=settings.kind,
         key=key.source or "none needed",
         key_present=key.present if key.source else None,
-        address=masked(settings.base_url) or (f"${settings.base_url_env}" if settings.base_url_env else None),
+        address=masked(set_there or settings.base_url) or (f"${variable}" if variable else None),
+        address_source=variable if set_there else None,
         proxy=shown_proxy(name, settings),
         limits=settings.limits,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from prompt_evaluator.app.providers import calls_at_once, list_providers, try_provider
+from prompt_evaluator.app.providers import asked_for, calls_at_once, list_providers, try_provider
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 
@@ -42,7 +42,9 @@ def providers_command(context: click.Context, *, as_json: bool, config_path: Pat
 @config_option
 def providers_test_command(name: str, *, config_path: Path | None) -> None:
     """Make one short call to NAME (PROVIDER/MODEL) and report what came back."""
-    answer = asyncio.run(try_provider(name, read_settings(config_path).providers))
+    configured = read_settings(config_path).providers
+    click.echo(f"Asking {asked_for(name, configured)} ...", err=True)
+    answer = asyncio.run(try_provider(name, configured))
     tokens = f"{_known(answer.usage.input_tokens)} tokens in, {_known(answer.usage.output_tokens)} out"
     cost = "cost unknown" if answer.cost is None else f"${answer.cost:.6f}"
     tries = "1 try" if answer.tries == 1 else f"{answer.tries} tries"
@@ -52,7 +54,8 @@ def providers_test_command(name: str, *, config_path: Path | None) -> None:
 
 
 def _address(status: ProviderStatus) -> str:
-    return f"{status.address or 'on this machine'}{f', proxy {status.proxy}' if status.proxy else ''}"
+    source = f" (from {status.address_source})" if status.address_source else ""
+    return f"{status.address or 'on this machine'}{source}{f', proxy {status.proxy}' if status.proxy else ''}"
 
 
 def _key(status: ProviderStatus) -> str:

@@ -26,6 +26,9 @@ _FEW = 3
 """One refusal may be one case's."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 """Seconds until an open circuit lets one call through, which then closes it or opens it for twice as long."""
+UNREACHED = (
+    "Check that the service is running and that its address is right (`prompt-evaluator providers` lists addresses)."
+)
 _MONTH = 30 * 24 * 3600.0
 
 
@@ -152,10 +155,7 @@ class Breaker:
         self._on_trial = False
 
     def _never_reached(self, error: ProviderError) -> str:
-        return (
-            f"stopped, because {self._asked} could not be reached: {sentence(error)} Check that the service is "
-            "running and that its address is right (`prompt-evaluator providers` lists addresses)."
-        )
+        return f"stopped, because {self._asked} could not be reached: {sentence(error)} {UNREACHED}"
 
     def _open(self, reason: str, status: int | None = None) -> None:
         self.is_open, self._reason, self._status, self._on_trial = True, reason, status, False

@@ -35,7 +35,7 @@ _CLOSINGS = (
 )  # fmt: skip
 _SHORT = ("{}", "{}.", "The answer is {}.", "It is {}.", "**{}**", "That would be {}.", "Answer: {}", "In short: {}.")
 _SHORT_LENGTH = 40
-_BODIES = (
+FILLER = (
     "The main idea is to settle the goal first and let the details follow from it.",
     "Start with the part that matters most, check it, and then build on it.",
     "Each step is small enough to be verified before the next one begins.",
@@ -45,6 +45,7 @@ _BODIES = (
     "The result can be checked against the request point by point.",
     "Where there is a choice, the clearer option is the better one.",
 )
+"""Sentences that fit everywhere and say nothing; the mock judge knows them too."""
 _OPENERS = (
     "Here is a clear answer on {}.", "On {}, three points matter.", "This is how I would approach {}.",
     "Regarding {}, the essentials are these.", "A practical way to look at {} is the following.",
@@ -209,7 +210,7 @@ def _from_context(passages: Sequence[str], question: str, rng: Random, *, good: 
 
 
 def _composed(case: TestCase, rng: Random) -> str:
-    parts = [_opener(case.input, rng), *rng.sample(_BODIES, rng.randint(2, 4))]
+    parts = [_opener(case.input, rng), *rng.sample(FILLER, rng.randint(2, 4))]
     if case.task:
         parts.insert(1, f"The task is this: {case.task[:200].rstrip('.')}.")
     if case.expected_constraints:
@@ -230,4 +231,4 @@ def _topic(question: str) -> str:
 
 def _echo(request: Request, rng: Random) -> str:
     said = last_user_text(request)
-    return " ".join([rng.choice(_LEADS) + _opener(said, rng), *rng.sample(_BODIES, rng.randint(1, 3))])
+    return " ".join([rng.choice(_LEADS) + _opener(said, rng), *rng.sample(FILLER, rng.randint(1, 3))])

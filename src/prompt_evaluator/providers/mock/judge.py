@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.providers.mock.answers import sentences
-from prompt_evaluator.providers.mock.prompt import items_in, prompt_of, section, standing, stated_range
+from prompt_evaluator.providers.mock.prompt import is_filler, items_in, prompt_of, section, standing, stated_range
 from prompt_evaluator.providers.mock.schema import Path, fill, index_of, name_of
 
 if TYPE_CHECKING:
@@ -16,24 +16,33 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Request
 
-_RATIONALES = (
+RATIONALES = (
     (
-        "The output misses important parts of what was asked.",
-        "Large parts of the request are not addressed.",
+        0.5,
         "The output stays too vague to be useful.",
+        "Weak: it says little that helps with the request.",
+        "The reader is left with more questions than before.",
     ),
     (
-        "The output covers the main point but leaves gaps.",
-        "Mostly on topic, although some of the request is not addressed.",
-        "The essentials are there; details are missing.",
+        0.66,
+        "The output covers the main point; the rest stays vague.",
+        "Usable, although it could be much clearer.",
+        "On topic, with clear weaknesses.",
     ),
     (
+        0.85,
+        "Good, with minor weaknesses.",
+        "The output answers the request; some of it could be more precise.",
+        "It follows the request closely, with small differences.",
+    ),
+    (
+        1.01,
         "The output addresses the request clearly and completely.",
-        "It follows the request closely, with only minor differences in wording.",
         "The content matches what was asked for and is easy to follow.",
         "Accurate and to the point.",
     ),
 )
+"""Up to which share of a scale each row fits, and the row. None speaks of what a flag may be about."""
 _STEPS = (
     "Read the input and note what a good answer has to contain.",
     "Compare the output with the expected answer, point by point.",
@@ -56,8 +65,11 @@ _PASSAGE = re.compile(r"^<context_\d+ nonce=(\w+)>\n(.*?)\n</context_\d+ nonce=\
 """How our own metrics show what a retrieval step has found."""
 _MOST_EXTRACTED = 6
 _TRUE_FLAGS = 0.06
-_MIDDLE, _HIGH = 0.5, 0.66
-"""Where in a scale "fair" and "good" begin."""
+_MIDDLE = 0.5
+"""Where in a scale "fair" begins."""
+_COMMENTS = {"overall_comment", "comment", "summary"}
+_MOST_WITH_FLAG, _MOST_OF_FILLER = 0.6, 0.84
+"""The best that is said of an answer in which a flag is raised, and of one that would fit any question."""
 
 
 def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: Random) -> str:
@@ -72,7 +84,7 @@ def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: 
     prompt = prompt_of(request)
     looks = standing(request.case, prompt, stable)
     spread = 0.05 if request.temperature == 0 else 0.08
-    value = fill(schema, _Judge(prompt, looks, stable, varied, spread))
+    value = fill(schema, _Judge(prompt, looks, stable, varied, spread=spread, flags=_flag_names(schema)))
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -81,24 +93,32 @@ def prose(rng: Random) -> str:
     return rng.choice(_PROSE)
 
 
-def _within(share: float) -> float:
-    return min(1.0, max(0.0, share))
+def _flag_names(schema: dict[str, Any]) -> list[str]:
+    """Of a rubric's reply."""
+    flags = schema.get("properties", {}).get("flags", {})
+    return list(flags.get("properties", {})) if isinstance(flags, dict) else []
 
 
 class _Judge:
-    """Keeps a score, its rationale and its verdict of one mind."""
+    """Keeps scores, their rationales, verdicts and flags of one mind."""
 
-    def __init__(self, prompt: str, looks: float, stable: Random, varied: Random, spread: float) -> None:
+    def __init__(  # noqa: PLR0913 - what it knows, put together in one place
+        self, prompt: str, looks: float, stable: Random, varied: Random, *, spread: float, flags: Sequence[str]
+    ) -> None:
         self._prompt, self._looks, self._spread = prompt, looks, spread
         self._stable, self._varied = stable, varied
+        self._flags = {name: self._raises() for name in flags}
+        """Decided before any score is given: they have to agree."""
+        flagged = any(self._flags.values())
+        self._most = _MOST_WITH_FLAG if flagged else _MOST_OF_FILLER if is_filler(prompt) else 1.0
         self._moods: dict[Path, float] = {}
         self._found: dict[Sequence[str], list[str]] = {}
 
     def enter(self, path: Path, names: Sequence[str]) -> None:
-        mood = self._looks + self._stable.gauss(0, 0.07) + self._varied.gauss(0, self._spread)
+        mood = self._looks + self._stable.gauss(0, 0.08) + self._varied.gauss(0, self._spread)
         if "verdict" in names:
             mood = 0.9 if self._stable.random() < 0.58 + 0.4 * self._looks else 0.2
-        self._moods[path] = _within(mood)
+        self._moods[path] = round(min(self._most, max(0.0, mood)), 2)  # as precise as scores are
 
     def text(self, path: Path) -> str:
         name = name_of(path).lower()
@@ -109,8 +129,9 @@ class _Judge:
             return known[index_of(path) % len(known)]
         if name in {"steps", "step"}:
             return _STEPS[index_of(path) % len(_STEPS)]
-        mood = self._mood(path)
-        return self._varied.choice(_RATIONALES[0 if mood < _MIDDLE else 1 if mood < _HIGH else 2])
+        if name in _COMMENTS:
+            return self._comment(path)
+        return self._rationale(self._mood(path))
 
     def number(self, path: Path, low: float | None, high: float | None) -> float:
         if name_of(path).lower() in _POSITIONS:
@@ -119,7 +140,7 @@ class _Judge:
             stated = stated_range(self._prompt, str(path[-2]) if path[1:] else "")
             low = stated[0] if low is None else low
             high = max(low, stated[1]) if high is None else high
-        return low + (high - low) * _within(self._mood(path) + self._stable.gauss(0, 0.04))
+        return low + (high - low) * self._mood(path)
 
     def choice(self, path: Path, options: Sequence[Any]) -> Any:
         if all(isinstance(option, bool) for option in options):
@@ -135,7 +156,8 @@ class _Judge:
         name = name_of(path).lower()
         if "flags" not in path and name in _POSITIVE_FLAGS | {"verdict"}:
             return self._mood(path) >= _MIDDLE
-        return self._stable.random() < _TRUE_FLAGS + max(0.0, _MIDDLE - self._looks) / 2
+        known = self._flags.get(str(path[-1])) if "flags" in path else None
+        return self._raises() if known is None else known
 
     def size(self, path: Path) -> int:
         name = name_of(path).lower()
@@ -146,6 +168,20 @@ class _Judge:
         if name == "steps":
             return self._stable.randint(3, 4)
         return self._stable.randint(1, 3)
+
+    def _raises(self) -> bool:
+        return self._stable.random() < _TRUE_FLAGS + max(0.0, _MIDDLE - self._looks) / 2
+
+    def _rationale(self, mood: float) -> str:
+        fitting = next(row for row in RATIONALES if mood < row[0])
+        return self._varied.choice(fitting[1:])
+
+    def _comment(self, path: Path) -> str:
+        """About all scores that were given, and the flags that were raised."""
+        given = [mood for scored, mood in self._moods.items() if scored[:1] == ("metrics",) and scored[1:]]
+        said = self._rationale(sum(given) / len(given) if given else self._mood(path))
+        raised = [name.replace("_", " ") for name, is_raised in self._flags.items() if is_raised]
+        return f"{said} Flagged: {', '.join(raised)}." if raised else said
 
     def _mood(self, path: Path) -> float:
         """Of the innermost object around a value."""

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.providers.mock.answers import POOR_SIGNS, contains, wishes_of, words
+from prompt_evaluator.providers.mock.answers import FILLER, POOR_SIGNS, contains, wishes_of, words
 from prompt_evaluator.providers.target_reply import last_user_text
 
 if TYPE_CHECKING:
@@ -55,7 +55,14 @@ def standing(case: TestCase | None, prompt: str, stable: Random) -> float:
     looks = 0.45 + 0.43 * sum(shares) / len(shares) if shares else stable.choices((0.85, 0.6), (9, 1))[0]
     if any(sign in prompt for sign in POOR_SIGNS):
         looks -= 0.3
+    if is_filler(prompt):
+        looks = min(looks, 0.74)
     return min(1.0, max(0.0, looks + stable.gauss(0, 0.03)))
+
+
+def is_filler(prompt: str) -> bool:
+    """Whether the judged output has sentences that would fit any question."""
+    return any(sentence in prompt for sentence in FILLER)
 
 
 def stated_range(prompt: str, metric: str) -> tuple[float, float]:
