@@ -90,7 +90,7 @@ def test_a_label_without_a_reviewer_is_an_error_that_names_the_option(project: W
     done = project.run("labels", "import", "labels.csv")
 
     assert done.code == 2
-    assert "name that person with --reviewer" in done.err
+    assert "or pass --reviewer" in done.err
 
 
 def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Workspace, run_id: str) -> None:
