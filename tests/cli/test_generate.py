@@ -46,7 +46,7 @@ def test_an_answer_of_the_mock_is_printed_and_called_synthetic_on_standard_error
     assert done.code == 0
     assert done.out.strip()
     assert "synthetic" not in done.out
-    assert done.err == "synthetic: generated offline by the mock\n"
+    assert done.err == "synthetic: made up offline by the mock\n"
 
 
 def test_a_prompt_may_be_piped_in(project: Workspace) -> None:
