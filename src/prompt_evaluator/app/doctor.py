@@ -193,8 +193,8 @@ def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
         if owner is not None:
             yield Symptom(topic="store", state="ok", text=f"run {run_id} is in progress: {owner}")
     if left := [run_id for run_id, owner in owners.items() if owner is None]:
-        shown = ", ".join(left[:_NAMED_RUNS]) + (", …" if len(left) > _NAMED_RUNS else "")
-        text = f"interrupted: {shown}"
+        names = ", ".join(left[:_NAMED_RUNS]) + (", …" if len(left) > _NAMED_RUNS else "")
+        text = f"interrupted: {names}"
         advice = f"Continue with `prompt-evaluator resume {left[0]}`."
         yield Symptom(topic="store", state="note", text=text, advice=advice)
 
