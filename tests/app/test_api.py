@@ -1,4 +1,4 @@
-"""The same use cases for Python."""
+"""The Python API."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ async def test_the_mock_does_not_judge_a_real_target_by_accident() -> None:
         await evaluate_async(CASES, three_minutes, judge="mock/default")
 
 
-async def test_fields_beside_the_known_ones_are_metadata_as_in_a_file(here: Path) -> None:
+async def test_unknown_fields_are_metadata_as_in_a_file(here: Path) -> None:
     (here / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
 
     (tea, milk) = (await exact()).cases()
@@ -274,7 +274,7 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(prompt_evaluator, name)
 
 
-def test_a_name_that_is_not_public_is_no_attribute() -> None:
+def test_a_name_that_is_not_public_is_not_an_attribute() -> None:
     with pytest.raises(AttributeError, match="evaluat_async"):
         _ = prompt_evaluator.evaluat_async
 

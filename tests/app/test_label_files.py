@@ -1,4 +1,4 @@
-"""Nothing that is wrong with a file of labels gets into the store, and everything that is wrong has its place."""
+"""A wrong label file adds nothing to the store, and every problem is reported with its place."""
 
 from __future__ import annotations
 

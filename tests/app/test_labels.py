@@ -1,4 +1,4 @@
-"""Labels come from files and go to files, and each opinion is kept once."""
+"""Labels are imported and exported, and each is kept once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about stored runs, as commands and servers ask them."""
+"""Queries on stored runs, as used by commands and servers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def store(settings: Settings) -> Store:
     return open_store(settings)
 
 
-def test_a_run_that_nobody_works_on_is_interrupted_also_for_conditions(settings: Settings, store: Store) -> None:
+def test_a_run_without_an_owner_is_interrupted_also_for_conditions(settings: Settings, store: Store) -> None:
     add_run(store, "run-mine")
     add_run(store, "run-gone")
     for run_id in ("run-mine", "run-gone"):

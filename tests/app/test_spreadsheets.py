@@ -1,4 +1,4 @@
-"""A table is safe to open and can be read back as it was."""
+"""A table is safe to open and can be read back unchanged."""
 
 from __future__ import annotations
 

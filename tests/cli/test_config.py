@@ -1,4 +1,4 @@
-"""`config show` says what holds and who says so, and never a secret."""
+"""`config show` shows each setting and where it is set, and never a secret."""
 
 from __future__ import annotations
 

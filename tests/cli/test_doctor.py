@@ -1,4 +1,4 @@
-"""`doctor` finds what is broken, says what to do, and looks on."""
+"""`doctor` finds what is broken, says what to do, and changes nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_store_of_a_newer_version_is_refused(folder: Workspace) -> None:
     assert "Update prompt-evaluator" in problems(folder)["store"]
 
 
-def test_a_run_that_nobody_works_on_is_interrupted(folder: Workspace) -> None:
+def test_a_run_without_an_owner_is_interrupted(folder: Workspace) -> None:
     run_id = folder.evaluate("--quick").run_id
     with closing(sqlite3.connect(folder.folder / ".prompt_evaluator/store.db")) as store, store:
         store.execute("UPDATE runs SET status = 'running'")
@@ -109,7 +109,7 @@ def test_models_kinds_rubrics_and_folders_are_looked_at(folder: Workspace) -> No
     assert "file is not a folder" in found["output_dir"]
 
 
-def test_a_variable_that_nobody_reads_is_noted(folder: Workspace) -> None:
+def test_an_unknown_variable_is_noted(folder: Workspace) -> None:
     folder.environment["PROMPT_EVALUATOR_NUM_SAMPELS"] = "3"
 
     assert any("Did you mean PROMPT_EVALUATOR_NUM_SAMPLES?" in note for note in notes(folder))

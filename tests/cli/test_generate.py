@@ -40,13 +40,13 @@ def piped(project: Workspace, data: bytes, *arguments: str | bytes) -> Done:
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def test_an_answer_of_the_mock_is_printed_and_called_synthetic_beside_it(project: Workspace) -> None:
+def test_an_answer_of_the_mock_is_printed_and_called_synthetic_on_standard_error(project: Workspace) -> None:
     done = project.run("generate", "What is tea?")
 
     assert done.code == 0
     assert done.out.strip()
     assert "synthetic" not in done.out
-    assert done.err == "synthetic: generated offline by the mock\n"
+    assert done.err == "synthetic: made up offline by the mock\n"
 
 
 def test_a_prompt_may_be_piped_in(project: Workspace) -> None:
@@ -68,7 +68,7 @@ def test_an_empty_argument_does_not_wait_for_standard_input(project: Workspace) 
     assert piped(project, b"What is tea?", "generate", "").code == 2
 
 
-def test_bytes_that_are_no_text_are_refused(project: Workspace) -> None:
+def test_bytes_that_are_not_text_are_refused(project: Workspace) -> None:
     from_input = piped(project, b"caf\xe9", "generate")
     from_argument = piped(project, b"", "generate", b"caf\xe9")
 

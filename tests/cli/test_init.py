@@ -1,4 +1,4 @@
-"""A new project runs at once, and nobody's files are lost to it."""
+"""A new project runs right away, and existing files are not lost."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_gitignore_is_added_to_and_never_replaced(fresh: Workspace) -> None:
     assert (fresh.folder / ".gitignore").read_bytes() == b"*.log\nruns/\n/caf\xe9\n.prompt_evaluator/\n.env\n"
 
 
-def test_a_file_in_place_of_the_folder_is_refused(fresh: Workspace) -> None:
+def test_a_file_instead_of_the_folder_is_refused(fresh: Workspace) -> None:
     done = fresh.run("init", "prompt.txt/below")
 
     assert done.code == 2

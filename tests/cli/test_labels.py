@@ -1,4 +1,4 @@
-"""`prompt-evaluator labels`, as somebody types it."""
+"""`prompt-evaluator labels`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_labels_go_in_once_and_come_out_again(project: Workspace, run_id: str) -
     ]
 
 
-def test_one_new_label_beside_one_that_is_there_is_said(project: Workspace, run_id: str) -> None:
+def test_new_and_existing_labels_are_counted_separately(project: Workspace, run_id: str) -> None:
     row = "case-000,1,semantic_fidelity,4,fine"
     project.write("labels.csv", table(run_id, row))
     project.run("labels", "import", "labels.csv", "--reviewer", "anna")
@@ -57,9 +57,7 @@ def test_one_new_label_beside_one_that_is_there_is_said(project: Workspace, run_
     assert done.out == "Added 1 label. 1 was already in the store.\n"
 
 
-def test_an_export_is_what_the_name_of_its_file_says_unless_somebody_says_otherwise(
-    project: Workspace, run_id: str
-) -> None:
+def test_the_format_of_an_export_follows_its_file_name_unless_given(project: Workspace, run_id: str) -> None:
     project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,=2"))
     project.run("labels", "import", "labels.csv", "--reviewer", "anna")
 
@@ -92,7 +90,7 @@ def test_a_label_without_a_reviewer_is_an_error_that_names_the_option(project: W
     done = project.run("labels", "import", "labels.csv")
 
     assert done.code == 2
-    assert "name that person with --reviewer" in done.err
+    assert "or pass --reviewer" in done.err
 
 
 def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Workspace, run_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on."""
+"""What is shown while a run is in progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rubrics can be listed and looked at, those that ship and those of the project."""
+"""Built-in and project rubrics can be listed and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are listed on one line each, however narrow the terminal and however long their names are."""
+"""Runs are listed on one line each, at any terminal width and with names of any length."""
 
 from __future__ import annotations
 

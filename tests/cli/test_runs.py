@@ -1,4 +1,4 @@
-"""`prompt-evaluator runs`, as somebody types it."""
+"""`prompt-evaluator runs`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_run_is_listed_shown_exported_and_deleted_by_the_start_of_its_id(proje
     assert project.run("runs", "list", "--json").json == {"runs": [], "next": None}
 
 
-def test_nothing_is_deleted_unless_somebody_says_yes(project: Workspace) -> None:
+def test_nothing_is_deleted_without_confirmation(project: Workspace) -> None:
     run_id = project.evaluate("-n", "1").run_id
 
     done = project.run("runs", "delete", run_id)

@@ -1,4 +1,4 @@
-"""`prompt-evaluator runs list`: conditions, order and pages, as somebody types them."""
+"""`prompt-evaluator runs list`: conditions, order and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prompt-evaluator runs show`: some cases of a run, or one of them, as somebody types it."""
+"""`prompt-evaluator runs show`: some cases of a run, or one of them."""
 
 from __future__ import annotations
 

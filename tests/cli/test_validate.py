@@ -169,7 +169,7 @@ def test_json_has_the_facts_of_each_problem(bad: Path) -> None:
     assert all(p["problem"] and p["advice"] and str(bad) in p["message"] for p in file["problems"])
 
 
-def test_json_notes_where_the_first_of_two_equal_ids_stands(tmp_path: Path) -> None:
+def test_json_notes_where_the_first_of_two_equal_ids_is(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"id": "a", "input": "x"}\n' * 2)
 

@@ -52,7 +52,7 @@ async def test_a_program_prints_its_score(printed: str, expected: Score) -> None
     assert await scored(f"print({printed!r})") == expected
 
 
-async def test_a_program_is_told_of_output_case_and_answer() -> None:
+async def test_a_program_reads_output_case_and_answer() -> None:
     found = await scored("print(json.dumps({'score': 1, 'asked': asked}))")
 
     assert isinstance(found, Scored)
@@ -77,7 +77,7 @@ async def test_a_program_is_told_of_output_case_and_answer() -> None:
         ("os.kill(os.getpid(), 9)", "ProgramFailed", "was killed by SIGKILL"),
     ],
 )
-async def test_whatever_is_no_score_is_a_failure_and_never_a_zero(code: str, kind: str, part: str) -> None:
+async def test_anything_that_is_not_a_score_is_a_failure_and_never_a_zero(code: str, kind: str, part: str) -> None:
     found = await scored(code)
 
     assert isinstance(found, Failed)

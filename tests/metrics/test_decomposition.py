@@ -302,7 +302,7 @@ async def test_every_step_names_its_key_in_words_and_as_a_schema(metric: str) ->
         assert f'"{step.key}"' in step.system().content
 
 
-async def test_a_limit_of_truths_is_told() -> None:
+async def test_a_limit_of_truths_is_in_the_prompt() -> None:
     judge = ScriptedJudge({"claims": texts(1)}, {"truths": texts(2)}, about_numbers(["yes"]))
 
     await Faithfulness(truths_limit=2).score(CASE, OUTPUT, judge)
@@ -314,7 +314,7 @@ async def test_a_limit_of_truths_is_told() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-async def test_a_definition_holds_the_options_and_what_the_judge_is_told(metric: str) -> None:
+async def test_a_definition_has_the_options_and_the_judge_prompts(metric: str) -> None:
     made = METRICS[metric]()
     definition = made.definition()
 
@@ -347,7 +347,7 @@ async def test_several_references_are_shown_with_their_numbers(metric: str) -> N
     assert (shown["reference_1"], shown["reference_2"]) == ("One.", "Two.")
 
 
-async def test_a_further_reference_is_enough_where_there_is_no_first_one() -> None:
+async def test_references_are_enough_if_there_is_no_reference() -> None:
     case = msgspec.structs.replace(CASE, reference=None, references=("Two.",))
 
     assert ContextualRecall().missing(case) is None

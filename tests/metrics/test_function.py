@@ -36,7 +36,7 @@ async def test_what_a_function_returns_is_a_score(function: str, returns: str, e
 
 
 @pytest.mark.parametrize("returns", ["none", "nan", "infinite", "two", "negative", "text", "list", "empty", "odd"])
-async def test_what_is_no_score_is_a_failure(returns: str) -> None:
+async def test_anything_that_is_not_a_score_is_a_failure(returns: str) -> None:
     found = await score(f"{HERE}sync", returns)
 
     assert isinstance(found, Failed)
@@ -65,7 +65,7 @@ async def test_a_function_that_hangs_is_left_behind(function: str) -> None:
     assert time.monotonic() - began < 0.8
 
 
-async def test_being_cancelled_is_no_failure_of_the_function() -> None:
+async def test_being_cancelled_is_not_a_failure_of_the_function() -> None:
     task = asyncio.create_task(score(f"{HERE}hangs_async", "x"))
     await asyncio.sleep(0.01)
     task.cancel()

@@ -173,7 +173,7 @@ async def test_without_usable_steps_a_run_does_not_begin(reply: str) -> None:
         await Correctness().prepared(ScriptedJudge(reply, reply))
 
 
-async def test_a_judge_that_cannot_be_reached_for_the_steps_is_told_as_it_is() -> None:
+async def test_a_judge_that_cannot_be_reached_for_the_steps_is_reported_as_such() -> None:
     with pytest.raises(RateLimitedError):
         await Correctness().prepared(ScriptedJudge(RateLimitedError("Not now.", provider="p")))
 
@@ -282,7 +282,7 @@ async def test_steps_for_criteria_are_written_once_and_promise_no_reference() ->
     assert "reference" not in judge.asked[0].messages[0].content.partition("# The material")[0]
 
 
-async def test_without_criteria_a_case_is_skipped_and_nobody_is_asked() -> None:
+async def test_without_criteria_a_case_is_skipped_and_no_judge_is_asked() -> None:
     judge = ScriptedJudge()
 
     metric = await Criteria().prepared(judge)

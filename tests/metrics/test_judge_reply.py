@@ -122,7 +122,7 @@ async def judged(*replies: str) -> Judgement:
 
 
 @pytest.mark.parametrize(("reply", "why"), GARBAGE.values(), ids=GARBAGE)
-async def test_a_reply_that_is_no_verdict_is_kept_and_explained_and_never_a_score(reply: str, why: str) -> None:
+async def test_a_reply_that_is_not_a_verdict_is_kept_and_explained_and_never_a_score(reply: str, why: str) -> None:
     judgement = await judged(reply, reply)
 
     assert list(judgement.scores) == [criterion.name for criterion in RUBRIC.metrics]
@@ -135,7 +135,7 @@ async def test_a_reply_that_is_no_verdict_is_kept_and_explained_and_never_a_scor
 
 
 @pytest.mark.parametrize("reply", READABLE.values(), ids=READABLE)
-async def test_what_stands_around_a_verdict_does_not_matter(reply: str) -> None:
+async def test_text_around_a_verdict_does_not_matter(reply: str) -> None:
     judgement = await judged(reply)
 
     assert (judgement.scores, judgement.flags, judgement.comment) == (SCORES.scores, SCORES.flags, SCORES.comment)
@@ -281,7 +281,7 @@ spellings = st.fixed_dictionaries({"indent": st.sampled_from([None, 2]), "ensure
 
 @same_each_time
 @given(rubrics_and_scores(), prose, prose, fences, spellings)
-def test_a_verdict_reads_back_whatever_stands_around_it(
+def test_a_verdict_reads_back_with_any_text_around_it(
     pair: tuple[Rubric, Scores], before: str, after: str, fence: tuple[str, str], spelling: dict[str, Any]
 ) -> None:
     rubric, scores = pair

@@ -140,7 +140,7 @@ def spoiled(metric: str, step: int, form: str) -> str:
 
 @pytest.mark.parametrize("form", READABLE.values(), ids=list(READABLE))
 @pytest.mark.parametrize(("metric", "step"), PLACES)
-async def test_what_stands_around_a_verdict_does_not_matter(metric: str, step: int, form: str) -> None:
+async def test_text_around_a_verdict_does_not_matter(metric: str, step: int, form: str) -> None:
     plain = await scored(metric, ScriptedJudge(*SCRIPTS[metric]))
     script: list[Any] = list(SCRIPTS[metric])
     script[step] = spoiled(metric, step, form)

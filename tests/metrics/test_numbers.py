@@ -102,7 +102,7 @@ async def test_length_is_counted_in_words_and_characters(text: str, options: dic
     assert await value("length", text, **options) == expected
 
 
-async def test_a_wrong_length_is_told() -> None:
+async def test_a_wrong_length_is_explained() -> None:
     found = await score("length", "one two three", max_words=2)
 
     assert isinstance(found, Scored)

@@ -141,7 +141,7 @@ def test_a_definition_is_made_of_what_json_can_hold() -> None:
 
 
 @pytest.mark.parametrize("name", ["includes", "exact_match", "python:metric_functions:sync"])
-def test_a_judge_for_a_metric_that_asks_none_is_refused(name: str) -> None:
+def test_a_judge_for_a_metric_that_uses_none_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"does not use a judge\. Remove `judge`"):
         build_metric(MetricUse(metric=name, judge="openai/gpt-4o"))
 

@@ -151,7 +151,7 @@ async def test_a_request_changes_with_the_rubric(change: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("change", [{"name": "other"}, {"path": "/elsewhere.yaml"}, {"hash": "1" * 64}], ids=str)
-def test_what_a_judge_is_not_told_of_a_rubric_is_no_part_of_its_definition(change: dict[str, Any]) -> None:
+def test_parts_of_a_rubric_that_are_not_in_the_prompt_are_not_in_its_definition(change: dict[str, Any]) -> None:
     other = msgspec.structs.replace(RUBRIC, **change)
 
     assert applied_rubric(other).metric.definition() == applied_rubric(RUBRIC).metric.definition()
@@ -350,7 +350,7 @@ async def test_a_judgement_says_how_many_there_will_be_of_its_answer() -> None:
     assert judgement.repeats == 3
 
 
-async def test_a_reply_that_is_no_verdict_is_asked_for_once_more_with_the_reason() -> None:
+async def test_after_a_reply_that_is_not_a_verdict_the_judge_is_asked_again_with_the_reason() -> None:
     judgement, requests = await judged("Looks good!", GOOD)
 
     first, second = requests

@@ -46,7 +46,7 @@ VALUES = st.recursive(
         ("\ud800", False, 0.0),
     ],
 )
-async def test_json_is_told_from_what_is_none(text: str, fences: bool, expected: float) -> None:  # noqa: FBT001
+async def test_json_is_told_apart_from_other_text(text: str, fences: bool, expected: float) -> None:  # noqa: FBT001
     assert await value("is_json", text, fences=fences) == expected
 
 
@@ -96,7 +96,7 @@ async def test_schemas_of_other_drafts_and_shapes_are_understood() -> None:
     assert await score("json_schema", "3") == Skipped("the case gives no schema")
 
 
-async def test_many_problems_are_counted_and_the_first_told() -> None:
+async def test_many_problems_are_counted_and_the_first_are_listed() -> None:
     found = await score("json_schema", json.dumps(["a"] * 20), schema={"items": {"type": "integer"}})
 
     assert isinstance(found, Scored)
@@ -145,7 +145,7 @@ def test_a_path_leads_to_values(path: str, expected: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("path", ["$.", "$..a", "$[", "$[?(@.a)]", "$[1:2]", "$ .a b", "$['a]", "$[]", ""])
-def test_a_path_that_is_not_understood_is_refused(path: str) -> None:
+def test_an_invalid_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="is invalid from"):
         parse_path(path)
 
@@ -209,7 +209,7 @@ CONTAINED: list[tuple[str, float]] = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CONTAINED)
-async def test_json_is_found_in_what_stands_around_it(text: str, expected: float) -> None:
+async def test_json_is_found_in_the_text_around_it(text: str, expected: float) -> None:
     assert await value("contains_json", text) == expected
 
 

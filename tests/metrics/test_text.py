@@ -176,11 +176,11 @@ async def test_an_exact_match_is_any_of_several_references(text: str, expected: 
     assert await value("exact_match", text, on=on) == expected
 
 
-async def test_references_are_enough_where_there_is_no_first_one() -> None:
+async def test_references_are_enough_if_there_is_no_reference() -> None:
     assert await value("exact_match", "Lutetia", on=TestCase(id="a", input="?", references=("Lutetia",))) == 1
 
 
-async def test_an_expected_text_stands_in_for_all_references() -> None:
+async def test_an_expected_text_replaces_all_references() -> None:
     on = TestCase(id="a", input="?", reference="Paris", references=("Lutetia",))
 
     assert await value("exact_match", "Paris", on=on, expected="Rome") == 0

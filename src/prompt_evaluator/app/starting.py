@@ -39,7 +39,7 @@ def create_run(prepared: Prepared, models: Models, session: Session, *, planned:
     """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid."""
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
     if planned:  # looks like a run that was stopped before its first sample and can be resumed
-        record = msgspec.structs.replace(record, status="aborted", stop_reason="planned, and not begun")
+        record = msgspec.structs.replace(record, status="aborted", stop_reason="planned, not started")
 
     def finish() -> RunRecord:
         nonlocal record

@@ -28,22 +28,22 @@ def config_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
     """Print each value and where it is set: a variable, a line of the file, or built in. Keys are never shown."""
-    shown = show_settings(read_settings(config_path))
+    settings = show_settings(read_settings(config_path))
     if as_json:
-        _print_json(shown)
+        _print_json(settings)
         return
-    click.echo(f"Configuration: {shown.config or 'no file'}")
-    for path in shown.dotenv:
+    click.echo(f"Configuration: {settings.config or 'no file'}")
+    for path in settings.dotenv:
         click.echo(f"Variables:     {path}")
     click.echo()
-    _print_rows((setting.name, _value(setting.value), setting.origin) for setting in shown.settings)
+    _print_rows((setting.name, _value(setting.value), setting.origin) for setting in settings.settings)
     for title in ("prompt_templates", "dataset_paths", "rubrics"):
-        names: tuple[ShownName, ...] = getattr(shown, title)
+        names: tuple[ShownName, ...] = getattr(settings, title)
         if names:
             click.echo(f"\n{title}")
             _print_rows((f"  {name.name}", _path(name), name.origin) for name in names)
     click.echo("\nproviders")
-    _print_rows((f"  {provider.name}", _provider(provider), provider.origin) for provider in shown.providers)
+    _print_rows((f"  {provider.name}", _provider(provider), provider.origin) for provider in settings.providers)
 
 
 @config_command.command("path")

@@ -55,4 +55,4 @@ def generate_command(
         return
     click.echo(answer.text)
     if answer.synthetic:
-        click.echo(click.style("synthetic: generated offline by the mock", fg="yellow"), err=True)
+        click.echo(click.style("synthetic: made up offline by the mock", fg="yellow"), err=True)

@@ -66,7 +66,7 @@ def live_lines(view: View, width: int) -> list[Line]:
     if width >= _TWO_COLUMNS:
         half = (width - 1) // 2
         for left, right in zip(fields[::2], fields[1::2], strict=True):
-            lines += _beside(_field(left, half - 2), _field(right, width - 1 - half), half)
+            lines += _side_by_side(_field(left, half - 2), _field(right, width - 1 - half), half)
     else:
         lines += [line for field in fields for line in _field(field, width - 1)]
     for field in (_errors(view), _waiting(view)):
@@ -164,7 +164,7 @@ def _field(field: Field, width: int) -> list[Line]:
     ]
 
 
-def _beside(left: list[Line], right: list[Line], start: int) -> list[Line]:
+def _side_by_side(left: list[Line], right: list[Line], start: int) -> list[Line]:
     height = max(len(left), len(right))
     rows = zip(left + [[]] * (height - len(left)), right + [[]] * (height - len(right)), strict=True)
     return [[*one, Span(" " * (start - line_cells(one))), *two] for one, two in rows]

@@ -76,12 +76,12 @@ class LinesOutlet:
         self._due = _INTERVALS[0]
 
     def tick(self, view: View, lines: Sequence[str]) -> None:
-        shown = list(lines)
+        output = list(lines)
         if view.seconds >= self._due:
             self._shown += 1
             self._due = view.seconds + _INTERVALS[min(self._shown, len(_INTERVALS) - 1)]
-            shown.append(plain_line(view))
-        self._write(shown)
+            output.append(plain_line(view))
+        self._write(output)
 
     def end(self, view: View, lines: Sequence[str]) -> None:
         self._write([*lines, *([final_text(view)] if self._shown else [])])

@@ -52,36 +52,36 @@ _SHOWN = 20
 @click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
-def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **given: Any) -> None:
+def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **options: Any) -> None:
     """Show the summary of RUN (an id, or the beginning of one), some of its cases, or one case.
 
     If several of --worst, --failing, --flaky, --errors and --flagged are given, only cases that match all are shown.
     """
-    _check(case_id, given)
+    _check(case_id, options)
     if case_id is not None:
         _show_case(config_path, run, case_id, as_json=as_json)
-    elif _is_selection(given):
-        _show_cases(config_path, run, given, as_json=as_json)
+    elif _is_selection(options):
+        _show_cases(config_path, run, options, as_json=as_json)
     else:
         outcome = show_run(read_settings(config_path), run)
         print_json(run_document(outcome)) if as_json else print_summary(outcome)
 
 
-def _check(case_id: str | None, given: dict[str, Any]) -> None:
-    chosen = [name for name in ("worst", *_KINDS) if given[name]]
-    more = [name for name in ("metric", "samples", "limit", "cursor") if given[name]]
+def _check(case_id: str | None, options: dict[str, Any]) -> None:
+    chosen = [name for name in ("worst", *_KINDS) if options[name]]
+    more = [name for name in ("metric", "samples", "limit", "cursor") if options[name]]
     if case_id is not None:
         if other := [name for name in (*chosen, *more) if name != "samples"]:
             raise click.UsageError(f"--case shows one case and cannot be combined with --{other[0]}.")
     elif more and not chosen:
         kinds = ", ".join(f"--{name}" for name in _KINDS)
         raise click.UsageError(f"--{more[0]} needs a selection of cases. Add one of --worst N, {kinds}.")
-    elif given["worst"] and given["limit"]:
+    elif options["worst"] and options["limit"]:
         raise click.UsageError("--worst N already says how many cases to show; remove --limit.")
 
 
-def _is_selection(given: dict[str, Any]) -> bool:
-    return any(given[name] for name in ("worst", *_KINDS))
+def _is_selection(options: dict[str, Any]) -> bool:
+    return any(options[name] for name in ("worst", *_KINDS))
 
 
 def _show_case(config_path: Path | None, run: str, case_id: str, *, as_json: bool) -> None:
@@ -92,11 +92,11 @@ def _show_case(config_path: Path | None, run: str, case_id: str, *, as_json: boo
         print_lines(case_page(found, columns(sys.stdout) - 1 if sys.stdout.isatty() else None))
 
 
-def _show_cases(config_path: Path | None, run: str, given: dict[str, Any], *, as_json: bool) -> None:
+def _show_cases(config_path: Path | None, run: str, options: dict[str, Any], *, as_json: bool) -> None:
     selection = CaseSelection(
-        **{name: given[name] for name in (*_KINDS, "metric", "samples", "cursor")},
-        worst=given["worst"] is not None,
-        limit=given["worst"] or given["limit"] or _SHOWN,
+        **{name: options[name] for name in (*_KINDS, "metric", "samples", "cursor")},
+        worst=options["worst"] is not None,
+        limit=options["worst"] or options["limit"] or _SHOWN,
     )
     found = list_cases(read_settings(config_path), run, selection)
     if as_json:

@@ -29,19 +29,21 @@ class Row(NamedTuple):
 def table(title: str, titles: Sequence[str], rows: Sequence[Row], width: int) -> list[str]:
     """The rows below their titles, in lines of at most `width` columns, in colour."""
     longest = max(cells(clean(row.name)) for row in rows)
-    for shown in range(len(titles), 0, -1):
-        widths = [max(cells(text) for text in column) for column in _columns(titles, rows, shown)]
+    for visible in range(len(titles), 0, -1):
+        widths = [max(cells(text) for text in column) for column in _columns(titles, rows, visible)]
         room = width - 2 - sum(2 + each for each in widths)
-        if room >= min(longest, _LONGEST_NAME) or shown == 1:
+        if room >= min(longest, _LONGEST_NAME) or visible == 1:
             break
     names = max(4, min(longest, room, max(_LONGEST_NAME, width // 4)), cells(title))
     used = 2 + names + sum(2 + each for each in widths)
-    lines = [click.style(_cells("  ", title, titles[:shown], names, widths).rstrip(), dim=True)]
-    beside = width - used - 2 >= max((cells(note) for row in rows for note in _notes(row, titles, shown)), default=0)
+    lines = [click.style(_cells("  ", title, titles[:visible], names, widths).rstrip(), dim=True)]
+    notes_fit = width - used - 2 >= max(
+        (cells(note) for row in rows for note in _notes(row, titles, visible)), default=0
+    )
     for row in rows:
-        line = _cells(f"{symbol(row.mark)} ", squeeze(clean(row.name), names), row.values[:shown], names, widths)
-        notes = _notes(row, titles, shown)
-        if beside:
+        line = _cells(f"{symbol(row.mark)} ", squeeze(clean(row.name), names), row.values[:visible], names, widths)
+        notes = _notes(row, titles, visible)
+        if notes_fit:
             first, *more = flow(notes, width - used - 2) or [""]
             lines.append(f"{line}  {first}".rstrip())
             lines += [f"{'':{used + 2}}{note}" for note in more]
@@ -51,12 +53,12 @@ def table(title: str, titles: Sequence[str], rows: Sequence[Row], width: int) ->
     return lines
 
 
-def _columns(titles: Sequence[str], rows: Sequence[Row], shown: int) -> list[list[str]]:
-    return [[titles[at], *(row.values[at] for row in rows)] for at in range(shown)]
+def _columns(titles: Sequence[str], rows: Sequence[Row], visible: int) -> list[list[str]]:
+    return [[titles[at], *(row.values[at] for row in rows)] for at in range(visible)]
 
 
-def _notes(row: Row, titles: Sequence[str], shown: int) -> list[str]:
-    hidden = zip(titles[shown:], row.values[shown:], strict=True)
+def _notes(row: Row, titles: Sequence[str], visible: int) -> list[str]:
+    hidden = zip(titles[visible:], row.values[visible:], strict=True)
     return [*(f"{title[0].lower()}{title[1:]} {value}" for title, value in hidden if value), *row.notes]
 
 
