@@ -1,7 +1,7 @@
 """Cases of a run: found and put in order by result rows alone, a page at a time.
 
-A query walks one table in the order that is asked for, and looks at the others for each row of it; so a page costs
-what it takes to find it, not to sort the run. Cases without a value to sort by come last, from a walk of their own.
+A query walks one table, and looks at the others for each row of it. Cases without a value to sort by come last, from a
+walk of their own.
 """
 
 from __future__ import annotations

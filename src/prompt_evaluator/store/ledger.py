@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Fill
 
 _CHUNK = 256
-_IDS_AT_ONCE = 4_096
+_IDS_AT_ONCE = 512
 
 
 class Store(Results, Decisions):

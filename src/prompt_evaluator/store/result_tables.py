@@ -57,7 +57,6 @@ CASE_METRICS = Table(
     Column("variability", Text),
     Column("repeat_std", Float),
     PrimaryKeyConstraint("run_id", "position", "metric", name="pk_case_metrics"),
-    Index("ix_case_metrics_mean", "run_id", "metric", "mean", "position"),
     sqlite_with_rowid=False,
 )
 

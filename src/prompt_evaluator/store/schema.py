@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """Every revision of the schema, oldest first: what `migrations/versions` holds, known here without loading Alembic."""
 
 HEAD = REVISIONS[-1]

@@ -32,9 +32,9 @@ _GATHER = 0.02
 """Seconds that a unit waits for company: a commit for one takes as many turns with the event loop as one for fifty."""
 _MOST_PER_COMMIT = 1_024
 _MORE_CASES = 4_096
-_HELD_WEIGHT, _HOLD = 128, 0.2
-"""Cases wait until they have so many samples together, or for so many seconds: rows of 25 cases at once take a third
-less time than those of five. Whoever waits for a commit ends that."""
+_HELD_WEIGHT, _HOLD = 256, 0.2
+"""Cases wait until they have so many samples together, or for so many seconds: rows of 50 cases at once take half
+the time of those of five. Whoever waits for a commit ends that."""
 _WATCH = 1.0
 """Seconds between looks at whether the program still runs."""
 
