@@ -157,7 +157,7 @@ def test_a_wrong_label_is_refused_with_its_place_and_nothing_is_added(
 
     problem = refused(settings, path)
 
-    assert str(problem) == f"{what} (in {path}, line 2). {advice}"
+    assert str(problem) == f"{path}, line 2: {what}. {advice}"
 
 
 TABLE = f"run_id,test_case_id,sample,metric,value,reviewer,comment\n{RUN},refund,1,correct,4,anna,fine\n"
