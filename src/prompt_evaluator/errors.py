@@ -84,7 +84,7 @@ class InputError(PromptEvaluatorError, ValueError):
         self.line, self.index, self.field = line, index, field
         place = str(path)
         if line is not None and f"line {line}" not in what.lower():
-            place += f", line {line}"
+            place += f":{line}"
         sentence = f"{what} ({note})" if note else what
         end = "" if sentence.endswith("?") else "."  # such as "Did you mean 'is_json'?"
         super().__init__(f"{place}: {sentence}{end}{' ' if advice else ''}{advice}")

@@ -143,7 +143,7 @@ def test_each_problem_has_file_line_and_advice(bad: Path) -> None:
     )
     assert len(problems) == len(expected)
     for problem, (line, advice) in zip(problems, expected, strict=True):
-        assert problem.startswith(f"{bad}, line {line}: ")
+        assert problem.startswith(f"{bad}:{line}: ")
         assert problem.endswith(advice)
 
 
@@ -190,7 +190,7 @@ def test_several_files_are_all_surveyed_and_counted(good: Path, bad: Path, tmp_p
     result = invoke(bad, good, tmp_path / "missing.jsonl")
 
     assert result.exit_code == 2
-    assert "File not found" in result.stdout
+    assert "file not found" in result.stdout
     assert result.stdout.endswith("1 of 3 files can be used.\n")
 
 

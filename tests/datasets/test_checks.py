@@ -214,7 +214,7 @@ def test_the_problem_is_at_the_line_of_the_field(write: Write) -> None:
 
     (problem,) = survey(write("d.yaml", text)).problems
 
-    assert str(problem).startswith(f"{problem.path}, line 4: ")
+    assert str(problem).startswith(f"{problem.path}:4: ")
     assert str(problem).endswith(
         "checks field validation failed: item 0: `not` of 'is_json' is the text 'yes please': write true or false. "
         "Write a list of metrics: names, or mappings with `metric` and its options."

@@ -123,7 +123,7 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
 
     path.unlink()
 
-    with pytest.raises(InputError, match="File not found"):
+    with pytest.raises(InputError, match="file not found"):
         list(dataset.cases)
 
 
