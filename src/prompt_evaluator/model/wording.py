@@ -48,7 +48,7 @@ _KINDS = {
     "RateLimitedError": "rate limited",
     "UnavailableError": "unavailable",
     "ConnectionFailedError": "no connection",
-    "UnreachableError": "not reached",
+    "UnreachableError": "unreachable",
     "TimedOutError": "timed out",
     "BadReplyError": "reply unusable",
     "OversizedReplyError": "reply too large",
@@ -74,7 +74,7 @@ def kind(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether an error's class says something in words; that of somebody's own code does not."""
+    """Whether an error class is the program's own, and so has a description in plain words."""
     return name in _KINDS
 
 
