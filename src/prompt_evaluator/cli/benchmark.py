@@ -108,7 +108,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @option("where", help="Evaluate only tasks whose metadata matches.")
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
-@option("run_note", help="A note to remember the runs by.")
+@option("run_note", help="A sentence to remember the runs by.")
 @config_option
 @run_options
 def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`

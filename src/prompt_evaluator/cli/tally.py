@@ -90,7 +90,7 @@ class View:
 
 
 @dataclass(slots=True)
-class _UnderWay:
+class _InProgress:
     case_id: str
     sample: int
     since: float
@@ -105,7 +105,7 @@ class Tally:
         self._meter, self._clock = meter, clock
         self._samples = self._done = self._cases = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = clock()
-        self._under_way: dict[Hashable, _UnderWay] = {}
+        self._in_progress: dict[Hashable, _InProgress] = {}
         self._history: deque[tuple[float, int]] = deque()
         meter.on_retry(self._retrying)
 
@@ -114,13 +114,13 @@ class Tally:
         self._done = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = self._clock()
         self._history.clear()
-        self._under_way.clear()
+        self._in_progress.clear()
 
     def sample_started(self, case_id: str, sample: int) -> None:
-        self._under_way[_worker()] = _UnderWay(case_id, sample + 1, self._clock())
+        self._in_progress[_worker()] = _InProgress(case_id, sample + 1, self._clock())
 
     def sample_done(self, status: SampleStatus) -> None:
-        self._under_way.pop(_worker(), None)
+        self._in_progress.pop(_worker(), None)
         self._done += 1
         self._last = self._clock()
         if status != "completed":
@@ -170,7 +170,7 @@ class Tally:
         return (self._done - done) / (now - since) if now - since >= _FIRST_RATE else None
 
     def _waiting(self, now: float) -> tuple[Waiting, ...]:
-        found = sorted(self._under_way.values(), key=lambda item: item.since)
+        found = sorted(self._in_progress.values(), key=lambda item: item.since)
         return tuple(
             Waiting(item.case_id, item.sample, now - item.since, item.retry_cause, item.retry_at - now)
             if item.retry_at > now
@@ -180,7 +180,7 @@ class Tally:
 
     def _retrying(self, event: CallEvent) -> None:
         """Note a retry. A sample's calls are made by its own worker, so the current worker identifies the sample."""
-        if found := self._under_way.get(_worker()):
+        if found := self._in_progress.get(_worker()):
             found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
 
 
