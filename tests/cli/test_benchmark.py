@@ -33,7 +33,7 @@ def test_the_list_names_every_benchmark_with_its_size_or_its_error(project: Work
     assert done.code == 0
     lines = {line.split()[0]: line for line in done.out.splitlines()}
     assert list(lines) == ["basic-coding", "broken", "own", "retrieval-qa", "tool-use-basic"]
-    assert lines["own"].split() == ["own", "project", "1", "tasks"]
+    assert lines["own"].split() == ["own", "project", "1", "task"]
     assert lines["basic-coding"].split() == ["basic-coding", "shipped", "12", "tasks"]
     assert "error: " in lines["broken"]
     found = project.run("benchmark", "list", "--json").json["benchmarks"]
