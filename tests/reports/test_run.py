@@ -156,7 +156,7 @@ def test_errors_are_counted_and_named(found: Make) -> None:
     )
 
     assert made.errors is not None
-    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 reply unreadable."
+    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 unreadable replies."
     assert (made.errors.unscored, made.errors.tried, made.errors.share) == (15, 250, 0.06)
     assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
 

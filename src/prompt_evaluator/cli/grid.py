@@ -80,8 +80,8 @@ class _Grid:
         """Return the width of the names and the columns of each block. Names are cut if that saves a block."""
         room = max(_SHORTEST_NAME, width - max(self._widths) - _GAP)
         whole = min(longest, room, max(_LONGEST_NAME, width // 4))
-        beside = width - sum(_GAP + each for each in self._widths)
-        cut = [names for names in (beside, _CUT_NAME) if _CUT_NAME <= names < whole]
+        names_room = width - sum(_GAP + each for each in self._widths)
+        cut = [names for names in (names_room, _CUT_NAME) if _CUT_NAME <= names < whole]
         tried = {names: self._chunked(width - names) for names in (whole, *cut)}
         return min(tried.items(), key=lambda each: (len(each[1]), -each[0]))
 
