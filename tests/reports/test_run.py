@@ -161,6 +161,17 @@ def test_errors_are_counted_and_named(found: Make) -> None:
     assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
 
 
+def test_one_sample_without_a_score_is_counted_in_the_singular(found: Make) -> None:
+    one = totals(
+        0, samples={"completed": 249, "judge_invalid_response": 1}, errors={"InvalidJudgement": 1}, error_share=0.004
+    )
+
+    made = facts(found(GOOD, status="partial", totals=one)).errors
+
+    assert made is not None
+    assert made.text == "1 of 250 samples (0.4 %) lacks a score: 1 unreadable reply."
+
+
 def test_the_class_of_somebodys_own_error_is_not_put_into_words(found: Make) -> None:
     failure = FailureCount(metric="python:checks:boom", kind="RuntimeError", message="kaputt", count=12)
     broken = totals(0, samples={"judge_error": 12}, errors={"RuntimeError": 12}, failures=(failure,), error_share=1.0)
