@@ -265,7 +265,8 @@ def test_what_a_stopped_group_has_not_begun_is_named(online: Workspace, service:
     stopped = benchmark(online, "--dataset", "tea,coffee", "--metrics", "latency(max_ms=60000)", "--max-calls", "1")
 
     assert (stopped.code, len(stopped.json["runs"]), service.paid) == (3, 1, 1)
-    assert "Not begun, because the run before stopped: coffee with openai/test. Start these again.\n" in stopped.err
+    unstarted = "Not started, because an earlier run stopped the group: coffee with openai/test. Run these again.\n"
+    assert unstarted in stopped.err
 
 
 def test_the_settings_give_model_and_folder(online: Workspace, service: ChatService) -> None:

@@ -131,7 +131,7 @@ def test_a_group_is_estimated_without_a_key_a_call_or_a_trace(offline: Workspace
     assert shown.code == 0, shown.err
     assert "Estimate for 4 runs: 2 models on 2 datasets" in shown.words
     assert "No call was made." in shown.words
-    assert "Retries, and judgements that have to be asked for twice, come on top." in shown.words
+    assert "Retries and repeated judgement requests are not included." in shown.words
     assert shown.out.count("$") >= 2 * 5
     assert not (offline.folder / ".prompt_evaluator").exists()
     assert not (offline.folder / "runs").exists()
@@ -157,4 +157,4 @@ def test_one_benchmark_is_estimated_in_the_words_of_evaluate_dataset(offline: Wo
 def test_what_reuse_may_save_is_said(offline: Workspace) -> None:
     shown = offline.run("benchmark", "run", "--dataset", "basic-coding", "--reuse", "--estimate")
 
-    assert "With --reuse it is less by what earlier runs have asked in the same way." in shown.words
+    assert "With --reuse, calls that earlier runs already made are not repeated, so it may be less." in shown.words

@@ -107,7 +107,7 @@ def test_several_models_and_datasets_are_a_table_of_both_where_there_is_room(tmp
 
 
 def broken(folder: Path) -> list[Member]:
-    """Four models on two datasets: one is fine, one cannot be reached, one is stopped, and one is not begun."""
+    """Four models on two datasets: one is fine, one cannot be reached, one is stopped, and one is not started."""
     first, second, third, fourth = MODELS[:4]
     refused = CircuitOpenError(
         "stopped, because no call can succeed: the key was not accepted (401).", provider="openai"
@@ -147,7 +147,7 @@ def test_what_went_wrong_alike_on_several_datasets_is_said_once(tmp_path: Path) 
     assert text.count("the key was not accepted") == 1
     assert f"✗ {MODELS[1]} failed on basic-coding and retrieval-qa: openai: stopped," in text
     assert f"✗ {MODELS[2]} stopped on basic-coding and retrieval-qa: The budget of 10 calls is spent." in text
-    assert f"✗ {MODELS[3]} not begun on basic-coding and retrieval-qa: " in text
+    assert f"✗ {MODELS[3]} not started on basic-coding and retrieval-qa: " in text
 
 
 def test_a_run_that_could_not_be_carried_out_at_all_is_in_the_table_with_its_error(tmp_path: Path) -> None:

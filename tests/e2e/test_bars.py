@@ -149,7 +149,7 @@ def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace)
         (("--fail-under", "correct=0.9"), "lies outside the scale of correct, which goes from 1 to 5."),
         (("--fail-over", "leaks_data=5"), "'5' is not a number from 0 to 1; write flag=0.05"),
         (("--fail-over", "leaks_data"), "'leaks_data' is not of the form flag=0.05"),
-        (("--fail-under", "correct=3,correct=4"), "'correct' is given twice, with two values"),
+        (("--fail-under", "correct=3,correct=4"), "'correct' is given twice with different values"),
         (("--fail-under", ","), "',' is not of the form metric=4.0"),
     ],
     ids=" ".join,
