@@ -295,7 +295,7 @@ def test_a_judge_whose_every_reply_is_unreadable_ends_the_run_early(online: Work
 
     assert done.code == 3
     assert done.json["status"] == "aborted"
-    assert "replies in a row that cannot be read" in done.err
+    assert "unreadable replies in a row" in done.err
     assert "there is no JSON object in the reply" in done.err
     assert service.state()["kinds"]["judge"] < 120
 

@@ -171,7 +171,7 @@ def test_the_start_of_an_id_is_enough(online: Workspace, interrupted: str) -> No
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
-    [("generation", "begun by another version"), ("judgement", "the way this version asks")],
+    [("generation", "started by another version"), ("judgement", "how this version applies them")],
 )
 def test_a_run_of_a_version_that_asked_in_another_way_is_refused_before_any_call(
     online: Workspace, service: ChatService, kind: str, sentence: str

@@ -133,7 +133,7 @@ async def test_twenty_unreadable_judgements_in_a_row_stop_the_run_and_say_why() 
         await judging.score(applied_rubric(RUBRIC), CASE, OUTPUT, 0)
 
     assert str(caught.value) == (
-        "scripted/m: stopped after 20 replies in a row that cannot be read, the last: The judge's reply cannot be "
+        "scripted/m: stopped after 20 unreadable replies in a row, the last: The judge's reply cannot be "
         'used: there is no JSON object in the reply, which begins with "Looks good!". Try another judge model.'
     )
 
