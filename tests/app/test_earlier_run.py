@@ -56,7 +56,7 @@ def test_other_filters_have_to_hold_too(project: Workspace) -> None:
     assert ids(run(project, *failing, "--case-ids", "bad-2,good-1")) == ["bad-2"]
     nothing = run(project, *failing, "--case-ids", "good-1")
     assert nothing.code == 2
-    assert "No case passes the filters. Loosen --case-ids, --where or --only." in nothing.err
+    assert "No case matches the filters. Loosen --case-ids, --where or --only." in nothing.err
 
 
 def test_cases_with_errors_are_asked_again(online: Workspace, service: ChatService) -> None:
@@ -75,8 +75,8 @@ def test_cases_with_errors_are_asked_again(online: Workspace, service: ChatServi
     [
         (["--only", "flaky", "--of", "RUN"], "No case of run RUN is flaky, so there is nothing to evaluate."),
         (["--only", "errors", "--of", "RUN"], "No case of run RUN has errors, so there is nothing to evaluate."),
-        (["--only", "flaky"], "--only needs --of RUN: together they say which cases of which run."),
-        (["--of", "RUN"], "--of needs --only failing, flaky or errors: together they say which cases of which run."),
+        (["--only", "flaky"], "--only needs --of RUN: together they select cases of an earlier run."),
+        (["--of", "RUN"], "--of needs --only failing, flaky or errors: together they select cases of an earlier run."),
         (["--only", "failing", "--of", "zzzz"], "There is no run 'zzzz'."),
     ],
     ids=str,

@@ -84,7 +84,7 @@ def test_a_run_without_anything_to_score_by_is_refused_before_the_first_call(
     done = online.evaluate(*REAL, "--rubric", "none")
 
     assert done.code == 2
-    assert "nothing to score the answers by" in done.err
+    assert "nothing to score the answers with" in done.err
     assert service.paid == 0
 
 

@@ -72,7 +72,7 @@ def test_a_file_that_is_gone_is_refused(online: Workspace, service: ChatService,
     refused = online.run("resume", interrupted)
 
     assert refused.code == 2
-    assert "is now not readable" in refused.err
+    assert "is now unreadable" in refused.err
     assert name in refused.err
     assert service.paid == paid
 
@@ -129,7 +129,7 @@ def test_other_settings_are_refused_and_the_same_are_accepted(
     refused = online.evaluate(*SETTINGS, *change(online), "--resume", interrupted)
 
     assert refused.code == 2
-    assert "was started with other settings" in refused.err
+    assert "was started with different settings" in refused.err
     assert service.paid == paid
 
     accepted = online.evaluate(*SETTINGS, "--resume", interrupted)
