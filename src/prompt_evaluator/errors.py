@@ -82,12 +82,12 @@ class InputError(PromptEvaluatorError, ValueError):
         """
         self.what, self.advice, self.path, self.note = what, advice, path, note
         self.line, self.index, self.field = line, index, field
-        place = f"in {path}"
+        place = str(path)
         if line is not None and f"line {line}" not in what.lower():
-            place += f", line {line}"
-        if note:
-            place += f"; {note}"
-        super().__init__(f"{what} ({place}).{' ' if advice else ''}{advice}")
+            place += f":{line}"
+        sentence = f"{what} ({note})" if note else what
+        end = "" if sentence.endswith("?") else "."  # such as "Did you mean 'is_json'?"
+        super().__init__(f"{place}: {sentence}{end}{' ' if advice else ''}{advice}")
 
     def first_of(self, count: int) -> InputError:
         """The same problem, which says that it is the first of so many in its file."""

@@ -209,7 +209,7 @@ BAD = [
         ({"id": "a", "input": "x"}, r"Case 0 is a str, neither"),
         ([None], r"Case 0 is a NoneType, neither"),
         ([], r"There are no cases"),
-        ("missing.yaml", r"File not found"),
+        ("missing.yaml", r"file not found"),
         ("cases.txt", r"Unsupported dataset file format"),
     ],
     ids=BAD,

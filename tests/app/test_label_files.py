@@ -157,7 +157,7 @@ def test_a_wrong_label_is_refused_with_its_place_and_nothing_is_added(
 
     problem = refused(settings, path)
 
-    assert str(problem) == f"{what} (in {path}, line 2). {advice}"
+    assert str(problem) == f"{path}:2: {what}. {advice}"
 
 
 TABLE = f"run_id,test_case_id,sample,metric,value,reviewer,comment\n{RUN},refund,1,correct,4,anna,fine\n"
@@ -246,7 +246,7 @@ def test_a_byte_order_mark_before_json_does_no_harm(settings: Settings, here: Pa
 
 
 def test_a_file_that_is_not_there_or_of_another_kind_is_refused(settings: Settings, here: Path) -> None:
-    with pytest.raises(InputNotFoundError, match="File not found"):
+    with pytest.raises(InputNotFoundError, match="file not found"):
         import_labels(settings, here / "missing.csv")
     with pytest.raises(InputError, match=r"Unsupported label file format: \.xlsx\. Supported formats: \.jsonl, \.csv"):
         import_labels(settings, here / "labels.xlsx")

@@ -646,7 +646,7 @@ def test_a_judge_that_cannot_write_steps_for_cases_ends_the_run_early_and_is_cou
     done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "-j", "4")
 
     assert done.json["status"] == "aborted"
-    assert "cannot be read" in done.err
+    assert "unreadable replies in a row" in done.err
     assert service.state()["kinds"]["judge"] < 80
     assert done.json["totals"]["input_tokens"] == 20 * service.paid
 

@@ -51,7 +51,7 @@ def test_a_broken_configuration_is_the_problem(folder: Workspace) -> None:
 
 
 def test_a_configuration_that_is_not_there(folder: Workspace) -> None:
-    assert "File not found" in problems(folder, "-c", "missing.yaml")["configuration"]
+    assert "file not found" in problems(folder, "-c", "missing.yaml")["configuration"]
 
 
 def test_a_broken_store_is_found_and_left_as_it_is(folder: Workspace) -> None:

@@ -111,7 +111,7 @@ def test_model_and_the_rest_come_from_the_settings_unless_given(project: Workspa
     [
         (("-m", "openia/x"), "Did you mean 'openai'?"),
         (("-m", "openai/x"), "OPENAI_API_KEY"),
-        (("-s", "missing.txt"), "File not found"),
+        (("-s", "missing.txt"), "file not found"),
         (("-s", "latin.txt"), "not UTF-8"),
     ],
     ids=["provider", "key", "no file", "no text"],

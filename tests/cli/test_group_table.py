@@ -13,6 +13,7 @@ from summaries import metric, outcome, plan, totals
 from prompt_evaluator.cli.group_table import group_lines, title_line
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, StoreError
+from prompt_evaluator.model.bars import MissedBar
 from prompt_evaluator.model.group import Member
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.reports.group import group_findings
@@ -210,9 +211,11 @@ def test_a_title_fits_the_terminal_whatever_the_names_are() -> None:
 
 
 def test_a_bar_that_was_missed_is_named(tmp_path: Path) -> None:
-    low = outcome(plan(tmp_path), {"clarity": metric(3.1, fail_under=4.0, below=True)}, missed_bars=("clarity",))
+    reason = "The mean of clarity, 3.1, is below its bar of 4."
+    bar = MissedBar(name="clarity", kind="fail_under", bar=4.0, measured=3.1, reason=reason)
+    low = outcome(plan(tmp_path), {"clarity": metric(3.1, fail_under=4.0, below=True)}, missed_bars=(bar,))
     members = [*group(1, 1, tmp_path), Member(dataset=DATASETS[0], model="x/y", outcome=low, seconds=1.0)]
 
     text = shown(group_findings(members), 80)
 
-    assert "✗ x/y completed on basic-coding: clarity missed the bar." in text
+    assert f"✗ x/y completed on basic-coding: {reason}" in " ".join(text.split())

@@ -78,8 +78,7 @@ def test_a_wrong_label_is_an_error_with_its_place(project: Workspace, run_id: st
 
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"Error: Run {run_id} has no score 'semantic_fidelty' (in labels.csv, line 3). "
-        "Did you mean 'semantic_fidelity'?\n"
+        f"Error: labels.csv:3: Run {run_id} has no score 'semantic_fidelty'. Did you mean 'semantic_fidelity'?\n"
     )
     assert project.run("labels", "export").out == ""
 

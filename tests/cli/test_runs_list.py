@@ -140,7 +140,7 @@ def test_a_condition_that_no_run_fulfils_says_what_there_is(project: Workspace, 
 def test_conditions_that_hold_only_one_by_one_are_not_called_mistyped(project: Workspace) -> None:
     done = project.run("runs", "list", "--where", "run_notes=one", "--where", "run_notes=two")
 
-    assert done.out == "No run fits. `prompt-evaluator runs list` shows all.\n"
+    assert done.out == "No runs match. `prompt-evaluator runs list` shows all runs.\n"
 
 
 def test_a_list_that_is_piped_is_plain_and_aligned(project: Workspace) -> None:

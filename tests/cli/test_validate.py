@@ -91,7 +91,7 @@ def test_bad_input_ends_in_a_sentence_and_not_in_a_traceback(tmp_path: Path, nam
 
     assert done.returncode == 2
     assert "Traceback" not in done.stdout + done.stderr
-    assert f"(in {tmp_path / name}" in done.stdout
+    assert f"  - {tmp_path / name}" in done.stdout
 
 
 def test_a_fifo_does_not_make_it_wait(tmp_path: Path) -> None:
@@ -135,9 +135,16 @@ def test_each_problem_has_file_line_and_advice(bad: Path) -> None:
     result = invoke(bad)
 
     assert result.exit_code == 2
-    assert f"(in {bad}, line 1). Write it in quotes." in result.stdout
-    assert f"(in {bad}, line 3). Add input, a non-empty text." in result.stdout
-    assert f"(in {bad}, line 5). Fill in input, or remove the case." in result.stdout
+    problems = [line.removeprefix("  - ") for line in result.stdout.splitlines() if line.startswith("  - ")]
+    expected = (
+        (1, "Write it in quotes."),
+        (3, "Add input, a non-empty text."),
+        (5, "Fill in input, or remove the case."),
+    )
+    assert len(problems) == len(expected)
+    for problem, (line, advice) in zip(problems, expected, strict=True):
+        assert problem.startswith(f"{bad}:{line}: ")
+        assert problem.endswith(advice)
 
 
 def test_json_has_the_facts_of_a_file(good: Path) -> None:
@@ -183,7 +190,7 @@ def test_several_files_are_all_surveyed_and_counted(good: Path, bad: Path, tmp_p
     result = invoke(bad, good, tmp_path / "missing.jsonl")
 
     assert result.exit_code == 2
-    assert "File not found" in result.stdout
+    assert "file not found" in result.stdout
     assert result.stdout.endswith("1 of 3 files can be used.\n")
 
 

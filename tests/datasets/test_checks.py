@@ -214,9 +214,10 @@ def test_the_problem_is_at_the_line_of_the_field(write: Write) -> None:
 
     (problem,) = survey(write("d.yaml", text)).problems
 
+    assert str(problem).startswith(f"{problem.path}:4: ")
     assert str(problem).endswith(
-        "checks field validation failed: item 0: `not` of 'is_json' is the text 'yes please': write true or false "
-        f"(in {problem.path}, line 4). Write a list of metrics: names, or mappings with `metric` and its options."
+        "checks field validation failed: item 0: `not` of 'is_json' is the text 'yes please': write true or false. "
+        "Write a list of metrics: names, or mappings with `metric` and its options."
     )
 
 
@@ -304,7 +305,7 @@ def test_an_inspection_finds_problems_at_the_line_of_the_field(write: Write, nam
     (problem,) = survey(path, inspect=no_regex).problems
 
     assert (problem.line, problem.field) == (line, "checks")
-    assert "checks field validation failed: There is no metric 'regex' (in" in str(problem)
+    assert "checks field validation failed: There is no metric 'regex'." in str(problem)
     with pytest.raises(InputError, match="There is no metric 'regex'"):
         open_dataset(path, inspect=no_regex)
 
@@ -354,7 +355,7 @@ def test_a_check_that_cannot_be_used_is_refused_at_its_line(write: Write, check:
     with pytest.raises(InputError) as caught:
         prepare(EvaluateOptions(dataset=path), Models()).finish()
 
-    assert str(caught.value).startswith("Invalid test case at line 2: checks field validation failed: ")
+    assert str(caught.value).startswith(f"{path}: Invalid test case at line 2: checks field validation failed: ")
     assert sentence in str(caught.value)
     assert [str(problem) for found in validate([path]) for problem in found.problems] == [str(caught.value)]
 

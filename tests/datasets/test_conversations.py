@@ -167,7 +167,7 @@ def test_without_an_input_malformed_messages_are_a_missing_input_with_a_note(wri
         read(path)
 
     assert str(caught.value) == (
-        f"Record at index 0 is missing required field: input (in {path}, line 3; messages cannot be used: item 0: "
+        f"{path}:3: Record at index 0 is missing required field: input (messages cannot be used: item 0: "
         "`role` is the text 'bot': write one of system, user, assistant, tool). "
         "Correct messages, or add input, a non-empty text."
     )

@@ -56,7 +56,7 @@ def _nothing(_: Path) -> None:
         (_socket, "is a socket, not a file"),
         (_broken_link, "symbolic link to a file that does not exist"),
         (_loop, "cannot be read"),
-        (_nothing, "File not found"),
+        (_nothing, "file not found"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -55,7 +55,7 @@ values = st.recursive(
 fields = ("id", "input", "description", "task", "expected_constraints", "reference")
 shaped = ("metadata", "checks", "references", "messages")
 names = texts.filter(lambda name: name not in (*fields, *shaped))
-non_empty = texts.filter(bool)
+non_empty = texts.filter(bool).filter(str.strip)
 phrases = st.lists(texts.filter(lambda text: bool(text.strip())), max_size=3)
 calls = st.lists(
     st.fixed_dictionaries({"name": non_empty}, optional={"args": st.dictionaries(texts, scalars, max_size=3)}),

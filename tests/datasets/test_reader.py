@@ -56,7 +56,7 @@ def test_the_hash_of_a_file_longer_than_a_block_is_of_all_of_it(write: Write) ->
 
 
 def test_the_hash_of_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputNotFoundError, match="File not found"):
+    with pytest.raises(InputNotFoundError, match="file not found"):
         file_hash(tmp_path / "d.jsonl")
 
 
@@ -73,7 +73,7 @@ def test_making_a_reader_reads_nothing(write: Write, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "missing.yaml"])
 def test_a_missing_file_is_refused_before_anything_is_read(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputNotFoundError, match="File not found"):
+    with pytest.raises(InputNotFoundError, match="file not found"):
         DatasetReader(tmp_path / name)
 
 

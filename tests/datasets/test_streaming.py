@@ -123,7 +123,7 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
 
     path.unlink()
 
-    with pytest.raises(InputError, match="File not found"):
+    with pytest.raises(InputError, match="file not found"):
         list(dataset.cases)
 
 
@@ -132,7 +132,7 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
 def test_an_empty_dataset_is_refused(write: Write, name: str, content: str) -> None:
     path = write(name, content)
 
-    with pytest.raises(InputError, match=r"The dataset has no cases .* Add at least one case\."):
+    with pytest.raises(InputError, match=r"d\.\w+: The dataset has no cases\. Add at least one case\."):
         open_dataset(path)
 
     assert [problem.what for problem in survey(path).problems] == ["The dataset has no cases"]

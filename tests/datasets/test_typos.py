@@ -42,16 +42,21 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("name", "text", "line", "sentence"),
     [
-        ("d.yaml", "- id: a\n  inptu: x", 2, "field: input (in {path}, line 2). It has `inptu`: did you mean `input`?"),
+        (
+            "d.yaml",
+            "- id: a\n  inptu: x",
+            2,
+            "{path}:2: Record at index 0 is missing required field: input. It has `inptu`: did you mean `input`?",
+        ),
         ("d.yaml", "- id: a\n  Input: x", 2, "It has `Input`: did you mean `input`?"),
         ("d.yaml", "- id: a\n  question: x", 2, "It has `question`: did you mean `input`?"),
-        ("d.yaml", "- idd: a\n  input: x", 1, "missing required field: id (in {path}, line 1). It has `idd`"),
-        ("d.yaml", "- kind: a\n  input: x", 1, "missing required field: id (in {path}, line 1). Give the case"),
+        ("d.yaml", "- idd: a\n  input: x", 1, "missing required field: id. It has `idd`"),
+        ("d.yaml", "- kind: a\n  input: x", 1, "missing required field: id. Give the case"),
         (
             "d.jsonl",
             '{"id": "a", "inptu": "x"}',
             1,
-            "line 1 is missing required field: input (in {path}). It has `inptu`",
+            "line 1 is missing required field: input. It has `inptu`",
         ),
         ("d.json", '[{"id": "a", "promt": "x", "mustInclude": ["y"]}]', 1, "It has `promt`: did you mean `prompt`?"),
         (
@@ -184,7 +189,7 @@ def test_a_mapping_without_tasks_is_told_what_it_looks_like(
 ) -> None:
     (problem,) = survey(write("d.yaml", text)).problems
 
-    assert f"not a list of cases. It looks like {look} (in " in str(problem)
+    assert f"not a list of cases. It looks like {look}." in str(problem)
     assert advice in problem.advice
     assert problem.line == line
 

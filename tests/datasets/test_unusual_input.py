@@ -52,7 +52,6 @@ ACCEPTED = {
         "many brackets in a text": Good(record(m=f'"{"[" * 5_000}"'), "m", "[" * 5_000),
         "an id of 1,000 characters": Good(record(id=f'"{"é" * 1_000}"'), "id", "é" * 1_000),
         "an id of another script": Good(record(id='"試験 1"'), "id", "試験 1"),
-        "a blank input": Good(record(input='"  "'), "input", "  "),
     },
     "x.yaml": {
         "a byte order mark": Good("\ufeff" + item(), "id", "a"),

@@ -135,12 +135,6 @@ def missing_line(claimed: str, printed: str) -> str | None:
     return next((line for line in claimed.splitlines() if line.strip() and normal(line) not in rest), None)
 
 
-def _same_today(one: str, other: str) -> bool:
-    """Whether two lines differ in ids, times and widths only."""
-    first, second = (re.sub(r" {2,}", "  ", _TIME.sub("<t>", _ID.sub("<id>", line))).strip() for line in (one, other))
-    return first == second
-
-
 def _with_examples_of(old: str, new: str) -> str:
     """The new line with the ids and times of the old one, which the text around it may speak of."""
     for kind in (_ID, _TIME):
@@ -156,7 +150,7 @@ def renewed(claimed: str, printed: str) -> str:
         near = get_close_matches(normal(line), map(normal, rest), n=1, cutoff=0.4) if line.strip() else []
         if near:
             at = [normal(each) for each in rest].index(near[0])
-            lines.append(line if _same_today(line, rest[at]) else _with_examples_of(line, rest[at].rstrip()))
+            lines.append(_with_examples_of(line, rest[at].rstrip()))
             rest = rest[at + 1 :]
         elif not line.strip():
             lines.append("")

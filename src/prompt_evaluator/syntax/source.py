@@ -37,7 +37,7 @@ def check_file(path: Path) -> os.stat_result:
         if path.is_symlink():
             what, advice = "The path is a symbolic link to a file that does not exist", "Mend the link."
         else:
-            what, advice = "File not found", _near_file(path)
+            what, advice = "file not found", _near_file(path)
         raise InputNotFoundError(what, path=path, advice=advice) from None
     except (OSError, ValueError) as error:  # too long, a loop of links, a NUL in the name
         raise unreadable(path, error) from None

@@ -75,8 +75,8 @@ class Look:
         except ConfigurationError as error:
             if not case.checks:
                 raise
-            where = f" ({case.file}, line {case.line})" if case.file and case.line else ""
-            raise ConfigurationError(f"The case {case.id!r}{where} has a check that cannot be used: {error}") from None
+            where = f"{case.file}:{case.line}: " if case.file and case.line else ""
+            raise ConfigurationError(f"{where}The case {case.id!r} has a check that cannot be used: {error}") from None
 
     def _check_names(self, applied: Iterable[AppliedMetric]) -> None:
         """Refuse two scores, or a score and a flag, with the same name: results could not tell them apart."""
