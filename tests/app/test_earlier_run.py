@@ -82,7 +82,7 @@ def test_cases_with_errors_are_asked_again(online: Workspace, service: ChatServi
     ids=str,
 )
 @pytest.mark.parametrize("how", [[], ["--estimate"]], ids=["run", "estimate"])
-def test_what_comes_to_nothing_is_refused_before_any_call(
+def test_a_selection_of_no_cases_is_refused_before_any_call(
     project: Workspace, arguments: list[str], sentence: str, how: list[str]
 ) -> None:
     first = run(project).run_id
@@ -108,7 +108,7 @@ def test_such_a_run_is_resumed_with_its_own_cases(online: Workspace, service: Ch
     assert ids(done) == ["case-000", "case-001", "case-002"]
 
 
-def test_python_has_them_too(project: Workspace, here: Path) -> None:
+def test_the_python_api_has_these_options_too(project: Workspace, here: Path) -> None:
     assert here == project.folder
     target: dict[str, Any] = {"rubric": None, "metrics": ["regex(pattern=yes)"], "samples": 1}
     first = evaluate("data.jsonl", target=_bot, **target)

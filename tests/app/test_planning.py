@@ -253,7 +253,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         if name != "no key" or use is not estimate_evaluation  # an estimate needs no key
     ],
 )
-async def test_what_cannot_be_run_is_refused_and_nothing_is_kept(
+async def test_a_run_that_cannot_work_is_refused_and_nothing_is_stored(
     options: EvaluateOptions, name: str, use: Callable[..., Any]
 ) -> None:
     values, sentence = REFUSED[name]
@@ -276,7 +276,7 @@ async def test_what_cannot_be_run_is_refused_and_nothing_is_kept(
     ids=["field", "id", "check", "syntax"],
 )
 @pytest.mark.parametrize("filters", [{}, {"max_cases": 1}, {"case_ids": ("case-0",)}], ids=["all", "first", "one"])
-async def test_a_problem_behind_the_last_selected_case_is_refused_and_nothing_is_kept(
+async def test_a_problem_after_the_last_selected_case_is_refused_and_nothing_is_stored(
     options: EvaluateOptions, dataset: Path, last: str, sentence: str, filters: dict[str, Any]
 ) -> None:
     write(dataset, jsonl(CASES) + last + "\n")
@@ -354,7 +354,7 @@ async def test_answers_are_scored_again_for_the_cases_of_the_run(options: Evalua
     assert second.record.plan.dataset.selected == 4
 
 
-async def test_scoring_again_by_nothing_is_refused_and_nothing_is_kept(options: EvaluateOptions) -> None:
+async def test_scoring_again_with_nothing_is_refused_and_nothing_is_stored(options: EvaluateOptions) -> None:
     first = await evaluate_dataset(changed(options, metrics=()), Session())
 
     with pytest.raises(ConfigurationError, match="There is nothing to score the answers with"):

@@ -112,7 +112,7 @@ class Assembler:
 
 
 class _Paid(NamedTuple):
-    """Tokens and cost of answers or replies. A token sum is None if any part is unknown: it would look complete."""
+    """Tokens and cost of answers or replies. A token sum is None if any is unknown: part of it would look whole."""
 
     input_tokens: int | None
     output_tokens: int | None

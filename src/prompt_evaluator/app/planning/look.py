@@ -38,7 +38,7 @@ class Look:
         self._common_is_checked = False
         self._scorable = False
         self._missing: dict[str, str] = {}
-        """Why each metric would be skipped; kept only while nothing can be scored."""
+        """Why each metric would be skipped; collected only while nothing can be scored."""
 
     def add(self, case: TestCase) -> None:
         """Inspect a case.
