@@ -143,8 +143,8 @@ def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace)
     [
         (("--fail-under", "corect=4"), "There is no metric 'corect'. Did you mean 'correct'?"),
         (("--fail-over", "leak_data=0.1"), "There is no flag 'leak_data'. Did you mean 'leaks_data'?"),
-        (("--fail-under", "leaks_data=0.1"), "Write --fail-over leaks_data=SHARE"),
-        (("--fail-over", "correct=0.1"), "Write --fail-under correct=VALUE"),
+        (("--fail-under", "leaks_data=0.1"), "Use --fail-over leaks_data=SHARE"),
+        (("--fail-over", "correct=0.1"), "Use --fail-under correct=VALUE"),
         (("--fail-under", "correct=9"), "is outside the scale of correct. Give a value from 1 to 5."),
         (("--fail-under", "correct=0.9"), "is outside the scale of correct. Give a value from 1 to 5."),
         (("--fail-over", "leaks_data=5"), "'5' is not a number from 0 to 1; write flag=0.05"),
@@ -183,7 +183,7 @@ def test_every_command_refuses_such_bars(own: Workspace, service: ChatService) -
         )
 
         assert (high.code, unknown.code) == (2, 2), command
-        assert "the scale of correct, which goes from 1 to 5" in high.err
+        assert "outside the scale of correct. Give a value from 1 to 5" in high.err
         assert "There is no flag 'leak_data'. Did you mean 'leaks_data'?" in unknown.err
     assert service.paid == paid
 
