@@ -38,7 +38,7 @@ def test_no_program_of_theirs_is_run(below: Workspace) -> None:
     done = below.evaluate("-n", "1", "--rubric", "none", "--metrics", "length(min_words=0)")
 
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("Error: The configuration was found, not named, and ")
+    assert "prompt_evaluator.yaml: The configuration was found, not named, and " in done.err
     assert done.err.count("\n") == 1
     assert not (below.folder.parent / "it-ran").exists()
 

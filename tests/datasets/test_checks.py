@@ -344,7 +344,7 @@ def test_what_every_case_adds_to_a_use_of_the_file_is_not_missing_there(write: W
         ),
         ({"metric": "length", "max_words": "three"}, "The option 'max_words' of the metric 'length' has to be"),
         ({"metric": "regex", "pattern": "("}, "The metric 'regex' cannot be used"),
-        ({"metric": "python:nowhere:function"}, "here is no module `nowhere`"),
+        ({"metric": "python:nowhere:function"}, "module `nowhere` not found"),
     ],
     ids=["name", "option", "value", "pattern", "function"],
 )

@@ -319,7 +319,7 @@ def test_duplicate_ids_in_yaml_name_both_indexes_and_lines(write: Write) -> None
     with pytest.raises(ValueError, match="Duplicate test case ID 'a' found at index 2") as caught:
         load_dataset(path)
 
-    assert "line 5" in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:5: ")
     assert "first at index 0, line 1" in str(caught.value)
 
 

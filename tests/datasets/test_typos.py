@@ -131,7 +131,7 @@ def test_a_file_with_one_problem_does_not_count(write: Write) -> None:
 def test_the_first_problem_is_the_first_in_the_file(write: Write) -> None:
     lines = ['{"id": "a", "input": "x"}', '{"id": "a", "input": "y"}', '{"id": "b"}']
 
-    assert refusal(write("d.jsonl", "\n".join(lines))).startswith("Duplicate test case ID 'a' found at line 2")
+    assert "d.jsonl: Duplicate test case ID 'a' found at line 2" in refusal(write("d.jsonl", "\n".join(lines)))
 
 
 def test_counting_the_problems_of_a_large_file_takes_little_memory(write: Write) -> None:
@@ -155,7 +155,7 @@ def test_a_duplicate_is_found_although_its_first_holder_is_invalid(write: Write,
     missing, twice = survey(write(name, text)).problems
 
     assert "missing required field: input" in str(missing)
-    assert str(twice).startswith("Duplicate test case ID 'a' found at")
+    assert "Duplicate test case ID 'a' found at" in str(twice)
     assert twice.line == 3
 
 
