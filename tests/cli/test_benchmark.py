@@ -116,7 +116,7 @@ def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) ->
     )
 
     assert done.code == 2
-    assert "has a score or flag called 'correctness'" in done.err
+    assert "already has a score or flag named 'correctness'" in done.err
 
 
 # Several models and datasets

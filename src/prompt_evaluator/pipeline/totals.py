@@ -1,4 +1,4 @@
-"""From the results of cases, one after the other, to the result of a run."""
+"""Computes the result of a run from case results, added one at a time."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
 
 _Reason: TypeAlias = tuple[str | None, str, str]
-"""Metric, class and message of an error; a message's numbers aside, as times and request ids are."""
+"""Metric, class and message of an error; numbers in the message, such as times and request ids, are ignored."""
 _NUMBER = re.compile(r"\d+")
 _COMPARED = 200
 _MOST_REASONS = 1_000
-"""Beyond that, errors are told apart by metric and class only."""
+"""Beyond this many, errors are distinguished by metric and class only."""
 _SHOWN = 5
 _PARTS = 2**70
-"""Of a dollar."""
+"""Parts of a dollar in which costs are summed."""
 
 
 class Totals:
-    """Takes one case at a time, in any order, and keeps a few numbers of each: the order changes nothing."""
+    """Adds up cases in any order, with the same result, keeping a few numbers of each."""
 
     def __init__(self, plan: RunPlan, prepared: Iterable[Preparation] = ()) -> None:
-        """Take the run, and what was paid for without being about a case."""
+        """Start with what was paid for but does not belong to a case."""
         self._plan = plan
         self._criteria = [criterion.name for criterion in plan.rubric.metrics] if plan.rubric else []
         self._metrics = {
@@ -52,24 +52,24 @@ class Totals:
         }
         self._reducers = {name: reducer(name) for name in plan.reducers}
         self._order: dict[str, tuple[int, int]] = {}
-        """Of each score the first case that has it, and its place there."""
+        """Position of the first case with each score, and the score's place there."""
         self._unscored = Unscored(rubric_key(plan))
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._failures: Counter[_Reason] = Counter()
         self._messages: dict[_Reason, tuple[int, str]] = {}
-        """With the position of the case, because the first one is shown."""
+        """With the position of the case: the message of the first one is shown."""
         self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
         self._time_outs = 0
         self._cost = 0
-        """In the smallest parts of a dollar: a sum of these is the same in any order."""
+        """In whole parts of a dollar, so that the sum is the same in any order."""
         self._priced = 0
         self.add_prepared(prepared)
 
     def add(self, position: int, case: CaseResult) -> None:
-        """Count a case, whose place in the file is given, once."""
+        """Count a case; `position` is its place in the file. Call it once per case."""
         self._cases[case.status] += 1
         for sample in case.samples:
             self._add_sample(position, sample)
@@ -86,7 +86,7 @@ class Totals:
             flags.add(case, name)
 
     def add_prepared(self, prepared: Iterable[Preparation]) -> None:
-        """Count what was paid for without being about a case."""
+        """Count what was paid for but does not belong to a case."""
         for reply in (reply for made in prepared for reply in made.replies):
             self._input += reply.usage.input_tokens or 0
             self._output += reply.usage.output_tokens or 0
@@ -94,7 +94,7 @@ class Totals:
             self._pay(reply.cost)
 
     def add_time_outs(self, tries: int) -> None:
-        """Count tries of calls that were stopped, of which there is no unit."""
+        """Count timed-out tries of stopped calls, which have no unit."""
         self._time_outs += tries
 
     def _pay(self, cost: float | None) -> None:
@@ -113,8 +113,8 @@ class Totals:
             if key not in self._failures and len(self._failures) >= _MOST_REASONS:
                 key = (*key[:2], "")
             self._failures[key] += 1
-            said = (position, sample.error.message)
-            self._messages[key] = min(self._messages.get(key, said), said, key=itemgetter(0))
+            message = (position, sample.error.message)
+            self._messages[key] = min(self._messages.get(key, message), message, key=itemgetter(0))
         self._measured = self._measured or bool(sample.passes())
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
@@ -127,14 +127,14 @@ class Totals:
         self._cost -= round((sample.reused_cost or 0.0) * _PARTS)
 
     def status(self) -> RunStatus:
-        """By the guide's words, once nothing is pending."""
+        """Status in the terms of the dataset guide, once nothing is pending."""
         if set(self._cases) <= {"completed"}:
             return "completed"
         return "partial" if self._samples["completed"] or self._measured else "failed"
 
     @property
     def pending(self) -> bool:
-        """Whether there is a case that is not finished."""
+        """Whether any case is unfinished."""
         return self._by_status()[0].get("pending", 0) > 0
 
     def result(self, status: RunStatus) -> RunResult:
@@ -176,7 +176,7 @@ class Totals:
         return self._unscored.reasons([name for name in known if name not in metrics], judged)
 
     def _by_status(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Cases and samples, those included that nobody has begun."""
+        """Cases and samples, including those not started."""
         cases, samples = Counter(self._cases), Counter(self._samples)
         not_begun = self._plan.dataset.selected - cases.total()
         cases["pending"] += not_begun
@@ -206,22 +206,22 @@ class Totals:
         )
 
     def _most_frequent(self, failure: tuple[_Reason, int]) -> tuple[int, int, str]:
-        """The most frequent first, and of equals the one that comes first in the file."""
+        """Sort key: the most frequent first, then the first in the file."""
         key, count = failure
         return -count, self._messages[key][0], str(key)
 
 
 class _MetricTotals:
-    """Numbers of each case, in arrays: a run may have a great many cases."""
+    """One metric's numbers of each case, in arrays because a run may have a great many cases."""
 
     def __init__(self, name: str, scale: tuple[float, float]) -> None:
         self._name, self._scale = name, scale
         self.means = array("d")
         self._incomplete = array("d")
-        """Means of cases of which some scores are missing."""
+        """Means of cases with missing scores."""
         self._low = array("d")
         self._high = array("d")
-        """Of cases with missing scores, the means if all that is missing were the worst, and the best."""
+        """Mean if all missing scores were the worst or the best, for cases with missing scores."""
         self._stds = array("d")
         self._repeat_stds = array("d")
         self._pass_rates = array("d")
@@ -259,7 +259,7 @@ class _MetricTotals:
             self._incomplete.append(stats.mean)
 
     def _bounds(self) -> tuple[float, float] | None:
-        """Where the mean would lie if all that is missing were the worst, and the best; None if nothing is missing."""
+        """The mean if all missing scores were the worst, and the best; None if none is missing."""
         if not self._low:
             return None
         cases = len(self.means) - len(self._incomplete) + len(self._low)
@@ -284,7 +284,7 @@ class _MetricTotals:
         return self._scale[1] - self._scale[0]
 
     def share_of_scale(self, mean: float) -> float:
-        """From 0 to 1, so that means of metrics on different scales can be put in order."""
+        """From 0 to 1, so that metrics on different scales can be compared."""
         return (mean - self._scale[0]) / self.range
 
     def worst(self) -> list[WorstCase]:
@@ -317,7 +317,7 @@ class _MetricTotals:
             near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
             scale=self._scale,
             pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
-            # Of the mean of rates above, in which every case counts once.
+            # Interval of the mean above, in which every case counts once.
             pass_interval=clustered_share_interval(self._pass_rates, [1] * len(self._pass_rates)),
             flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
             wide_range_cases=self._wide_range,
@@ -355,7 +355,7 @@ class _FlagTotals:
 def _keep(
     heap: list[tuple[float, str, float | None]] | list[tuple[float, str, float]], entry: tuple[float, str, float | None]
 ) -> None:
-    """Keep the largest few."""
+    """Add an entry, keeping the largest few."""
     if len(heap) < _SHOWN:
         heapq.heappush(heap, entry)  # type: ignore[misc]
     else:
