@@ -186,21 +186,28 @@ def test_costs_that_are_not_known_are_not_shown_as_nothing(tmp_path: Path) -> No
     assert "$0.0123 and more" in text
 
 
-def test_a_metric_that_no_case_of_a_dataset_has_what_it_needs_for_is_skipped_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "cell"),
+    [
+        ({"totals": totals(250, skipped={"faithfulness": 250})}, "skipped"),
+        ({"not_measured": {"faithfulness": "it failed"}}, "⚠ no score"),
+        ({}, "not asked"),
+    ],
+    ids=["skipped everywhere", "failed everywhere", "not asked for"],
+)
+def test_a_metric_without_a_score_in_one_run_says_why(tmp_path: Path, changes: dict[str, Any], cell: str) -> None:
     first, second = group(1, 2, tmp_path, ("correctness", "faithfulness"))
     assert second.outcome is not None
     assert second.outcome.result is not None
     stats = {"correctness": second.outcome.result.overall_metric_stats["correctness"]}
-    result = msgspec.structs.replace(
-        second.outcome.result, overall_metric_stats=stats, totals=totals(250, skipped={"faithfulness": 250})
-    )
-    skipped = Member(
+    result = msgspec.structs.replace(second.outcome.result, overall_metric_stats=stats, **changes)
+    without = Member(
         dataset=second.dataset, model=second.model, outcome=Outcome(second.outcome.record, result), seconds=1.0
     )
 
-    (row,) = (line for line in shown(group_findings([first, skipped]), 160).splitlines() if "gpt-4o-mini" in line)
+    (row,) = (line for line in shown(group_findings([first, without]), 160).splitlines() if "gpt-4o-mini" in line)
 
-    assert "skipped" in row
+    assert cell in row
 
 
 def test_a_title_fits_the_terminal_whatever_the_names_are() -> None:

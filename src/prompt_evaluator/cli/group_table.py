@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
 
 _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
-_NO_SCORE = "no score"
+_ENDED = ("completed", "partial")
+_NO_SCORE, _NOT_ASKED = "no score", "not asked"
 
 
 def print_group(found: GroupFindings) -> None:
@@ -93,16 +94,17 @@ def _cell(member: MemberFinding, metric: GroupMetric | None) -> Cell:
         return Cell(f"{cost}, {_time(member)}" if member.run_id else "")
     score = member.scores.get(metric.name)
     if score is None:
-        return Cell("skipped") if metric.name in member.skipped else _state(member)
+        if metric.name in member.skipped:
+            return Cell("skipped")
+        is_asked = metric.name in member.not_measured or member.status not in _ENDED
+        return _state(member) if is_asked else Cell(_NOT_ASKED)
     between = score.no_interval.text if score.no_interval else _interval(score.interval, metric.digits)
     return Cell(f"{decimal(score.mean, metric.digits)} ({between})", score.mark)
 
 
 def _state(member: MemberFinding) -> Cell:
     """Return what to show instead of a score."""
-    if member.status in ("completed", "partial"):
-        return Cell(_NO_SCORE, "warning")
-    return Cell(member.label, "bad")
+    return Cell(_NO_SCORE, "warning") if member.status in _ENDED else Cell(member.label, "bad")
 
 
 def _interval(interval: tuple[float, float] | None, digits: int) -> str:

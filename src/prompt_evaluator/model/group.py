@@ -67,6 +67,8 @@ class MemberFinding(msgspec.Struct, frozen=True, kw_only=True):
     """By metric."""
     skipped: tuple[str, ...]
     """Metrics for which every case lacks a required field."""
+    not_measured: tuple[str, ...]
+    """Metrics of the run that no sample has a score for."""
     cost: float | None
     """US dollars; None if no price is known."""
     unpriced_calls: int

@@ -75,6 +75,7 @@ def _member(member: Member) -> MemberFinding:
         skipped=tuple(name for name in result.totals.skipped if name not in result.overall_metric_stats)
         if result
         else (),
+        not_measured=tuple(result.not_measured) if result else (),
         cost=result.totals.cost if result else None,
         unpriced_calls=result.totals.unpriced_calls if result else 0,
         seconds=member.seconds,
