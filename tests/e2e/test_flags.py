@@ -113,7 +113,7 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(filte
     [
         (["--case-ids", "case-01"], "Did you mean 'case-001'?"),
         (["--where", "nonsense"], "is not a condition"),
-        (["--where", "difficulty=none"], "No case matches the filters"),
+        (["--where", "difficulty=none"], "There is no field 'difficulty'"),
         (["--generator-model", "opnai/test"], "Did you mean 'openai'?"),
         (["--generator-model", "gpt-unheard-of"], "There is no model"),
         (["--rubric", "defualt"], "Did you mean 'default'?"),
