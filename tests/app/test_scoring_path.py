@@ -158,7 +158,7 @@ def test_a_pass_mark_outside_the_scale_is_refused_with_its_line(offline: Workspa
     done = offline.evaluate("--rubric", "house.yaml")
 
     assert done.code == 2
-    assert "house.yaml, line 2" in done.err
+    assert "house.yaml:2" in done.err
     assert "pass_at of 'clarity' is not on its scale" in done.err
 
 
@@ -238,7 +238,7 @@ def test_a_mistake_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace
     done = offline.evaluate("--metrics-file", "metrics.yaml")
 
     assert done.code == 2
-    assert "metrics.yaml, line 2" in done.err
+    assert "metrics.yaml:2" in done.err
 
 
 def test_a_negated_metric_passes_where_the_metric_does_not(offline: Workspace) -> None:
@@ -673,7 +673,7 @@ def test_an_unknown_metric_in_a_file_of_metrics_is_told_with_its_line(offline: W
     done = offline.evaluate("--rubric", "none", "--metrics-file", "metrics.yaml")
 
     assert done.code == 2
-    assert "metrics.yaml, line 2" in done.err
+    assert "metrics.yaml:2" in done.err
     assert "Did you mean 'length'" in done.err
 
 
