@@ -19,7 +19,8 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
 from prompt_evaluator.model import TestCase
-from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import EvaluateOptions
+from prompt_evaluator.model.run_limits import RunLimits
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.config.settings import CONFIG_VARIABLE, PREFIX
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -23,7 +23,8 @@ from prompt_evaluator.model.declaration import (
     SWITCH,
     WORDS,
 )
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.model.several import SEVERAL, split_pairs, split_words
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
-from prompt_evaluator.model.options import LIMITS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

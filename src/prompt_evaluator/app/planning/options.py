@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.declaration import DATASET, FILE, NO_RUBRIC, PATH, RUBRIC
-from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import OPTIONS, EvaluateOptions
+from prompt_evaluator.model.run_limits import LIMITS, RunLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
