@@ -31,7 +31,7 @@ class FailingTries:
         self._last: float | None = None
         self._asked_wait = 0.0
         self._questions: list[object] = []
-        self._told_to_wait = False
+        self._rate_limited = False
 
     @property
     def of_several(self) -> bool:
@@ -41,7 +41,7 @@ class FailingTries:
     @property
     def concerns_all(self) -> bool:
         """Whether the service is failing, rather than single questions."""
-        return self._told_to_wait or self.of_several
+        return self._rate_limited or self.of_several
 
     def add(self, error: ProviderError, question: object, *, now: float, took: float) -> None:
         """Count a try that ended at `now` after `took` seconds; `question` identifies what was asked."""
@@ -54,7 +54,7 @@ class FailingTries:
         elif self.unreached_for is not None:
             self.unreached_for += passed
         if isinstance(error, RateLimitedError):
-            self._told_to_wait = True
+            self._rate_limited = True
         if len(self._questions) < _SEVERAL and question not in self._questions:
             self._questions.append(question)
         self._last, self._asked_wait = now, error.retry_after or 0.0

@@ -97,7 +97,7 @@ class Governor:
         self._pace = Pace()
         self._pushed_back = False
         self._last_cut = self._last_event = -math.inf
-        self._share_told, self._recent = 0.0, float(_FEW_CALLS)
+        self._refused_share, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
         self._limited_for, self._limited_since = 0.0, math.inf
         self.join(limits)
@@ -191,8 +191,8 @@ class Governor:
         """
         now = began + seconds
         self._pace.answered(now)
-        if self._share_told:
-            self._share_told -= self._share_told / self._recent
+        if self._refused_share:
+            self._refused_share -= self._refused_share / self._recent
         if self._recent < _MANY_CALLS:
             self._recent += 0.05
         if self._tokens is not None and usage is not None:
@@ -223,15 +223,15 @@ class Governor:
             hold: How many seconds the service asks to wait.
         """
         now = self._clock()
-        self._share_told += (1 - self._share_told) / self._recent
-        serious = self._share_told > _REAL_LIMIT
+        self._refused_share += (1 - self._refused_share) / self._recent
+        serious = self._refused_share > _REAL_LIMIT
         if hold is not None and serious:
             self._held_until = max(self._held_until, now + hold)
         if began < self._last_event or not serious:
             return
         self._last_event = now
         self._pushed_back = True
-        self._cut(began, _CUT, at_least=1 if self._share_told > _HARD_LIMIT else _FEW)
+        self._cut(began, _CUT, at_least=1 if self._refused_share > _HARD_LIMIT else _FEW)
         if not self._fixed_requests and (pace := self._pace.learn(now)):
             self._requests = self._requests or Bucket(pace * 60, 0.1)
             self._requests.set_rate(pace * 60)
@@ -242,9 +242,9 @@ class Governor:
             if requests_per_minute != math.inf:
                 self._requests = self._requests or Bucket(requests_per_minute, 1.0)
                 self._requests.set_rate(requests_per_minute)
-                self._pace.told = True
-            elif self._pace.told:  # the assumed limit per minute turned out to be per day
-                self._requests, self._pace.told = None, False
+                self._pace.stated = True
+            elif self._pace.stated:  # the assumed limit per minute turned out to be per day
+                self._requests, self._pace.stated = None, False
         if tokens_per_minute and not self._fixed_tokens:
             if tokens_per_minute != math.inf:
                 self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)

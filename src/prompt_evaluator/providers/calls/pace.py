@@ -66,7 +66,8 @@ class Pace:
     """Learns the rate a service sustains over ten seconds, for services that reply 429 but do not state a limit."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.stated = False
+        """Whether the service has stated its limit, so that nothing is learned from 429s."""
         self._since: float | None = None
         self._second = -1
         self._seconds: deque[list[int]] = deque(maxlen=_REMEMBERED)
@@ -92,7 +93,7 @@ class Pace:
         The current rate would not do: answers never come faster than we ask, so every 429, whatever its cause, would
         slow us down further.
         """
-        if self.told or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
+        if self.stated or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
             return None
         rate = self._sustained(now)
         self._too_fast, self._grown_at, self._learned_at = rate, now, now
@@ -112,7 +113,7 @@ class Pace:
 
     def grow(self, rate: float, now: float) -> float:
         """Return a slightly higher rate; the increase is smaller near the rate that was too fast."""
-        if self.told:
+        if self.stated:
             return rate
         quiet = now - self._learned_at
         growth = _PACE_GROWTH if rate < self._too_fast * _PACE_MARGIN else _PACE_PROBING * max(1.0, quiet)
