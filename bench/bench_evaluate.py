@@ -53,7 +53,8 @@ def whole_run(concurrency: str, cases: str, samples: str, *address: str) -> Call
     """Seconds from the first call of a run of `evaluate-dataset` to the last commit."""
     from prompt_evaluator.app.evaluate import evaluate_dataset  # noqa: PLC0415
     from prompt_evaluator.app.session import Session  # noqa: PLC0415
-    from prompt_evaluator.model.options import EvaluateOptions, RunLimits  # noqa: PLC0415
+    from prompt_evaluator.model.options import EvaluateOptions  # noqa: PLC0415
+    from prompt_evaluator.model.run_limits import RunLimits  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(dir=_made(_FOLDER)))
     os.chdir(folder)

@@ -16,7 +16,8 @@ from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
 from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.providers.mock.provider import MockOptions
 
 if TYPE_CHECKING:

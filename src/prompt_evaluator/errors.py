@@ -90,7 +90,7 @@ class InputError(PromptEvaluatorError, ValueError):
         super().__init__(f"{place}: {sentence}{end}{' ' if advice else ''}{advice}")
 
     def first_of(self, count: int) -> InputError:
-        """The same problem, which says that it is the first of so many in its file."""
+        """Return the same problem, saying that it is the first of `count` in its file."""
         if count > 1:
             every = f"`prompt-evaluator validate {quote(str(self.path))}` lists all"
             self.args = (f"{self.args[0]} This is the first of {count:,}; {every}.",)

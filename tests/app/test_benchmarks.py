@@ -35,20 +35,20 @@ def only_run(done: Done, workspace: Workspace) -> Any:
 
 
 class TestDiscovery:
-    def test_a_missing_folder_leaves_those_that_ship(self, tmp_path: Path) -> None:
+    def test_without_a_folder_the_shipped_benchmarks_remain(self, tmp_path: Path) -> None:
         found = find_benchmarks(tmp_path / "benchmarks")
 
         assert [each.name for each in found] == SHIPPED
         assert all(each.origin == "shipped" and each.count and not each.error for each in found)
 
-    def test_a_projects_file_shadows_one_that_ships(self, tmp_path: Path) -> None:
+    def test_a_projects_file_shadows_a_shipped_one(self, tmp_path: Path) -> None:
         (tmp_path / "basic-coding.yml").write_text(ONE_TASK)
 
         assert names(tmp_path) == SHIPPED
         found = get_benchmark("basic-coding", tmp_path)
         assert (found.origin, found.count, found.path) == ("project", 1, tmp_path / "basic-coding.yml")
 
-    def test_two_files_of_one_name_are_both_listed_with_an_error(self, tmp_path: Path) -> None:
+    def test_two_files_with_the_same_name_are_both_listed_with_an_error(self, tmp_path: Path) -> None:
         for suffix in ("yaml", "yml"):
             (tmp_path / f"tea.{suffix}").write_text(ONE_TASK)
 
@@ -115,7 +115,7 @@ class TestDiscovery:
         *("no dataset", "no metric", "no model"),
     ],
 )
-def test_whatever_is_wrong_with_any_of_the_runs_is_said_before_the_first_call(
+def test_an_error_in_any_of_the_runs_is_reported_before_the_first_call(
     online: Workspace, service: ChatService, arguments: tuple[str, ...], sentence: str
 ) -> None:
     for name in ("tea", "coffee"):
@@ -223,7 +223,7 @@ def test_zeros_count_and_skips_and_errors_do_not(online: Workspace, service: Cha
     assert artifact["totals"]["error_share"] == 0.25
 
 
-def test_reducers_stand_beside_the_mean(online: Workspace, service: ChatService) -> None:
+def test_reducers_are_shown_next_to_the_mean(online: Workspace, service: ChatService) -> None:
     service.set(rules=[{"match": "first?", "text": "yes", "times": 2}, {"text": "no"}])
     online.cases(
         [{"id": at, "input": f"{at}?", "reference": "yes"} for at in ("first", "second")], "benchmarks/tea.jsonl"
@@ -258,14 +258,15 @@ def test_a_stopped_benchmark_is_resumed_without_paying_again(online: Workspace, 
     assert (service.state()["paid"], service.state()["most"]) == (12, 1)
 
 
-def test_what_a_stopped_group_has_not_begun_is_named(online: Workspace, service: ChatService) -> None:
+def test_runs_that_a_stopped_group_has_not_started_are_named(online: Workspace, service: ChatService) -> None:
     for name in ("tea", "coffee"):
         online.cases(2, f"benchmarks/{name}.jsonl")
 
     stopped = benchmark(online, "--dataset", "tea,coffee", "--metrics", "latency(max_ms=60000)", "--max-calls", "1")
 
     assert (stopped.code, len(stopped.json["runs"]), service.paid) == (3, 1, 1)
-    assert "Not begun, because the run before stopped: coffee with openai/test. Start these again.\n" in stopped.err
+    unstarted = "Not started, because an earlier run stopped the group: coffee with openai/test. Run these again.\n"
+    assert unstarted in stopped.err
 
 
 def test_the_settings_give_model_and_folder(online: Workspace, service: ChatService) -> None:

@@ -56,7 +56,7 @@ def test_other_filters_have_to_hold_too(project: Workspace) -> None:
     assert ids(run(project, *failing, "--case-ids", "bad-2,good-1")) == ["bad-2"]
     nothing = run(project, *failing, "--case-ids", "good-1")
     assert nothing.code == 2
-    assert "No case passes the filters. Loosen --case-ids, --where or --only." in nothing.err
+    assert "No case matches the filters. Loosen --case-ids, --where or --only." in nothing.err
 
 
 def test_cases_with_errors_are_asked_again(online: Workspace, service: ChatService) -> None:
@@ -75,14 +75,14 @@ def test_cases_with_errors_are_asked_again(online: Workspace, service: ChatServi
     [
         (["--only", "flaky", "--of", "RUN"], "No case of run RUN is flaky, so there is nothing to evaluate."),
         (["--only", "errors", "--of", "RUN"], "No case of run RUN has errors, so there is nothing to evaluate."),
-        (["--only", "flaky"], "--only needs --of RUN: together they say which cases of which run."),
-        (["--of", "RUN"], "--of needs --only failing, flaky or errors: together they say which cases of which run."),
+        (["--only", "flaky"], "--only needs --of RUN: together they select cases of an earlier run."),
+        (["--of", "RUN"], "--of needs --only failing, flaky or errors: together they select cases of an earlier run."),
         (["--only", "failing", "--of", "zzzz"], "There is no run 'zzzz'."),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("how", [[], ["--estimate"]], ids=["run", "estimate"])
-def test_what_comes_to_nothing_is_refused_before_any_call(
+def test_a_selection_of_no_cases_is_refused_before_any_call(
     project: Workspace, arguments: list[str], sentence: str, how: list[str]
 ) -> None:
     first = run(project).run_id
@@ -108,7 +108,7 @@ def test_such_a_run_is_resumed_with_its_own_cases(online: Workspace, service: Ch
     assert ids(done) == ["case-000", "case-001", "case-002"]
 
 
-def test_python_has_them_too(project: Workspace, here: Path) -> None:
+def test_the_python_api_has_these_options_too(project: Workspace, here: Path) -> None:
     assert here == project.folder
     target: dict[str, Any] = {"rubric": None, "metrics": ["regex(pattern=yes)"], "samples": 1}
     first = evaluate("data.jsonl", target=_bot, **target)

@@ -15,7 +15,8 @@ from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
-from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import EvaluateOptions
+from prompt_evaluator.model.run_limits import RunLimits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -68,9 +68,7 @@ def test_checks_of_single_cases_are_in_the_words_of_an_estimate(online: Workspac
     assert "judged by openai/a and openai/b" in shown.words
 
 
-def test_a_second_run_is_not_estimated_to_have_written_again_what_is_there(
-    online: Workspace, service: ChatService
-) -> None:
+def test_a_second_run_is_not_estimated_to_write_existing_steps_again(online: Workspace, service: ChatService) -> None:
     online.cases(CASES)
     first = evaluate(online, "-n", "1", "--estimate").json
     evaluate(online, "-n", "1")
@@ -131,7 +129,7 @@ def test_a_group_is_estimated_without_a_key_a_call_or_a_trace(offline: Workspace
     assert shown.code == 0, shown.err
     assert "Estimate for 4 runs: 2 models on 2 datasets" in shown.words
     assert "No call was made." in shown.words
-    assert "Retries, and judgements that have to be asked for twice, come on top." in shown.words
+    assert "Retries and repeated judgement requests are not included." in shown.words
     assert shown.out.count("$") >= 2 * 5
     assert not (offline.folder / ".prompt_evaluator").exists()
     assert not (offline.folder / "runs").exists()
@@ -154,7 +152,7 @@ def test_one_benchmark_is_estimated_in_the_words_of_evaluate_dataset(offline: Wo
     assert calls(one) == calls(same)
 
 
-def test_what_reuse_may_save_is_said(offline: Workspace) -> None:
+def test_an_estimate_says_what_reuse_may_save(offline: Workspace) -> None:
     shown = offline.run("benchmark", "run", "--dataset", "basic-coding", "--reuse", "--estimate")
 
-    assert "With --reuse it is less by what earlier runs have asked in the same way." in shown.words
+    assert "With --reuse, calls that earlier runs already made are not repeated, so it may be less." in shown.words

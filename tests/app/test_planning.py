@@ -19,7 +19,8 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
 from prompt_evaluator.model import TestCase
-from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import EvaluateOptions
+from prompt_evaluator.model.run_limits import RunLimits
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -215,9 +216,9 @@ async def test_an_estimate_counts_judges_that_only_cases_name(options: EvaluateO
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown id": ({"case_ids": ("case-1", "cas-2")}, "no test case 'cas-2'. Did you mean 'case-2'?"),
     "no such value": ({"where": ("level>99",)}, "No case has level>99. Values of level: 0, 1, 2, 3, 4, 5."),
-    "nothing passes": ({"where": ("level=1", "level=2")}, "No case passes the filters. Loosen --case-ids or --where."),
+    "nothing passes": ({"where": ("level=1", "level=2")}, "No case matches the filters. Loosen --case-ids or --where."),
     "no condition": ({"where": ("level",)}, "is not a condition"),
-    "nothing to score by": ({"rubric": None, "metrics": ()}, "There is nothing to score the answers by."),
+    "nothing to score by": ({"rubric": None, "metrics": ()}, "There is nothing to score the answers with."),
     "all skipped": (
         {"rubric": None, "metrics": ("exact_match",)},
         "Every metric would be skipped for every case (exact_match: the case has no reference).",
@@ -229,13 +230,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no judge": (
         {"judge_model": "command:cat"},
-        "command:cat cannot judge answers. Name a judge model (--judge-model)",
+        "command:cat cannot judge answers. Choose a judge model (--judge-model)",
     ),
     "no key": ({"generator_model": "openai/x", "rubric": None}, "OPENAI_API_KEY"),
     "no cases": ({"dataset": None, "cases": ()}, "There are no cases. Give at least one."),
     "two of one name": (
         {"metrics": ({"metric": "length", "name": "semantic_fidelity"},)},
-        "has a score or flag called 'semantic_fidelity', like the metric.",
+        "already has a score or flag named 'semantic_fidelity'.",
     ),
     "unknown id among given": (
         {"dataset": None, "cases": (TestCase(id="mine", input="x"),), "case_ids": ("mien",)},
@@ -253,7 +254,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         if name != "no key" or use is not estimate_evaluation  # an estimate needs no key
     ],
 )
-async def test_what_cannot_be_run_is_refused_and_nothing_is_kept(
+async def test_a_run_that_cannot_work_is_refused_and_nothing_is_stored(
     options: EvaluateOptions, name: str, use: Callable[..., Any]
 ) -> None:
     values, sentence = REFUSED[name]
@@ -276,7 +277,7 @@ async def test_what_cannot_be_run_is_refused_and_nothing_is_kept(
     ids=["field", "id", "check", "syntax"],
 )
 @pytest.mark.parametrize("filters", [{}, {"max_cases": 1}, {"case_ids": ("case-0",)}], ids=["all", "first", "one"])
-async def test_a_problem_behind_the_last_selected_case_is_refused_and_nothing_is_kept(
+async def test_a_problem_after_the_last_selected_case_is_refused_and_nothing_is_stored(
     options: EvaluateOptions, dataset: Path, last: str, sentence: str, filters: dict[str, Any]
 ) -> None:
     write(dataset, jsonl(CASES) + last + "\n")
@@ -332,7 +333,7 @@ async def test_resuming_with_another_setting_names_that_setting(
     with pytest.raises(ConfigurationError) as caught:
         await resume_run(stopped.record.plan.run_id, Session(), wanted=changed(options, **values))
 
-    assert f"was started with other settings: {what}" in str(caught.value)
+    assert f"was started with different settings: {what}" in str(caught.value)
 
 
 async def test_resuming_with_another_dataset_names_both(options: EvaluateOptions, dataset: Path, here: Path) -> None:
@@ -354,10 +355,10 @@ async def test_answers_are_scored_again_for_the_cases_of_the_run(options: Evalua
     assert second.record.plan.dataset.selected == 4
 
 
-async def test_scoring_again_by_nothing_is_refused_and_nothing_is_kept(options: EvaluateOptions) -> None:
+async def test_scoring_again_with_nothing_is_refused_and_nothing_is_stored(options: EvaluateOptions) -> None:
     first = await evaluate_dataset(changed(options, metrics=()), Session())
 
-    with pytest.raises(ConfigurationError, match="There is nothing to score the answers by"):
+    with pytest.raises(ConfigurationError, match="There is nothing to score the answers with"):
         await score_run(first.record.plan.run_id, Session(), rubric="none")
 
     assert len(stored_runs()) == 1

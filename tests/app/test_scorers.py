@@ -51,7 +51,7 @@ def test_evaluation_steps_are_written_once_for_all_samples(bench: Workspace, ser
     assert len(forms) == 12
 
 
-def test_the_writing_of_steps_is_a_part_of_what_the_run_has_taken(bench: Workspace, service: ChatService) -> None:
+def test_writing_the_steps_is_part_of_what_the_run_took(bench: Workspace, service: ChatService) -> None:
     bench.configure(providers={"openai": {"prices": {"test": {"input": 1_000_000, "output": 0}}}})
 
     (found,) = run(bench, "--max-calls", "8").json["runs"]
@@ -172,7 +172,7 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again_when_errors_are_retried(
     assert service.paid - paid == 2 * 6
 
 
-def test_a_metric_that_asks_once_keeps_no_reply_beside_its_score(bench: Workspace) -> None:
+def test_a_metric_that_asks_once_stores_no_reply_next_to_its_score(bench: Workspace) -> None:
     (found,) = run(bench).json["runs"]
 
     assert len(bench.units(found["run_id"])) == 6 + 6 + 1  # answers, scores, and the evaluation steps

@@ -84,7 +84,7 @@ def test_a_run_without_anything_to_score_by_is_refused_before_the_first_call(
     done = online.evaluate(*REAL, "--rubric", "none")
 
     assert done.code == 2
-    assert "nothing to score the answers by" in done.err
+    assert "nothing to score the answers with" in done.err
     assert service.paid == 0
 
 
@@ -158,7 +158,7 @@ def test_a_pass_mark_outside_the_scale_is_refused_with_its_line(offline: Workspa
     done = offline.evaluate("--rubric", "house.yaml")
 
     assert done.code == 2
-    assert "house.yaml, line 2" in done.err
+    assert "house.yaml:2" in done.err
     assert "pass_at of 'clarity' is not on its scale" in done.err
 
 
@@ -238,7 +238,7 @@ def test_a_mistake_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace
     done = offline.evaluate("--metrics-file", "metrics.yaml")
 
     assert done.code == 2
-    assert "metrics.yaml, line 2" in done.err
+    assert "metrics.yaml:2" in done.err
 
 
 def test_a_negated_metric_passes_where_the_metric_does_not(offline: Workspace) -> None:
@@ -295,7 +295,7 @@ def test_a_judge_whose_every_reply_is_unreadable_ends_the_run_early(online: Work
 
     assert done.code == 3
     assert done.json["status"] == "aborted"
-    assert "replies in a row that cannot be read" in done.err
+    assert "unreadable replies in a row" in done.err
     assert "there is no JSON object in the reply" in done.err
     assert service.state()["kinds"]["judge"] < 120
 
@@ -646,7 +646,7 @@ def test_a_judge_that_cannot_write_steps_for_cases_ends_the_run_early_and_is_cou
     done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "-j", "4")
 
     assert done.json["status"] == "aborted"
-    assert "cannot be read" in done.err
+    assert "unreadable replies in a row" in done.err
     assert service.state()["kinds"]["judge"] < 80
     assert done.json["totals"]["input_tokens"] == 20 * service.paid
 
@@ -673,7 +673,7 @@ def test_an_unknown_metric_in_a_file_of_metrics_is_told_with_its_line(offline: W
     done = offline.evaluate("--rubric", "none", "--metrics-file", "metrics.yaml")
 
     assert done.code == 2
-    assert "metrics.yaml, line 2" in done.err
+    assert "metrics.yaml:2" in done.err
     assert "Did you mean 'length'" in done.err
 
 

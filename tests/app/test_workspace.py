@@ -14,7 +14,8 @@ from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
-from prompt_evaluator.model.options import EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import EvaluateOptions
+from prompt_evaluator.model.run_limits import RunLimits
 from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:

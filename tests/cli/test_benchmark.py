@@ -33,7 +33,7 @@ def test_the_list_names_every_benchmark_with_its_size_or_its_error(project: Work
     assert done.code == 0
     lines = {line.split()[0]: line for line in done.out.splitlines()}
     assert list(lines) == ["basic-coding", "broken", "own", "retrieval-qa", "tool-use-basic"]
-    assert lines["own"].split() == ["own", "project", "1", "tasks"]
+    assert lines["own"].split() == ["own", "project", "1", "task"]
     assert lines["basic-coding"].split() == ["basic-coding", "shipped", "12", "tasks"]
     assert "error: " in lines["broken"]
     found = project.run("benchmark", "list", "--json").json["benchmarks"]
@@ -116,7 +116,7 @@ def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) ->
     )
 
     assert done.code == 2
-    assert "has a score or flag called 'correctness'" in done.err
+    assert "already has a score or flag named 'correctness'" in done.err
 
 
 # Several models and datasets
@@ -244,10 +244,13 @@ def test_the_table_shows_a_failure_with_its_reason(online: Workspace, service: C
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--model", "mock/a,mock/b"), "Each model judged its own answers: name one judge for all with --judge-model."),
+        (
+            ("--model", "mock/a,mock/b"),
+            "Each model judged its own answers: choose one judge for all with --judge-model.",
+        ),
         (
             ("--model", "mock/a,mock/b", "--judge-model", "mock/a"),
-            "mock/a judged its own answers: name another judge with --judge-model.",
+            "mock/a judged its own answers: choose another judge with --judge-model.",
         ),
         (("--model", "mock/a,mock/b", "--judge-model", "mock/c"), None),
         (("--model", "mock/a,mock/b", "--metrics", "similarity"), None),
@@ -286,5 +289,5 @@ def test_an_interrupt_ends_the_group_and_names_what_was_not_begun(online: Worksp
 
     assert done.code == 130
     assert [member["status"] for member in done.json["group"]["members"]] == ["aborted", "not_begun"]
-    assert "Not begun, because the run before stopped: coffee with openai/a." in done.err
+    assert "Not started, because an earlier run stopped the group: coffee with openai/a." in done.err
     assert [run["status"] for run in online.run("runs", "list", "--json").json["runs"]] == ["aborted"]

@@ -134,7 +134,7 @@ def test_a_long_answer_is_cut_and_the_command_that_shows_all_of_it_is_named(proj
     before = done.out.partition("\nRun ")[0]
     assert before.startswith("Sample 1  is_json 0.00 (does not pass)\n  word word")
     assert "more lines\n" in before
-    assert f"All of it: prompt-evaluator runs show {project.the_run()[:8]} --case input\n" in before
+    assert f"In full: prompt-evaluator runs show {project.the_run()[:8]} --case input\n" in before
     assert "judged by" not in done.out + done.err
     assert "\x1b" not in done.out
 

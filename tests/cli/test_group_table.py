@@ -107,7 +107,7 @@ def test_several_models_and_datasets_are_a_table_of_both_where_there_is_room(tmp
 
 
 def broken(folder: Path) -> list[Member]:
-    """Four models on two datasets: one is fine, one cannot be reached, one is stopped, and one is not begun."""
+    """Four models on two datasets: one is fine, one cannot be reached, one is stopped, and one is not started."""
     first, second, third, fourth = MODELS[:4]
     refused = CircuitOpenError(
         "stopped, because no call can succeed: the key was not accepted (401).", provider="openai"
@@ -147,7 +147,7 @@ def test_what_went_wrong_alike_on_several_datasets_is_said_once(tmp_path: Path) 
     assert text.count("the key was not accepted") == 1
     assert f"✗ {MODELS[1]} failed on basic-coding and retrieval-qa: openai: stopped," in text
     assert f"✗ {MODELS[2]} stopped on basic-coding and retrieval-qa: The budget of 10 calls is spent." in text
-    assert f"✗ {MODELS[3]} not begun on basic-coding and retrieval-qa: " in text
+    assert f"✗ {MODELS[3]} not started on basic-coding and retrieval-qa: " in text
 
 
 def test_a_run_that_could_not_be_carried_out_at_all_is_in_the_table_with_its_error(tmp_path: Path) -> None:
@@ -186,21 +186,28 @@ def test_costs_that_are_not_known_are_not_shown_as_nothing(tmp_path: Path) -> No
     assert "$0.0123 and more" in text
 
 
-def test_a_metric_that_no_case_of_a_dataset_has_what_it_needs_for_is_skipped_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "cell"),
+    [
+        ({"totals": totals(250, skipped={"faithfulness": 250})}, "skipped"),
+        ({"not_measured": {"faithfulness": "it failed"}}, "⚠ no score"),
+        ({}, "not asked"),
+    ],
+    ids=["skipped everywhere", "failed everywhere", "not asked for"],
+)
+def test_a_metric_without_a_score_in_one_run_says_why(tmp_path: Path, changes: dict[str, Any], cell: str) -> None:
     first, second = group(1, 2, tmp_path, ("correctness", "faithfulness"))
     assert second.outcome is not None
     assert second.outcome.result is not None
     stats = {"correctness": second.outcome.result.overall_metric_stats["correctness"]}
-    result = msgspec.structs.replace(
-        second.outcome.result, overall_metric_stats=stats, totals=totals(250, skipped={"faithfulness": 250})
-    )
-    skipped = Member(
+    result = msgspec.structs.replace(second.outcome.result, overall_metric_stats=stats, **changes)
+    without = Member(
         dataset=second.dataset, model=second.model, outcome=Outcome(second.outcome.record, result), seconds=1.0
     )
 
-    (row,) = (line for line in shown(group_findings([first, skipped]), 160).splitlines() if "gpt-4o-mini" in line)
+    (row,) = (line for line in shown(group_findings([first, without]), 160).splitlines() if "gpt-4o-mini" in line)
 
-    assert "skipped" in row
+    assert cell in row
 
 
 def test_a_title_fits_the_terminal_whatever_the_names_are() -> None:

@@ -23,7 +23,8 @@ from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.config.settings import SETTINGS, flags_of
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import JudgeConfig, RunPlan, Target
-from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions
+from prompt_evaluator.model.options import OPTIONS, EvaluateOptions
+from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ def test_a_block_at_80_columns() -> None:
         "calls    8 in flight of 11 · 3 queued · throttled 31 % (rate limits, 429s)",
         "spent    123k tokens in · 45.7k out · $0.43",
         "retries  23: 18 rate limited, 5 unavailable",
-        "errors   3 samples without a score · 2 refused, 1 reply unreadable",
+        "errors   3 samples without a score · 2 refused, 1 unreadable reply",
     ]
 
 
@@ -143,7 +143,7 @@ def test_a_plain_line_says_it_all() -> None:
     assert plain_line(view()) == (
         "120/250 samples (48 %) · 23/50 cases · 1:15 · 1.6/s · ETA 1:21 · 8 of 11 in flight, 3 queued · "
         "123k tokens in, 45.7k out · $0.43 · throttled 31 % (rate limits, 429s) · "
-        "23 retries (18 rate limited, 5 unavailable) · 3 samples without a score (2 refused, 1 reply unreadable)"
+        "23 retries (18 rate limited, 5 unavailable) · 3 samples without a score (2 refused, 1 unreadable reply)"
     )
 
 

@@ -227,7 +227,7 @@ def test_an_error_names_its_metric_once(online: Workspace, service: ChatService)
 
     out = online.run("runs", "show", run_id, "--case", "case-000").out
 
-    assert "  error: rubric default: reply unreadable: The judge's reply cannot be used" in out
+    assert "  error: rubric default: unreadable reply: The judge's reply cannot be used" in out
 
 
 def test_a_number_of_cases_that_no_database_counts_to_is_refused(project: Workspace, run: str) -> None:

@@ -216,7 +216,7 @@ def test_nothing_from_a_dataset_moves_the_cursor(make: Callable[[Path], Outcome]
 def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
     ended = Outcome(good(folder).record, None)
 
-    assert "had ended before" in summary_text(findings(ended), 80)
+    assert "had already ended" in summary_text(findings(ended), 80)
 
 
 def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
@@ -236,7 +236,7 @@ def test_advice_names_the_program_so_that_it_can_be_pasted(folder: Path, monkeyp
 
     text = plain(summary_text(findings(all_errors(folder)), 160))
 
-    assert "`bin/prompt-evaluator providers` lists which are there." in text
+    assert "`bin/prompt-evaluator providers` shows which keys are set." in text
 
 
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

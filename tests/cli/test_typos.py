@@ -45,9 +45,18 @@ SUGGESTED = {
     "a rubric to show": (["rubric", "show", "suport"], "Did you mean 'support'?"),
     "a provider to test": (["providers", "test", "opnai"], "Did you mean 'openai/…'?"),
     "a field of runs": (["runs", "list", "--where", "stauts=x"], "no field of runs 'stauts'. Did you mean 'status'?"),
-    "a setting": (["config", "show", "--config", "c.yaml"], "line 2). Did you mean `num_samples`?"),
-    "a setting of a group": (["config", "show", "--config", "g.yaml"], "line 3). Did you mean `judge.temperature`?"),
-    "a field of a rubric": (["rubric", "show", "r.yaml"], "line 4). Did you mean `min_score`?"),
+    "a setting": (
+        ["config", "show", "--config", "c.yaml"],
+        "c.yaml:2: There is no setting `num_sampels`. Did you mean `num_samples`?",
+    ),
+    "a setting of a group": (
+        ["config", "show", "--config", "g.yaml"],
+        "g.yaml:3: There is no setting `judge.temprature`. Did you mean `judge.temperature`?",
+    ),
+    "a field of a rubric": (
+        ["rubric", "show", "r.yaml"],
+        "r.yaml:4: The rubric has an unknown field 'min_scor'. Did you mean `min_score`?",
+    ),
 }
 FILES = {
     "c.yaml": "version: 1\nnum_sampels: 3\n",

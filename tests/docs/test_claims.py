@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from workspace import REAL
 
 from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from chat_service import ChatService

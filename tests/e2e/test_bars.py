@@ -143,13 +143,13 @@ def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace)
     [
         (("--fail-under", "corect=4"), "There is no metric 'corect'. Did you mean 'correct'?"),
         (("--fail-over", "leak_data=0.1"), "There is no flag 'leak_data'. Did you mean 'leaks_data'?"),
-        (("--fail-under", "leaks_data=0.1"), "Write --fail-over leaks_data=SHARE"),
-        (("--fail-over", "correct=0.1"), "Write --fail-under correct=VALUE"),
-        (("--fail-under", "correct=9"), "lies outside the scale of correct, which goes from 1 to 5."),
-        (("--fail-under", "correct=0.9"), "lies outside the scale of correct, which goes from 1 to 5."),
+        (("--fail-under", "leaks_data=0.1"), "Use --fail-over leaks_data=SHARE"),
+        (("--fail-over", "correct=0.1"), "Use --fail-under correct=VALUE"),
+        (("--fail-under", "correct=9"), "is outside the scale of correct. Give a value from 1 to 5."),
+        (("--fail-under", "correct=0.9"), "is outside the scale of correct. Give a value from 1 to 5."),
         (("--fail-over", "leaks_data=5"), "'5' is not a number from 0 to 1; write flag=0.05"),
         (("--fail-over", "leaks_data"), "'leaks_data' is not of the form flag=0.05"),
-        (("--fail-under", "correct=3,correct=4"), "'correct' is given twice, with two values"),
+        (("--fail-under", "correct=3,correct=4"), "'correct' is given twice with different values"),
         (("--fail-under", ","), "',' is not of the form metric=4.0"),
     ],
     ids=" ".join,
@@ -183,7 +183,7 @@ def test_every_command_refuses_such_bars(own: Workspace, service: ChatService) -
         )
 
         assert (high.code, unknown.code) == (2, 2), command
-        assert "the scale of correct, which goes from 1 to 5" in high.err
+        assert "outside the scale of correct. Give a value from 1 to 5" in high.err
         assert "There is no flag 'leak_data'. Did you mean 'leaks_data'?" in unknown.err
     assert service.paid == paid
 
@@ -192,14 +192,14 @@ def test_a_bar_outside_the_scale_of_a_metric_beside_the_rubric_is_refused(own: W
     done = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness", "--fail-under", "faithfulness=4")
 
     assert done.code == 2
-    assert "lies outside the scale of faithfulness, which goes from 0 to 1. Give a value from 0 to 1." in done.err
+    assert "is outside the scale of faithfulness. Give a value from 0 to 1." in done.err
 
 
 def test_a_bar_on_a_flag_needs_a_rubric(own: Workspace) -> None:
     done = own.evaluate(*REAL, "--rubric", "none", "--metrics", "regex(pattern=e)", "--fail-over", "leaks_data=0.1")
 
     assert done.code == 2
-    assert "--fail-over leaks_data needs a rubric: only a rubric has flags, and this run has none." in done.err
+    assert "--fail-over leaks_data needs a rubric: only rubrics have flags, and this run has no rubric." in done.err
 
 
 @pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)

@@ -72,7 +72,7 @@ def test_a_file_that_is_gone_is_refused(online: Workspace, service: ChatService,
     refused = online.run("resume", interrupted)
 
     assert refused.code == 2
-    assert "is now not readable" in refused.err
+    assert "is now unreadable" in refused.err
     assert name in refused.err
     assert service.paid == paid
 
@@ -129,7 +129,7 @@ def test_other_settings_are_refused_and_the_same_are_accepted(
     refused = online.evaluate(*SETTINGS, *change(online), "--resume", interrupted)
 
     assert refused.code == 2
-    assert "was started with other settings" in refused.err
+    assert "was started with different settings" in refused.err
     assert service.paid == paid
 
     accepted = online.evaluate(*SETTINGS, "--resume", interrupted)
@@ -171,7 +171,7 @@ def test_the_start_of_an_id_is_enough(online: Workspace, interrupted: str) -> No
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
-    [("generation", "begun by another version"), ("judgement", "the way this version asks")],
+    [("generation", "started by another version"), ("judgement", "how this version applies them")],
 )
 def test_a_run_of_a_version_that_asked_in_another_way_is_refused_before_any_call(
     online: Workspace, service: ChatService, kind: str, sentence: str

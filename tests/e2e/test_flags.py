@@ -113,7 +113,7 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(filte
     [
         (["--case-ids", "case-01"], "Did you mean 'case-001'?"),
         (["--where", "nonsense"], "is not a condition"),
-        (["--where", "difficulty=none"], "No case passes the filters"),
+        (["--where", "difficulty=none"], "There is no field 'difficulty'"),
         (["--generator-model", "opnai/test"], "Did you mean 'openai'?"),
         (["--generator-model", "gpt-unheard-of"], "There is no model"),
         (["--rubric", "defualt"], "Did you mean 'default'?"),
@@ -132,7 +132,7 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(filte
         (["-j", "0"], "--max-concurrency"),
         (["-t", "-1"], "--temperature"),
         (["--retry-errors"], "--resume"),
-        (["--resume", "some-run", "--estimate"], "--estimate is about a new run"),
+        (["--resume", "some-run", "--estimate"], "--estimate is for new runs"),
         (["--no-such-flag"], "--no-such-flag"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -464,7 +464,7 @@ def test_resuming_what_had_ended_says_so_and_pays_nothing(online: Workspace, ser
     done = online.run("resume", first.run_id)
 
     assert done.code == 0
-    assert "had ended before: completed. Nothing was missing" in done.words
+    assert "had already ended: completed. Nothing was missing" in done.words
     assert service.paid == 6
     assert online.artifact(first.run_id) == artifact
 

@@ -63,7 +63,7 @@ def test_a_finished_run_is_not_resumed_with_another_setting(
         done = own.run("evaluate-dataset", "--resume", finished, *given)
 
         assert (done.code, done.out) == (2, ""), given
-        assert f"Run {finished} was started with other settings: {sentence}. A run keeps its settings" in done.err
+        assert f"Run {finished} was started with different settings: {sentence}. A run keeps its settings" in done.err
         assert "or start a new run." in done.err
     assert own.artifact(finished) == before
     assert service.paid == paid

@@ -36,12 +36,21 @@ _WITH_AGE = re.compile(rf"^Run  .*\bAge$|^<run-id>  .*{_AGE.pattern}", re.MULTIL
 def clone() -> Iterator[Path]:
     """The tracked files in a new folder, whose name is as long every time: paths are shown, and lines are wrapped."""
     with TemporaryDirectory(prefix="clone-", dir="/tmp") as folder:
-        tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-        for name in tracked.decode().split("\0"):
-            if name and (ROOT / name).is_file():
-                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, Path(folder) / name)
+        for name in _tracked():
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, Path(folder) / name)
         yield Path(folder)
+
+
+def _tracked() -> list[str]:
+    """Files of the repository; if this is a copy without one, all files that are not hidden."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+        names = listed.decode().split("\0")
+    else:
+        found = (path.relative_to(ROOT) for path in ROOT.rglob("*"))
+        names = [str(path) for path in found if not any(part.startswith(".") for part in path.parts)]
+    return [name for name in names if name and (ROOT / name).is_file()]
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ async def test_units_and_ends_arrive_as_they_were_made(make: Callable[[int], Loc
     assert told.ends == [ItemEnd(case_id=CASE.id, sample=0, state="finished")]
 
 
-async def test_no_more_items_are_under_way_than_there_are_workers(make: Callable[[int], LocalEngine]) -> None:
+async def test_no_more_items_are_in_progress_than_there_are_workers(make: Callable[[int], LocalEngine]) -> None:
     told = Told()
 
     async def work(_item: WorkItem) -> None:
@@ -140,7 +140,7 @@ async def test_no_more_items_are_under_way_than_there_are_workers(make: Callable
     assert told.most == 4
 
 
-async def test_a_stop_takes_no_more_items_and_waits_for_those_under_way(make: Callable[[int], LocalEngine]) -> None:
+async def test_a_stop_takes_no_more_items_and_waits_for_those_in_progress(make: Callable[[int], LocalEngine]) -> None:
     engine, told, go_on = make(4), Told(), asyncio.Event()
 
     async def work(_item: WorkItem) -> None:
@@ -185,7 +185,7 @@ async def test_a_second_stop_can_only_shorten_the_first(make: Callable[[int], Lo
     assert not told.ends
 
 
-async def test_what_a_worker_raises_ends_the_others_and_is_raised(make: Callable[[int], LocalEngine]) -> None:
+async def test_an_error_of_a_worker_ends_the_others_and_is_raised(make: Callable[[int], LocalEngine]) -> None:
     cancelled: list[int] = []
 
     async def work(item: WorkItem) -> None:

@@ -24,7 +24,7 @@ def test_every_subscriber_gets_every_event_with_the_run_and_a_number() -> None:
     assert [(event.run_id, event.sequence) for event in first] == [("run-1", 1), ("run-1", 2)]
 
 
-def test_numbers_go_on_while_nobody_looks() -> None:
+def test_events_are_numbered_even_without_subscribers() -> None:
     events, seen = Events("r"), list[AnyEvent]()
     tell(events, 1, 2)
     end = events.subscribe(seen.append)
@@ -36,7 +36,7 @@ def test_numbers_go_on_while_nobody_looks() -> None:
     assert events.sequence == 4
 
 
-def test_a_subscriber_that_breaks_is_told_nothing_more_and_disturbs_nobody() -> None:
+def test_a_subscriber_that_raises_is_removed_and_does_not_affect_others() -> None:
     events, seen, asked = Events("r"), list[AnyEvent](), list[int]()
 
     def broken(event: AnyEvent) -> None:

@@ -107,7 +107,7 @@ def executor(
     )
 
 
-async def test_whatever_a_provider_raises_is_the_failure_of_that_answer() -> None:
+async def test_any_error_a_provider_raises_is_a_failure_of_that_answer() -> None:
     Secret("canary-9876543210")
     ledger = Kept()
 
@@ -123,7 +123,7 @@ async def test_whatever_a_provider_raises_is_the_failure_of_that_answer() -> Non
     assert not unit.ok
 
 
-async def test_a_failure_that_is_on_record_is_not_run_into_again_unless_somebody_asks() -> None:
+async def test_a_stored_failure_is_not_retried_unless_asked_for() -> None:
     ledger = Kept()
     await run(executor(Target(KeyError("x"))), ledger)
     target = Target("Three minutes.")
@@ -162,7 +162,9 @@ async def test_the_tries_of_a_failed_call_are_kept() -> None:
     ],
     ids=lambda given: type(given).__name__,
 )
-async def test_what_ends_the_whole_run_is_no_failure_of_one_answer(error: Exception, cause: StopCause | None) -> None:
+async def test_an_error_that_ends_the_run_is_not_a_failure_of_one_answer(
+    error: Exception, cause: StopCause | None
+) -> None:
     ledger = Kept()
 
     end = await executor(Target(error)).worker(ledger).work(WorkItem(case=CASE, sample=0))
@@ -176,7 +178,7 @@ async def test_a_store_that_fails_is_raised_to_the_engine() -> None:
         await executor(Target(StoreError("full"))).worker(Kept()).work(WorkItem(case=CASE, sample=0))
 
 
-async def test_an_item_may_end_with_its_answer_and_be_finished_by_somebody_else() -> None:
+async def test_an_item_may_end_with_its_answer_and_be_finished_by_another_worker() -> None:
     first, second, target = Kept(), Kept(), Target("Three minutes.")
 
     end = await executor(target).worker(first).work(WorkItem(case=CASE, sample=0, until="answer"))
@@ -190,7 +192,7 @@ async def test_an_item_may_end_with_its_answer_and_be_finished_by_somebody_else(
     assert len(target.asked) == 1
 
 
-async def test_an_item_that_was_to_end_with_its_answer_is_finished_where_there_is_none() -> None:
+async def test_an_item_that_should_end_with_its_answer_is_finished_if_there_is_none() -> None:
     end = await executor(Target(KeyError("x"))).worker(Kept()).work(WorkItem(case=CASE, sample=0, until="answer"))
 
     assert end.state == "finished"
@@ -246,7 +248,7 @@ async def test_an_answer_that_never_came_is_not_asked_for_again_as_another_attem
     assert len(target.asked) == 1
 
 
-async def test_what_a_provider_returns_has_to_be_an_answer() -> None:
+async def test_a_provider_has_to_return_an_answer() -> None:
     class Odd(Target):
         async def complete(self, request: Request) -> Answer:  # noqa: ARG002 - the port's signature
             return "Three minutes."  # type: ignore[return-value]
@@ -259,7 +261,7 @@ async def test_what_a_provider_returns_has_to_be_an_answer() -> None:
     assert generation.failure.message == "TypeError: the provider returned str, not an Answer"
 
 
-async def test_an_attempt_on_record_decides_whatever_a_retry_makes_of_the_earlier_one() -> None:
+async def test_a_stored_attempt_counts_even_if_a_retry_changes_an_earlier_one() -> None:
     patient = plan(SHORT)
     patient = msgspec.structs.replace(patient, target=msgspec.structs.replace(patient.target, attempts=3))
     ledger = Kept()

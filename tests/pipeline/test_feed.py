@@ -50,7 +50,7 @@ async def test_the_next_batch_is_loaded_when_half_of_the_last_is_used_up() -> No
     assert loaded == 2
 
 
-async def test_an_error_while_loading_is_raised_to_whoever_asks_next() -> None:
+async def test_an_error_while_loading_is_raised_by_the_next_call() -> None:
     async def load() -> Sequence[int] | None:
         raise ValueError("unreadable")
 
@@ -58,7 +58,7 @@ async def test_an_error_while_loading_is_raised_to_whoever_asks_next() -> None:
         await Feed(load).next()
 
 
-async def test_an_item_that_comes_again_is_the_next_even_after_the_end() -> None:
+async def test_an_item_put_back_comes_next_even_after_the_end() -> None:
     feed = _feed([1])
     assert [await feed.next(), await feed.next()] == [1, None]
 
@@ -67,7 +67,7 @@ async def test_an_item_that_comes_again_is_the_next_even_after_the_end() -> None
     assert [await feed.next(), await feed.next()] == [1, None]
 
 
-async def test_a_feed_that_has_ended_stays_so() -> None:
+async def test_a_feed_that_has_ended_stays_ended() -> None:
     feed = _feed([1])
 
     assert [await feed.next() for _ in range(3)] == [1, None, None]

@@ -54,7 +54,7 @@ def test_a_condition_on_metadata(text: str, metadata: dict[str, Any], *, passes:
 
 
 @pytest.mark.parametrize("text", ["", "=", "=v", "key", "  ", ">=3"])
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_condition_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a condition"):
         condition(text)
 
@@ -64,7 +64,7 @@ def test_a_condition_is_refused_before_any_case_is_read() -> None:
         Selection(where=["key"])
 
 
-def test_cases_behind_the_limit_are_read_but_not_selected() -> None:
+def test_cases_after_the_limit_are_read_but_not_selected() -> None:
     read: list[str] = []
 
     def cases() -> Iterator[TestCase]:
@@ -76,7 +76,7 @@ def test_cases_behind_the_limit_are_read_but_not_selected() -> None:
     assert read == ["a", "b", "c"]
 
 
-def test_the_limit_counts_what_passes_the_other_filters() -> None:
+def test_the_limit_counts_cases_that_pass_the_other_filters() -> None:
     cases = [_case("a", k=1), _case("b", k=2), _case("c", k=2), _case("d", k=2)]
 
     found = Selection(case_ids=["a", "c", "d"], where=["k=2"], max_cases=1).of(cases)
@@ -90,12 +90,12 @@ def _refuse_unknown(case_ids: list[str], known: list[str]) -> None:
     selection.refuse_typos(lambda: map(_case, known))
 
 
-def test_the_first_unknown_id_is_told_with_the_nearest() -> None:
+def test_the_first_unknown_id_is_reported_with_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError, match=r"'test-01'\. Did you mean 'test-001'"):
         _refuse_unknown(["other-1", "test-01"], ["test-001", "other-1"])
 
 
-def test_an_id_that_is_near_to_nothing_does_not_list_thousands() -> None:
+def test_an_id_that_resembles_no_other_does_not_list_thousands() -> None:
     with pytest.raises(UnknownNameError) as caught:
         _refuse_unknown(["@"], [f"case-{at}" for at in range(5_000)])
 
@@ -133,11 +133,11 @@ TOPICS = [_case("a", topic="returns", level=2, shop={"country": "pt"}), _case("b
         ("id=c", "No case has id=c. Values of id: a, b."),
     ],
 )
-def test_a_condition_for_which_no_case_passes_says_what_there_is(where: str, sentence: str) -> None:
+def test_a_condition_that_no_case_passes_says_what_exists(where: str, sentence: str) -> None:
     assert _refusal(where, TOPICS) == sentence
 
 
-def test_the_values_that_there_are_are_listed_up_to_ten() -> None:
+def test_up_to_ten_existing_values_are_listed() -> None:
     cases = [_case(str(n), level=n) for n in range(22)]
 
     assert _refusal("level=99", cases) == (
@@ -155,7 +155,7 @@ def test_a_condition_that_is_not_mistyped_is_not_refused(where: list[str]) -> No
     assert passed == [case.id for case in TOPICS if all(condition(text)(case) for text in where)]
 
 
-def test_a_field_that_only_cases_behind_the_limit_have_is_known() -> None:
+def test_a_field_that_only_cases_after_the_limit_have_is_known() -> None:
     selection = Selection(where=["topc!=x"], max_cases=1)
 
     assert len(list(selection.of([_case("a", topic="y"), _case("b", topc="z")]))) == 1

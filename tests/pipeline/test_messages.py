@@ -82,15 +82,15 @@ TALK = TestCase(id="t", input="And now?", messages=CONVERSATION)
 PASSAGES = TestCase(id="p", input="How long?", metadata={"context": ["First.", "Second."]})
 
 
-def test_a_conversation_is_sent_in_place_of_the_input() -> None:
+def test_a_conversation_is_sent_instead_of_the_input() -> None:
     assert builder().turns(TALK) == CONVERSATION
 
 
-def test_a_template_stands_in_for_the_input() -> None:
+def test_a_template_replaces_the_input() -> None:
     assert builder(template="Say: {{task}}").turns(CASE) == (Message("user", "Say: greet"),)
 
 
-def test_a_template_stands_in_for_what_the_user_said_last() -> None:
+def test_a_template_replaces_the_last_user_message() -> None:
     assert builder(template="Please: {{input}}").turns(TALK) == (*CONVERSATION[:3], Message("user", "Please: And now?"))
 
 
@@ -100,7 +100,7 @@ def test_passages_are_sent_with_their_numbers() -> None:
     assert turn.content == "Answer with the help of these passages:\n\n[1] First.\n\n[2] Second.\n\nHow long?"
 
 
-def test_a_template_of_ones_own_comes_before_the_one_for_passages() -> None:
+def test_a_template_of_the_user_overrides_the_one_for_passages() -> None:
     (turn,) = builder(context_template=CONTEXT_TEMPLATE, template="{{input}}").turns(PASSAGES)
 
     assert turn.content == "How long?"
@@ -110,7 +110,7 @@ def test_cases_without_passages_are_sent_as_they_are() -> None:
     assert builder(context_template=CONTEXT_TEMPLATE).turns(CASE) == (Message("user", "hello {{task}}"),)
 
 
-def test_what_was_sent_is_shown_without_a_system_prompt_that_is_the_same_for_all() -> None:
+def test_sent_messages_are_shown_without_a_shared_system_prompt() -> None:
     assert builder(prompt=PROMPT).shown(CASE) == (Message("user", "hello {{task}}"),)
     assert builder(prompt=PROMPT, render_prompt=True).shown(CASE)[0].role == "system"
 
@@ -129,11 +129,11 @@ def test_the_tools_of_a_case_are_offered() -> None:
 
 
 @pytest.mark.parametrize("tools", ["f", ["f"], [{"no": "name"}], {"name": "f"}, [{"function": "f"}], [{"name": 3}]])
-def test_what_is_no_list_of_tools_is_not_offered(tools: Any) -> None:
+def test_anything_but_a_list_of_tools_is_not_offered(tools: Any) -> None:
     assert offered(tools=tools) == ()
 
 
-def test_expected_calls_are_offered_where_no_tools_are_given() -> None:
+def test_expected_calls_are_offered_if_no_tools_are_given() -> None:
     check = MetricUse(metric="tool_correctness", options={"expected_tools": [{"name": "f", "args": {"x": 1}}]})
     case = TestCase(
         id="a", input="?", checks=(check,), metadata={"expected_tools": ["g", {"name": "f", "args": {"y": 2}}]}
@@ -163,7 +163,7 @@ PLAIN: dict[str, Any] = {"model": "m", "messages": (Message("user", "hello"),), 
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_every_part_of_a_question_is_part_of_its_name(change: dict[str, Any]) -> None:
+def test_every_part_of_a_request_is_part_of_its_name(change: dict[str, Any]) -> None:
     name = unit_name("generation", "openai|https://x", Request(**PLAIN))
 
     assert unit_name("generation", "openai|https://x", Request(**PLAIN | change)) != name

@@ -162,7 +162,7 @@ def test_each_sample_and_each_attempt_is_another_answer() -> None:
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_what_is_not_sent_is_no_part_of_an_answers_name(changes: dict[str, Any]) -> None:
+def test_fields_that_are_not_sent_are_not_part_of_an_answers_name(changes: dict[str, Any]) -> None:
     assert asked(case_with(**changes)) == asked()
 
 
@@ -170,7 +170,7 @@ def test_what_is_not_sent_is_no_part_of_an_answers_name(changes: dict[str, Any])
 
 
 @pytest.mark.parametrize("metric", ALL)
-def test_where_a_case_was_written_down_does_not_matter(metric: str) -> None:
+def test_the_file_and_line_of_a_case_do_not_matter(metric: str) -> None:
     assert named(ALL[metric], case_with(file="/elsewhere.yaml", line=70)) == named(ALL[metric])
 
 
@@ -203,7 +203,7 @@ def test_what_a_metric_sees_of_a_case_is_part_of_the_name(metric: str, changes: 
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_what_a_judge_is_not_shown_is_no_part_of_the_name(metric: str, changes: dict[str, Any]) -> None:
+def test_fields_a_judge_is_not_shown_are_not_part_of_the_name(metric: str, changes: dict[str, Any]) -> None:
     assert named(ALL[metric], case_with(**changes)) == named(ALL[metric])
 
 
@@ -218,7 +218,7 @@ def test_the_answer_is_part_of_the_name(metric: str, changes: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("metric", ASKING_A_JUDGE)
-def test_how_long_an_answer_took_is_no_part_of_the_name_for_a_judge(metric: str) -> None:
+def test_latency_is_not_part_of_the_name_for_a_judge(metric: str) -> None:
     slow = msgspec.structs.replace(ANSWER, latency_ms=99.0, tries=3, cost=1.0)
 
     assert named(ALL[metric], CASE, slow) == named(ALL[metric])
@@ -243,14 +243,14 @@ def test_sample_attempt_and_repeat_are_part_of_the_name(metric: str) -> None:
     ],
     ids=lambda judge: next(iter(judge)),
 )
-def test_who_judges_and_how_is_part_of_the_name(judge: dict[str, Any]) -> None:
+def test_the_judge_and_its_settings_are_part_of_the_name(judge: dict[str, Any]) -> None:
     other = msgspec.structs.replace(JUDGE, **judge)
 
     assert named(applied("correctness", other, steps=["Compare.", "Weigh."])) != named(JUDGED)
     assert named(applied_rubric(RUBRIC, **judge)) != named(RUBRIC_METRIC)
 
 
-def test_how_often_is_judged_is_no_part_of_the_name() -> None:
+def test_the_number_of_repeats_is_not_part_of_the_name() -> None:
     assert named(applied_rubric(RUBRIC, repeats=5)) == named(RUBRIC_METRIC)
 
 
@@ -261,7 +261,7 @@ def test_a_judges_instructions_name_judgements_by_a_rubric_alone() -> None:
     assert named(applied("correctness", told, steps=["Compare.", "Weigh."])) == named(JUDGED)
 
 
-def test_the_judge_is_no_part_of_a_rules_name() -> None:
+def test_the_judge_is_not_part_of_a_rules_name() -> None:
     assert named(applied("includes", None, phrases=["three"])) == named(RULE)
 
 
@@ -277,11 +277,11 @@ def changed_rubric(**criterion: Any) -> Rubric:
     return msgspec.structs.replace(RUBRIC, metrics=(changed, *rest))
 
 
-def test_a_pass_mark_is_no_part_of_the_name() -> None:
+def test_a_pass_mark_is_not_part_of_the_name() -> None:
     assert named(applied_rubric(changed_rubric(pass_at=2))) == named(RUBRIC_METRIC)
 
 
-def test_the_name_of_a_rubric_is_no_part_of_the_name_and_its_words_are() -> None:
+def test_a_rubrics_name_is_not_part_of_the_name_but_its_words_are() -> None:
     assert named(applied_rubric(msgspec.structs.replace(RUBRIC, name="other", hash="1"))) == named(RUBRIC_METRIC)
     assert named(applied_rubric(changed_rubric(guidelines="Other."))) != named(RUBRIC_METRIC)
 

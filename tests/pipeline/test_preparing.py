@@ -70,7 +70,7 @@ async def test_steps_are_asked_for_once_however_often_the_metric_is_used() -> No
     assert made[0] is made[2]
 
 
-async def test_steps_are_asked_for_once_also_when_several_samples_want_them_at_once() -> None:
+async def test_steps_are_asked_for_once_even_if_several_samples_need_them_at_once() -> None:
     preparing, provider = preparer(WRITTEN)
 
     made = await asyncio.gather(*(preparing.ready(KIND) for _ in range(5)))
@@ -111,7 +111,7 @@ async def test_the_threshold_of_each_use_stays_its_own() -> None:
     ],
     ids=["criteria", "metric", "judge"],
 )
-async def test_another_definition_or_judge_is_asked_about_on_its_own(other: AppliedMetric) -> None:
+async def test_another_definition_or_judge_gets_its_own_steps(other: AppliedMetric) -> None:
     preparing, provider = preparer(WRITTEN, WRITTEN)
 
     await preparing.ready(KIND)
@@ -143,7 +143,7 @@ async def test_what_was_found_is_kept_with_this_run_as_reused_and_unpaid() -> No
     assert first.options == second.options == {"steps": STEPS}
 
 
-async def test_a_preparation_is_kept_under_its_name_and_about_no_case() -> None:
+async def test_a_preparation_is_stored_under_its_name_without_a_case() -> None:
     units = Units()
 
     await preparer(WRITTEN, units=units)[0].ready(KIND)
@@ -162,7 +162,7 @@ async def test_judgements_are_named_by_what_was_prepared() -> None:
     assert made.digest == applied("criteria", criteria="Is it kind?", steps=STEPS).digest
 
 
-async def test_what_is_ready_without_asking_is_known_beforehand() -> None:
+async def test_a_stored_preparation_is_known_without_asking() -> None:
     units = Units()
     preparing, provider = preparer(WRITTEN, units=units)
 

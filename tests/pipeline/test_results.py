@@ -93,7 +93,7 @@ def _run(*cases: CaseResult, plan: RunPlan | None = None) -> RunResult:
     ],
     ids=["all", "some", "none", "one not begun", "one not judged"],
 )
-def test_a_case_stands_as_its_samples_do(samples: list[SampleUnits], status: str) -> None:
+def test_the_status_of_a_case_follows_from_its_samples(samples: list[SampleUnits], status: str) -> None:
     assert _case(*samples).status == status
 
 
@@ -109,7 +109,7 @@ def test_errors_are_never_scores() -> None:
     assert [sample.error_metric for sample in result.samples] == [None, "rubric house", None, None]
 
 
-def test_of_three_verdicts_the_mean_score_and_the_majority_of_a_flag_count() -> None:
+def test_three_judgements_give_a_mean_score_and_a_majority_for_each_flag() -> None:
     units = _sample(1.0, 2.0, 3.0)
     units.last.judgements[RUBRIC_KEY, 2] = applied_rubric(RUBRIC, repeats=3).judgement(_scores(5.0, invented=True))
 
@@ -121,7 +121,7 @@ def test_of_three_verdicts_the_mean_score_and_the_majority_of_a_flag_count() -> 
     assert len(sample.judge_repeats) == 3
 
 
-def test_the_spread_between_repeats_is_pooled_and_apart_from_that_between_samples() -> None:
+def test_the_spread_between_repeats_is_pooled_and_separate_from_that_between_samples() -> None:
     result = _case(_sample(1.0, 3.0), _sample(4.0, 4.0), plan=_plan())
 
     stats = result.per_metric_stats["clarity"]
@@ -155,7 +155,7 @@ def test_without_errors_no_bounds_are_open() -> None:
     ],
     ids=["all", "one case failed", "one sample failed", "none"],
 )
-def test_a_run_stands_as_its_cases_do(cases: list[CaseResult], status: str) -> None:
+def test_the_status_of_a_run_follows_from_its_cases(cases: list[CaseResult], status: str) -> None:
     assert _run(*cases).status == status
 
 
@@ -231,7 +231,7 @@ def test_a_rubrics_scores_have_a_pass_rate_with_its_interval_too() -> None:
     assert (overall.pass_rate, overall.pass_interval) == (1.0, clopper_pearson(6, 6))
 
 
-def test_a_flag_that_nobody_judged_has_no_share() -> None:
+def test_a_flag_that_was_never_judged_has_no_share() -> None:
     flag = _run(_case(_sample(None))).overall_flag_stats["invented"]
 
     assert (flag.total_count, flag.true_proportion, flag.band) == (0, None, None)
@@ -279,7 +279,7 @@ def test_cases_with_a_wide_range_are_counted() -> None:
     assert _run(wide, narrow).overall_metric_stats["clarity"].wide_range_cases == 1
 
 
-def test_the_worst_case_comes_first_on_whichever_scale() -> None:
+def test_the_worst_case_comes_first_on_any_scale() -> None:
     cases = [_case(_sample(score), case=TestCase(id=f"c{score}", input="?")) for score in (3.0, 1.0, 2.0)]
 
     worst = _run(*cases).worst
@@ -349,7 +349,7 @@ def test_a_criterion_passes_at_its_mark() -> None:
     assert passes == [False, True]
 
 
-def test_a_sample_is_pending_until_every_metric_has_spoken() -> None:
+def test_a_sample_is_pending_until_every_metric_has_judged_it() -> None:
     of = plan(INCLUDES, rubric=RUBRIC)
     units = _sample(4.0)
     before = _case(units, plan=of).samples[0].status
@@ -367,7 +367,7 @@ def test_the_uses_of_a_case_are_expected_too() -> None:
 @pytest.mark.parametrize(
     ("kind", "status"), [("InvalidJudgement", "judge_invalid_response"), ("ValueError", "judge_error")]
 )
-def test_a_metric_that_broke_is_told_from_a_judge_that_cannot_be_read(kind: str, status: str) -> None:
+def test_a_broken_metric_is_distinguished_from_an_unreadable_judge(kind: str, status: str) -> None:
     (sample,) = _case(_judged(Failed("broken", kind=kind)), plan=plan(MetricUse(metric="similarity"))).samples
 
     assert sample.status == status
@@ -428,7 +428,7 @@ def test_units_are_grouped_by_sample_attempt_metric_and_repeat() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["failure first", "score first"])
-def test_a_score_stands_over_an_earlier_failure_whichever_is_read_first(order: int) -> None:
+def test_a_score_overrides_an_earlier_failure_whichever_is_read_first(order: int) -> None:
     judge = applied("similarity")
     units = [_unit(judge.judgement(DOWN), "before"), _unit(judge.judgement(Scored(0.9)), "after")]
 
@@ -473,7 +473,7 @@ def test_the_order_in_which_cases_finish_changes_nothing() -> None:
     assert b"broken by 1" in found[0]
 
 
-def test_cases_that_nobody_has_begun_are_pending() -> None:
+def test_cases_that_were_not_started_are_pending() -> None:
     of = msgspec.structs.replace(_plan(), dataset=DatasetRef(path="/d", hash="0", count=5, selected=5))
     totals = Totals(of)
 

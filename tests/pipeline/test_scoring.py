@@ -92,7 +92,7 @@ async def test_a_providers_error_needs_no_class_before_its_sentence() -> None:
     [BudgetSpentError("spent"), StoreError("full"), CircuitOpenError("stopped", provider="p")],
     ids=lambda error: type(error).__name__,
 )
-async def test_what_ends_the_run_is_no_failure_of_a_metric(error: Exception) -> None:
+async def test_an_error_that_ends_the_run_is_not_a_failure_of_a_metric(error: Exception) -> None:
     with pytest.raises(type(error)):
         await custom(error)
 
@@ -102,7 +102,7 @@ async def test_what_ends_the_run_is_no_failure_of_a_metric(error: Exception) -> 
     [Scored(float("nan")), Scored(1.5), Scored(-0.1), None, 0.5],
     ids=["nan", "above", "below", "none", "bare"],
 )
-async def test_what_is_no_score_is_a_failure(returned: Any) -> None:
+async def test_anything_that_is_not_a_score_is_a_failure(returned: Any) -> None:
     found = await custom(returned)
 
     assert isinstance(found, Failed)
@@ -110,11 +110,11 @@ async def test_what_is_no_score_is_a_failure(returned: Any) -> None:
 
 
 @pytest.mark.parametrize("returned", [Scored(1.0, "\ud800"), Scored(1.0, "", {"a": object()})], ids=["text", "details"])
-async def test_a_score_that_cannot_be_kept_is_a_failure(returned: Scored) -> None:
+async def test_a_score_that_cannot_be_stored_is_a_failure(returned: Scored) -> None:
     assert isinstance(await custom(returned), Failed)
 
 
-async def test_a_failure_can_be_kept_whatever_the_message_is() -> None:
+async def test_a_failure_can_be_stored_with_any_message() -> None:
     found = await custom(ValueError("half \ud83d"))
 
     assert found == Failed("ValueError: half ?", kind="ValueError")
@@ -133,12 +133,12 @@ async def test_twenty_unreadable_judgements_in_a_row_stop_the_run_and_say_why() 
         await judging.score(applied_rubric(RUBRIC), CASE, OUTPUT, 0)
 
     assert str(caught.value) == (
-        "scripted/m: stopped after 20 replies in a row that cannot be read, the last: The judge's reply cannot be "
+        "scripted/m: stopped after 20 unreadable replies in a row, the last: The judge's reply cannot be "
         'used: there is no JSON object in the reply, which begins with "Looks good!". Try another judge model.'
     )
 
 
-async def test_a_readable_judgement_begins_the_count_anew() -> None:
+async def test_a_readable_judgement_resets_the_count() -> None:
     provider = ScriptedProvider([*BAD * 19, GOOD, *BAD * 19, GOOD])
     judging = scorer(provider)
 
@@ -157,7 +157,7 @@ async def test_failures_of_another_kind_do_not_count() -> None:
     assert judgements[-1].failed is None
 
 
-async def test_failures_of_another_kind_do_not_begin_the_count_anew() -> None:
+async def test_failures_of_another_kind_do_not_reset_the_count() -> None:
     down = RateLimitedError("not now.", provider="scripted")
     judging = scorer(ScriptedProvider([*BAD * 10, down, *BAD * 10]))
     for _ in range(21):
@@ -219,7 +219,7 @@ async def test_a_judges_own_parameters_are_passed_on() -> None:
     assert provider.asked[0].options == {"top_p": 0.5}
 
 
-async def test_every_reply_of_a_metric_in_steps_is_in_the_accounts_without_its_text() -> None:
+async def test_every_reply_to_a_metric_in_steps_is_recorded_without_its_text() -> None:
     judgement = await scorer(ScriptedProvider(STEPS)).score(FAITHFUL, CONTEXT, OUTPUT, 0)
 
     assert judgement.replies == (reply(""),) * 3
@@ -265,7 +265,7 @@ async def test_the_last_reply_is_not_kept_because_the_score_follows_at_once() ->
     assert len(kept.units) == 2
 
 
-async def test_replies_to_one_judgement_are_not_taken_for_those_to_another() -> None:
+async def test_replies_to_one_judgement_are_not_mistaken_for_those_to_another() -> None:
     kept = Kept()
     await scorer(ScriptedProvider(STEPS)).score(FAITHFUL, CONTEXT, OUTPUT, 0, kept.replies("one"))
     provider = ScriptedProvider(STEPS)
@@ -294,7 +294,7 @@ async def test_replies_to_one_judgement_are_not_taken_for_those_to_another() -> 
         "other names",
     ],
 )
-async def test_what_could_not_be_read_again_is_a_failure_at_once(returned: Any) -> None:
+async def test_a_score_that_could_not_be_read_back_is_a_failure_at_once(returned: Any) -> None:
     found = await custom(returned)
 
     assert isinstance(found, Failed)

@@ -37,13 +37,13 @@ def test_uses_keep_the_order_in_which_they_first_appear() -> None:
     assert [each.key for each in found] == ["regex", "includes", "length"]
 
 
-def test_two_of_a_kind_under_two_names_stand_side_by_side() -> None:
+def test_two_uses_under_two_names_are_both_kept() -> None:
     polite, brief = use("criteria", "polite", criteria="Kind?"), use("criteria", "brief", criteria="Short?")
 
     assert merged_uses([polite], [brief]) == (polite, brief)
 
 
-def test_two_of_a_kind_under_one_name_are_one() -> None:
+def test_two_uses_under_one_name_are_merged() -> None:
     found = merged_uses([], [use("regex", pattern="a"), use("regex", pattern="b")])
 
     assert found == (use("regex", pattern="b"),)
@@ -106,7 +106,7 @@ async def test_several_checks_of_one_kind_each_have_their_score() -> None:
     assert found == {"tea": Scored(1.0, "found 'tea'"), "coffee": Scored(0.0, "no match for 'coffee'")}
 
 
-def test_what_is_asked_for_in_the_same_words_is_made_once() -> None:
+def test_equal_uses_are_built_once() -> None:
     uses = uses_of(plan())
 
     first, second = (uses.of(case(None, use("regex", pattern="a")))[0] for _ in range(2))
@@ -148,7 +148,7 @@ def test_a_failure_of_a_rubric_is_a_failure_of_each_criterion() -> None:
     assert applied.judgement(Failed("no")).scores == {"clarity": Failed("no"), "trust": Failed("no")}
 
 
-def test_what_was_judged_with_another_mark_passes_by_the_present_one() -> None:
+def test_a_judgement_made_with_another_pass_mark_passes_by_the_current_one() -> None:
     before = applied_use(use("similarity", threshold=0.9)).judgement(Scored(0.8))
 
     after = applied_use(use("similarity", threshold=0.5)).marked(before)
@@ -163,7 +163,7 @@ def negated(**options: Any) -> Any:
     return applied_use(MetricUse(metric="similarity", negated=True, options=options))
 
 
-def test_a_negated_score_is_what_is_left_of_one() -> None:
+def test_a_negated_score_is_one_minus_the_score() -> None:
     judgement = negated().judgement(Scored(0.25, "so", {"a": 1}))
 
     assert judgement.scores == {"similarity": Scored(0.75, "so", {"a": 1})}
@@ -184,7 +184,7 @@ def test_a_negated_metric_passes_exactly_where_the_metric_does_not(threshold: fl
 
 
 @pytest.mark.parametrize("outcome", [Skipped("no reference"), Failed("broken", kind="ValueError")], ids=str)
-def test_what_is_skipped_or_failed_stays_so_when_negated(outcome: Skipped | Failed) -> None:
+def test_a_skipped_or_failed_score_stays_so_when_negated(outcome: Skipped | Failed) -> None:
     assert negated().judgement(outcome).scores == {"similarity": outcome}
 
 

@@ -382,7 +382,7 @@ def _package(folder: Path, name: str) -> None:
         ),
         ("{package}.exits:answer", "`{package}.exits` cannot be imported: SystemExit"),
         ("{module}:anser", "Module `{module}` has no `anser`. Did you mean `answer`"),
-        ("{module}:nothing_like_it", "Module `{module}` has no `nothing_like_it`.$"),
+        ("{module}:nothing_like_it", "Module `{module}` has no `nothing_like_it`. It has: answer, none, two.$"),
         ("{module}:text", "`text` in module `{module}` is of type str, not a function"),
         ("{module}:none", "cannot be called with a question: too many positional arguments"),
         ("{module}:two", "cannot be called with a question: missing a required argument: 'other'.* system, case"),

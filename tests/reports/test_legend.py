@@ -85,7 +85,7 @@ def test_the_levels_of_confidence_are_those_that_are_applied() -> None:
     first = {1: "none", 2: "low", 5: "moderate", 10: "high", 50: "very high"}
 
     assert {samples: sample_confidence(samples) for samples in first} == first
-    assert list(MEANINGS["Confidence"].values()) == ["1", "2 to 4", "5 to 9", "10 to 49", "50 and more"]
+    assert list(MEANINGS["Confidence"].values()) == ["1", "2 to 4", "5 to 9", "10 to 49", "50 or more"]
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ CASES: dict[str, tuple[dict[str, Any], str, list[tuple[str, str]]]] = {
         "warning",
         [("high_variability", "high variability in 2 cases")],
     ),
-    "flaky": ({"mean": 4.4, "flaky_cases": 1}, "warning", [("flaky", "1 case flaky")]),
+    "flaky": ({"mean": 4.4, "flaky_cases": 1}, "warning", [("flaky", "1 flaky case")]),
     "below the bar": ({"mean": 4.0, "fail_under": 4.5, "below": True}, "bad", [("below_bar", "below 4.5")]),
     "just below the bar": (
         {"mean": 4.4, "fail_under": 4.5, "below": True, "near": True},
         "bad",
-        [("just_below_bar", "just below 4.5, may be chance")],
+        [("just_below_bar", "just below 4.5, may be due to chance")],
     ),
     "near the bar": (
         {"mean": 4.6, "fail_under": 4.5, "near": True},
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, Any], str, list[tuple[str, str]]]] = {
     "errors": (
         {"mean": 4.4, "bounds": (4.0, 4.5)},
         "warning",
-        [("bounds", "4.00 to 4.50 if the errors had scores")],
+        [("bounds", "4.00 to 4.50 depending on the missing scores")],
     ),
     "skipped": ({"mean": 4.4, "skipped": 3}, "good", [("skipped", "3 samples skipped")]),
     "not everywhere": ({"mean": 4.4, "num_cases": 40}, "good", [("not_all_scored", "scored in 40 of 50 cases")]),

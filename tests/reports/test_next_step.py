@@ -81,7 +81,7 @@ def test_below_a_bar_the_prompt_has_to_change_first(found: Make) -> None:
     [
         (NEAR, "the same command with --num-samples 10 --reuse"),
         (BELOW, "the same command"),
-        (GOOD, "change the prompt or the model, run it again, and compare"),
+        (GOOD, "change the prompt or the model, run again and compare"),
     ],
 )
 def test_a_command_that_was_not_kept_is_given_in_words(found: Make, stats: Any, text: str) -> None:
@@ -107,10 +107,10 @@ def test_an_aborted_run_is_resumed_and_its_errors_tried_again(
     assert how_to_continue(outcome(plan(tmp_path), {}, **ended)) == f"Continue with: {command}"
 
 
-def test_a_wrong_key_is_corrected_before_the_run_is_resumed(found: Make) -> None:
+def test_a_wrong_key_is_fixed_before_the_run_is_resumed(found: Make) -> None:
     made = step(found({}, status="failed", totals=totals(0, errors={"AuthenticationError": 250})))
 
-    assert made.before == "correct the key, then:"
+    assert made.before == "fix the API key, then:"
     assert made.text == f"prompt-evaluator resume {RUN_ID} --retry-errors"
 
 
@@ -124,7 +124,7 @@ def test_a_broken_metric_is_fixed_before_the_run_is_resumed(found: Make) -> None
 def test_what_is_said_in_one_sentence_fits_the_errors_too(tmp_path: Path) -> None:
     ended = outcome(plan(tmp_path), {}, status="aborted", totals=totals(0, errors={"AuthenticationError": 8}))
 
-    assert how_to_continue(ended) == f"Correct the key, then: prompt-evaluator resume {RUN_ID} --retry-errors"
+    assert how_to_continue(ended) == f"Fix the API key, then: prompt-evaluator resume {RUN_ID} --retry-errors"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_misspelt_model_is_corrected_and_the_run_started_again(
 
     made = step(found({}, status="failed", totals=ended))
 
-    assert made.before == f"correct the name of the model {model}, then:"
+    assert made.before == f"correct the model name {model}, then:"
     assert made.arguments[:2] == ("prompt-evaluator", "evaluate-dataset")
     assert model in made.arguments
 

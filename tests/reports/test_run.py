@@ -42,7 +42,7 @@ def test_the_headline_says_what_was_run(found: Make) -> None:
 
     assert head.text == (
         f"Run {RUN_ID} completed: 50 cases × 5 samples of openai/gpt-4o, "
-        "judged by anthropic/claude-sonnet-4-0 with the rubric default."
+        "judged by anthropic/claude-sonnet-4-0 using rubric default."
     )
     assert (head.status, head.mark, head.cases, head.samples) == ("completed", "good", 50, 5)
     assert (head.model, head.judges, head.rubric) == ("openai/gpt-4o", ("anthropic/claude-sonnet-4-0",), "default")
@@ -64,7 +64,7 @@ def test_an_aborted_run_says_how_far_it_came_and_why_it_stopped(found: Make) -> 
 
     (note,) = made.headline.notes
     assert note.text == (
-        "Stopped after 83 of 250 samples (interrupted by SIGINT). The numbers below are of the cases that are finished."
+        "Stopped after 83 of 250 samples (interrupted by SIGINT). The numbers below cover only finished cases."
     )
     assert note.values == {"done": 83, "samples": 250, "reason": "interrupted by SIGINT"}
 
@@ -89,7 +89,7 @@ def test_a_run_that_had_ended_before_has_its_sentence_and_its_file_only(tmp_path
     made = findings(replace(outcome(plan(tmp_path), GOOD), result=None), seen_from=tmp_path)
 
     assert made.ended_before
-    assert made.headline.text == f"Run {RUN_ID} had ended before: completed. Nothing was missing or paid for."
+    assert made.headline.text == f"Run {RUN_ID} had already ended: completed. Nothing was missing or paid for."
     assert (made.metrics, made.facts, made.advice, made.next_step) == ((), None, (), None)
     assert made.files.shown == f"runs/{RUN_ID}/dataset_evaluation.json"
     assert msgspec.json.decode(msgspec.json.encode(made), type=Findings) == made
@@ -156,9 +156,20 @@ def test_errors_are_counted_and_named(found: Make) -> None:
     )
 
     assert made.errors is not None
-    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 reply unreadable."
+    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 unreadable replies."
     assert (made.errors.unscored, made.errors.tried, made.errors.share) == (15, 250, 0.06)
     assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
+
+
+def test_one_sample_without_a_score_is_counted_in_the_singular(found: Make) -> None:
+    one = totals(
+        0, samples={"completed": 249, "judge_invalid_response": 1}, errors={"InvalidJudgement": 1}, error_share=0.004
+    )
+
+    made = facts(found(GOOD, status="partial", totals=one)).errors
+
+    assert made is not None
+    assert made.text == "1 of 250 samples (0.4 %) lacks a score: 1 unreadable reply."
 
 
 def test_the_class_of_somebodys_own_error_is_not_put_into_words(found: Make) -> None:
@@ -206,11 +217,11 @@ def test_a_metric_that_no_case_can_be_scored_by_is_named(found: Make) -> None:
     assert made.skipped.values == {"metrics": ["faithfulness"]}
 
 
-def test_a_judge_that_differs_from_itself_is_told(found: Make) -> None:
+def test_a_judge_that_disagrees_with_itself_is_reported(found: Make) -> None:
     made = facts(found({"accuracy": metric(4.0, repeat_std=0.7)}))
 
     assert made.judge is not None
-    assert made.judge.text == "Differs from itself on the same answer by (std): accuracy 0.70."
+    assert made.judge.text == "Std between judgements of the same answer: accuracy 0.70."
     assert made.judge.values == {"std": {"accuracy": 0.7}}
 
 
@@ -218,7 +229,7 @@ def test_a_judge_that_differs_from_itself_is_told(found: Make) -> None:
     ("cost", "unpriced", "text"),
     [
         (1.0823, 0, "$1.08"),
-        (1.0823, 12, "$1.08 and 12 calls of unknown price"),
+        (1.0823, 12, "$1.08 plus 12 calls of unknown price"),
         (None, 2, "cost unknown"),
         (None, 0, "no cost"),
     ],
@@ -246,7 +257,7 @@ def test_the_number_of_samples_says_how_far_to_trust_them(found: Make, samples: 
 
     assert made.confidence is not None
     assert made.confidence.values == {"level": level, "samples": samples, "cases": 1}
-    assert made.confidence.text.endswith("One case tells about itself only.")
+    assert made.confidence.text.endswith("One case says nothing about other inputs.")
 
 
 def test_a_good_run_needs_no_advice(found: Make) -> None:
@@ -280,18 +291,18 @@ def test_advice_is_ordered_by_what_matters_most(found: Make) -> None:
         "flag_majority",
         "flag_occasional",
     ]
-    assert advice(made)["near_bar"] == "close (4) is close to its bar: take more samples before you decide."
+    assert advice(made)["near_bar"] == "close (4) is close to its bar: take more samples before deciding."
     assert {note.code: note.values for note in made.advice}["uneven"] == {"metrics": ["uneven"], "cases": ["case-1"]}
 
 
 @pytest.mark.parametrize(
     ("samples", "text"),
     [
-        (5, "clarity varies a lot, on few samples: take 10 to see whether it is real."),
+        (5, "clarity varies a lot between samples: take 10 per case to see whether this is real."),
         (
             20,
             (
-                "clarity varies a lot between samples: lower the temperature (it is 0.7; try 0.3), "
+                "clarity varies a lot between samples: lower the temperature (now 0.7; try 0.3), "
                 "or make the prompt clearer with examples or constraints."
             ),
         ),
@@ -309,7 +320,7 @@ def test_only_cases_that_vary_a_lot_are_named_for_it(found: Make) -> None:
         flakiest=(worst("wild", "clarity", 4.0, 1.2), worst("calm", "clarity", 4.0, 0.6)),
     )
 
-    assert advice(made)["spread_in_cases"].startswith("clarity varies a lot in single cases (wild), ")
+    assert advice(made)["spread_in_cases"].startswith("clarity varies a lot between samples of some cases (wild): ")
 
 
 def test_without_a_prompt_nothing_is_said_about_one(found: Make) -> None:
@@ -319,7 +330,7 @@ def test_without_a_prompt_nothing_is_said_about_one(found: Make) -> None:
     made = found(metrics, flags, change=without_prompt)
 
     assert advice(made)["poor_overall"] == (
-        "poor is poor overall: change the model or how it is asked before looking at single cases."
+        "poor is poor overall: change the model or how it is called before looking at individual cases."
     )
     assert not [note for note in made.advice if "prompt" in note.text]
 

@@ -21,7 +21,8 @@ from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.datasets import in_memory_cases
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Bars of a run before anything is paid for: each is about something the run measures, on the scale it has."""
+"""Checks bars before anything is paid for: each must be about something the run measures, within its scale."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _UNDER, _OVER = OPTIONS["fail_under"].flag, OPTIONS["fail_over"].flag
 
 
 def check_bars(plan: RunPlan, bars: Bars | RunPlan, scores: Iterable[str]) -> None:
-    """Refuse bars that could be neither reached nor missed.
+    """Refuse bars that cannot apply to a run.
 
     Args:
         plan: The run.
-        bars: Its own, or others that it is to be held to.
-        scores: The names of all its scores; read only as far as it takes to find those of the bars.
+        bars: Its own bars, or additional ones.
+        scores: Names of all its scores; read only until those of the bars are found.
 
     Raises:
-        ConfigurationError: The run has no such metric or flag, or the bar lies outside its scale.
+        ConfigurationError: The run has no such metric or flag, or a bar is outside its scale.
     """
     names = _found(bars.fail_under, scores)
     flags = [flag.name for flag in plan.rubric.flags] if plan.rubric else []
     for name, bar in bars.fail_under.items():
         if name in flags:
-            what = f"{name!r} is a flag, and {_UNDER} is about metrics."
-            raise ConfigurationError(f"{what} Write {_OVER} {name}=SHARE, with the share of samples that may raise it.")
+            what = f"{name!r} is a flag, but {_UNDER} is for metrics."
+            raise ConfigurationError(f"{what} Use {_OVER} {name}=SHARE, with the share of samples that may raise it.")
         if name not in names:
             raise UnknownNameError("metric", name, names)
         _check_scale(plan, name, bar)
@@ -44,14 +44,14 @@ def check_bars(plan: RunPlan, bars: Bars | RunPlan, scores: Iterable[str]) -> No
 
 
 def with_bars(plan: RunPlan, bars: Bars) -> RunPlan:
-    """The plan with these bars: each replaces the one on the same metric or flag, and the others stay."""
+    """The plan with these bars added; each replaces an existing one on the same metric or flag."""
     return msgspec.structs.replace(
         plan, fail_under=plan.fail_under | bars.fail_under, fail_over=plan.fail_over | bars.fail_over
     )
 
 
 def score_names(plan: RunPlan, cases: Iterable[TestCase]) -> Iterator[str]:
-    """The names of all scores of a run, those that only single cases ask for last; no metric is made for it."""
+    """Names of all scores of a run, those of single cases last. No metric is built."""
     yield from (criterion.name for criterion in plan.rubric.metrics) if plan.rubric else ()
     yield from (use.key for use in plan.metrics)
     yield from (use.key for case in cases for use in case.checks)
@@ -71,17 +71,17 @@ def _check_scale(plan: RunPlan, name: str, bar: float) -> None:
     scale = plan.scale(name)
     if not scale.low <= bar <= scale.high:
         ends = f"{scale.low:g} to {scale.high:g}"
-        what = f"{_UNDER} {name}={bar:g} lies outside the scale of {name}, which goes from {ends}."
+        what = f"{_UNDER} {name}={bar:g} is outside the scale of {name}."
         raise ConfigurationError(f"{what} Give a value from {ends}.")
 
 
 def _no_such_flag(plan: RunPlan, name: str, flags: list[str]) -> ConfigurationError:
     if plan.rubric is None:
-        what = f"{_OVER} {name} needs a rubric: only a rubric has flags, and this run has none."
-        return ConfigurationError(f"{what} Name one with {OPTIONS['rubric'].flag}.")
+        what = f"{_OVER} {name} needs a rubric: only rubrics have flags, and this run has no rubric."
+        return ConfigurationError(f"{what} Choose one with {OPTIONS['rubric'].flag}.")
     if name in [criterion.name for criterion in plan.rubric.metrics]:
-        what = f"{name!r} is a metric, and {_OVER} is about flags."
-        return ConfigurationError(f"{what} Write {_UNDER} {name}=VALUE, with the lowest mean it may have.")
+        what = f"{name!r} is a metric, but {_OVER} is for flags."
+        return ConfigurationError(f"{what} Use {_UNDER} {name}=VALUE, with the lowest mean it may have.")
     if not flags:
         return ConfigurationError(f"There is no flag {name!r}: the rubric {plan.rubric.name!r} has no flags.")
     return UnknownNameError("flag", name, flags)

@@ -1,4 +1,4 @@
-"""Benchmarks: datasets that are found by themselves, run against models, scored by metrics."""
+"""Benchmarks: datasets in known folders, run against models and scored by metrics."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
-    """A dataset that can be named by its file's stem."""
+    """A dataset that is named by its file's stem."""
 
     name: str
     path: Path
@@ -50,25 +50,25 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     hash: str | None = None
     error: str | None = None
-    """Why it cannot be used; a broken file hides no other."""
+    """Why it cannot be used. A broken file does not hide the others."""
 
 
 def datasets_folder(settings: Settings) -> Path:
-    """Where the project's own benchmarks are.
+    """Folder of the project's own benchmarks.
 
     Raises:
-        InputError: Nobody has named the folder, and somebody else may have written one of its datasets.
+        InputError: The folder was not set explicitly, and other users may have written one of its datasets.
     """
     folder = Path(settings.value("benchmark.datasets_dir"))
     if settings.origin("benchmark.datasets_dir") == BUILT_IN:
-        instead = f"Name the folder on purpose with PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={quote(str(folder))}"
+        instead = f"To use the folder anyway, set PROMPT_EVALUATOR_BENCHMARK_DATASETS_DIR={quote(str(folder))}"
         for path in _files(folder):
             check_found(path, "benchmark", instead=instead)
     return folder
 
 
 def find_benchmarks(datasets_dir: Path) -> list[Benchmark]:
-    """The project's own, then those that ship and are not shadowed. Files are read anew each time."""
+    """The project's own benchmarks and the shipped ones, unless shadowed, by name. Reads the files each time."""
     found = _in_folder(datasets_dir, "project")
     own = {benchmark.name for benchmark in found}
     with_shipped = found + [item for item in _in_folder(_shipped(), "shipped") if item.name not in own]
@@ -76,7 +76,7 @@ def find_benchmarks(datasets_dir: Path) -> list[Benchmark]:
 
 
 def get_benchmarks(names: Iterable[str], datasets_dir: Path) -> list[Benchmark]:
-    """The benchmarks of these names, or an error that says what is wrong with one or which is nearest."""
+    """Look up benchmarks by name. Raise an error about the first that is unknown or broken."""
     known = find_benchmarks(datasets_dir)
     by_name = {benchmark.name: benchmark for benchmark in reversed(known)}
     found = []
@@ -90,7 +90,7 @@ def get_benchmarks(names: Iterable[str], datasets_dir: Path) -> list[Benchmark]:
 
 
 def get_benchmark(name: str, datasets_dir: Path) -> Benchmark:
-    """The benchmark of that name, or an error as above."""
+    """Look up one benchmark, as `get_benchmarks` does."""
     return get_benchmarks([name], datasets_dir)[0]
 
 
@@ -101,11 +101,11 @@ def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
 async def run_benchmarks(
     options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
 ) -> AsyncIterator[Member]:
-    """Every model meets every dataset, one run after the other, all in one group.
+    """Run every model on every dataset, one run after the other, all in one group.
 
-    What is wrong with any of them is said before the first begins. From then on each run is for itself: one that fails
-    keeps no other from being carried out. Only an interrupt, a spent budget and a store that cannot be written end the
-    group; those that were not begun are there too, without an outcome.
+    All runs are planned first, so that errors are raised before the first one starts. After that, a run that fails does
+    not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
+    were not started are yielded without an outcome.
     """
     planned: deque[tuple[Member, RunRecord]] = deque()
     try:
@@ -114,7 +114,7 @@ async def run_benchmarks(
         ended = False
         while planned and not ended:
             member, record = planned.popleft()
-            done = await _carried_out(member, record, session)
+            done = await _run_member(member, record, session)
             ended = _ends_the_group(done)
             yield done
         for member, _ in planned:
@@ -127,7 +127,7 @@ async def run_benchmarks(
 async def estimate_benchmarks(
     options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
 ) -> GroupEstimate:
-    """What every model on every dataset would take. No call is made and nothing is stored."""
+    """Estimate what every model on every dataset would take. Makes no calls and stores nothing."""
     found, written = [], set[bytes]()
     for member, each in _members(options, benchmarks, models):
         estimate = await estimate_evaluation(each, session, written=written)
@@ -136,7 +136,7 @@ async def estimate_benchmarks(
 
 
 def benchmark_findings(members: Sequence[Member]) -> GroupFindings:
-    """What to say about the runs of a group together."""
+    """Findings about the runs of a group together."""
     return group_findings(members)
 
 
@@ -150,7 +150,7 @@ def _members(
             yield Member(dataset=benchmark.name, model=model), each
 
 
-async def _carried_out(member: Member, record: RunRecord, session: Session) -> Member:
+async def _run_member(member: Member, record: RunRecord, session: Session) -> Member:
     began = time.monotonic()
     outcome = error = None
     try:
@@ -161,7 +161,7 @@ async def _carried_out(member: Member, record: RunRecord, session: Session) -> M
 
 
 def _ends_the_group(done: Member) -> bool:
-    """Whether the runs that are left could do nothing, or may not. What one service refuses does not concern others."""
+    """Whether the remaining runs cannot or may not be run. An error of one service does not affect others."""
     if done.outcome is None:
         return isinstance(done.error, StoreError)
     if done.outcome.record.status != "aborted":

@@ -1,4 +1,4 @@
-"""The command that started a run, with what it would not say again in another shell."""
+"""The command that started a run, completed so that it does the same in another shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.config.settings import CONFIG_VARIABLE, PREFIX
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -20,15 +21,15 @@ _CONFIG = "--config"
 
 
 def with_variables(command: CommandLine, settings: Settings, names: Collection[str]) -> CommandLine:
-    """The command with flags for what environment variables said: `A=b command` is gone with the line it was typed on.
+    """Add flags for values from environment variables, which another shell may not have.
 
     Args:
-        command: As it was written.
-        settings: Those that held for it.
-        names: The options that the command takes from the settings where they are not given.
+        command: The command as typed.
+        settings: The settings it used.
+        names: Options that the command takes from the settings if they are not given.
     """
-    said = {option[0] for option in command.options}
-    added = [option for option in _from_variables(settings, names) if option[0] not in said]
+    present = {option[0] for option in command.options}
+    added = [option for option in _from_variables(settings, names) if option[0] not in present]
     return msgspec.structs.replace(command, options=(*command.options, *added))
 
 
@@ -39,12 +40,12 @@ def _from_variables(settings: Settings, names: Collection[str]) -> Iterator[tupl
         if option.setting is None or option.name not in names:
             continue
         origins = settings.origin(option.setting).split(" and ")
-        if any(origin.startswith(PREFIX) and " in " not in origin for origin in origins):  # `… in .env` is still there
+        if any(origin.startswith(PREFIX) and " in " not in origin for origin in origins):  # `… in .env` is still set
             yield from _written(option.flag, settings.value(option.setting))
 
 
 def _written(flag: str, value: Any) -> Iterator[tuple[str, ...]]:
-    """A value as the command line takes it."""
+    """A value as command-line arguments."""
     if isinstance(value, bool):
         yield (flag,) if value else (f"--no-{flag.removeprefix('--')}",)
     elif isinstance(value, dict):

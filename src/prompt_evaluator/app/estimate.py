@@ -1,4 +1,4 @@
-"""What a run will take, before anything is paid for: calls, tokens, dollars and time, each from low to high."""
+"""Estimates what a run will take, before anything is paid for: ranges of calls, tokens, dollars and time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _CHARACTERS_PER_TOKEN = 4
 _EITHER_WAY = 0.25
 _SHORT_ANSWER, _LONG_ANSWER = 50, 800
 _METRIC_PROMPT = 1_500
-"""Characters of a metric's question beside the case and the answer."""
+"""Characters of a metric's question in addition to the case and the answer."""
 _SECONDS_PER_CALL = (2.0, 3.0)
 """As in the dataset guide."""
 SMALL_CASES, SMALL_SAMPLES = 5, 2
-"""As many as show that everything works."""
+"""Enough to show that everything works."""
 
 
 class Range(NamedTuple):
-    """From the best to the worst that is to be expected."""
+    """Lowest and highest value to expect."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ class Range(NamedTuple):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would take if nothing had to be asked twice."""
+    """What a run would take if no call had to be repeated."""
 
     model: str
     judge: str | None
@@ -51,34 +51,34 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
     judge_repeats: int
     answers: int
-    """Calls of the generator."""
+    """Calls to the generator."""
     judgements: int
-    """Calls of judges."""
+    """Calls to judges."""
     calls: int
-    """Both together."""
+    """Answers and judgements."""
     small_calls: int
-    """How many it would be with no more than the first five cases and two samples of each."""
+    """Calls with at most the first five cases and two samples of each."""
     attempts: int
-    """How many times as many calls it may be, if no answer passes."""
+    """Factor by which calls may grow if no answer passes."""
     reuse: bool
-    """Whether answers and judgements of earlier runs are reused; how many these are is not looked up."""
+    """Whether answers and judgements of earlier runs are reused; how many is not looked up."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
-    """US dollars; None when a price is not known."""
+    """US dollars; None if a price is unknown."""
     unpriced: tuple[str, ...]
-    """Models whose price is not known."""
+    """Models without a known price."""
     seconds: Range
     seconds_one_by_one: Range
-    """If one call followed the other, as the dataset guide counts."""
+    """Time if calls were made one at a time, as in the dataset guide."""
     concurrency: int
-    """Calls in flight at most."""
+    """Most calls in flight."""
     bound_by: str | None
-    """The configured limit that decides how long it takes; None when that is the number of calls in flight."""
+    """The configured limit that decides the time; None if the number of calls in flight does."""
 
 
 class _Side(NamedTuple):
-    """One model's part."""
+    """One model's calls."""
 
     config: ModelConfig
     calls: int
@@ -87,13 +87,13 @@ class _Side(NamedTuple):
 
 
 class _Tally:
-    """What a judge is asked, counted over all cases."""
+    """Counts what a judge is asked over all cases."""
 
     def __init__(self) -> None:
         self.calls = self.characters = self.small_calls = 0
         self.small_preparations = 0
         self.prepared: dict[bytes, Metric] = {}
-        """What the judge writes once, by the name that it would have if the run's own judge wrote it."""
+        """Metrics that need a preparation, by the name it would have if the run's own judge wrote it."""
 
     def add(self, calls: int, characters: int, *, small: bool) -> None:
         self.calls += calls
@@ -109,7 +109,7 @@ class _Asked(NamedTuple):
     tallies: list[_Tally]
 
     def preparations(self) -> dict[bytes, bool]:
-        """Names of what it writes once, with whether the first cases already need it."""
+        """Names of preparations, and whether the first cases already need them."""
         found: dict[bytes, bool] = {}
         for tally in self.tallies:
             for at, metric in enumerate(tally.prepared.values()):
@@ -119,14 +119,14 @@ class _Asked(NamedTuple):
 
 
 class Workload:
-    """What the cases of a plan ask for, counted one case after the other. Nothing is called."""
+    """Counts what the cases of a plan ask for, one case at a time. Makes no calls."""
 
     def __init__(self, draft: RunPlan) -> None:
-        """Take the plan as it is before its cases have been looked at, or after."""
+        """Start empty; `draft` may also be a completed plan."""
         self._requests, self._uses = RequestBuilder(draft.target, draft.target.model), make_uses(draft)
         self._cases = self._characters = 0
         self._judges: dict[str | None, _Tally] = {}
-        """By what a use of a metric calls its judge; None is the run's own."""
+        """By the judge's name in the metric use; None is the run's own judge."""
 
     def add(self, case: TestCase) -> None:
         self._cases += 1
@@ -143,7 +143,7 @@ class Workload:
                         tally.small_preparations = len(tally.prepared)
 
     def preparations(self, plan: RunPlan) -> set[bytes]:
-        """Names of what judges write once for the metrics of the completed plan."""
+        """Names of what judges write once for the metrics of a completed plan."""
         return {name for asked in self._by_model(plan).values() for name in asked.preparations()}
 
     def estimate(
@@ -154,13 +154,13 @@ class Workload:
         *,
         written: Collection[bytes] = (),
     ) -> Estimate:
-        """Work out what the completed plan takes, once all cases were added.
+        """Estimate what a completed plan takes, after all cases were added.
 
         Args:
-            plan: What is to be done.
-            prices: By the models' full names; a model that is missing has no known price.
-            limits: By the models' full names; a model that is missing has no configured limits.
-            written: Names of preparations that are there already, and are not asked for again.
+            plan: The completed plan.
+            prices: By full model name; a missing model has no known price.
+            limits: By full model name; a missing model has no configured limits.
+            written: Names of existing preparations, which are not asked for again.
         """
         judges = self._by_model(plan)
         sides = _sides(plan, self._cases, self._characters, judges, written)
@@ -190,7 +190,7 @@ class Workload:
         )
 
     def _by_model(self, plan: RunPlan) -> dict[str, _Asked]:
-        """Two names may mean one model."""
+        """Group by model, because two names may mean the same one."""
         found: dict[str, _Asked] = {}
         for name, tally in self._judges.items():
             config = plan.judges[name] if name else plan.judge
@@ -219,17 +219,17 @@ def _sides(
 
 
 def _questions(metric: Metric) -> int:
-    """How often it questions the judge about one answer."""
+    """How many questions it asks the judge about one answer."""
     return int(getattr(metric, "questions", 1))
 
 
 def _around(metric: Metric) -> int:
-    """Characters of a question beside the case and the answer."""
+    """Characters of a question in addition to the case and the answer."""
     return int(getattr(metric, "characters", _METRIC_PROMPT))
 
 
 def _shown(case: TestCase) -> int:
-    """Characters of a case that a judge is shown."""
+    """How many characters of a case a judge is shown."""
     turns = [message.content for message in case.messages] or [case.input]
     known = (case.task, case.expected_constraints, *case.all_references, *case.passages)
     return sum(len(text) for text in (*turns, *known) if text)
@@ -256,13 +256,13 @@ class _Time(NamedTuple):
 
 
 def _time(sides: list[_Side], limits: Mapping[str, Limits]) -> _Time:
-    """Models of one service share its limits; those of different services work side by side."""
+    """Models of one service share its limits; different services work in parallel."""
     services: dict[str, list[_Side]] = {}
     for side in sides:
         services.setdefault(side.config.identity, []).append(side)
     times = [_service_time(part, limits.get(part[0].config.model, Limits())) for part in services.values()]
     slowest = max(times, key=lambda time: time.seconds.high)
-    # A sample is an answer and then its judgement: however many calls go at once, these follow each other.
+    # A sample is an answer and then its judgements: however many calls run in parallel, these are sequential.
     least = Range(*_SECONDS_PER_CALL) * sum(
         1 if not at else side.calls // max(1, sides[0].calls) for at, side in enumerate(sides)
     )

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
-    """Plan a new run and carry it out."""
+    """Plan a new run and run it."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         return await carry_out(create_run(prepared, models, session), models, session)
 
 
 async def plan_evaluation(options: EvaluateOptions, session: Session) -> RunRecord:
-    """Keep a new run without beginning it. Raises what would keep it from starting; then nothing is kept."""
+    """Store a new run without starting it. If it could not start, raise the error and store nothing."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
         return create_run(prepared, models, session, planned=True)
 
 
 async def begin_run(record: RunRecord, session: Session) -> Outcome:
-    """Carry out a run that was planned before; it starts now."""
+    """Start a run that was planned before."""
     async with session.models() as models:
         record = msgspec.structs.replace(record, status="running", started_at=now(), stop_reason=None)
         return await carry_out(record, models, session)
@@ -45,12 +45,12 @@ async def begin_run(record: RunRecord, session: Session) -> Outcome:
 async def estimate_evaluation(
     options: EvaluateOptions, session: Session, *, written: set[bytes] | None = None
 ) -> Estimate:
-    """Plan a run and work out what it would take. No call is made and nothing is stored.
+    """Plan a run and estimate what it would take. Makes no calls and stores nothing.
 
     Args:
-        options: What the run would be told.
+        options: Options of the run.
         session: Its workspace and limits.
-        written: Names of what runs before this one will have had written once by a judge; this run's own are added.
+        written: Names of preparations that judges will have written for earlier runs; this run's own are added.
     """
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
@@ -73,7 +73,7 @@ async def estimate_evaluation(
 
 
 def _written_before(names: set[bytes], session: Session) -> set[bytes]:
-    """Which of these the store has from earlier runs. Where there is no store yet, none is made for the question."""
+    """Names that the store has from earlier runs. If there is no store yet, none is created."""
     location = session.settings.store
     if not names or (isinstance(location, Path) and not location.exists()):
         return set()

@@ -1,4 +1,4 @@
-"""What several runs will take, each for itself and all together."""
+"""Estimates what several runs will take, individually and together."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class GroupEstimate(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
-    """US dollars; None when a price is not known."""
+    """US dollars; None if a price is unknown."""
     unpriced: tuple[str, ...]
-    """Models whose price is not known."""
+    """Models without a known price."""
     seconds: Range
     seconds_one_by_one: Range
 
 
 def group_estimate(members: Sequence[MemberEstimate]) -> GroupEstimate:
-    """The runs together. There is at least one."""
+    """Add up the estimates of one or more runs."""
     each = [member.estimate for member in members]
     unpriced = tuple(dict.fromkeys(model for one in each for model in one.unpriced))
     return GroupEstimate(

@@ -1,4 +1,4 @@
-"""What marks and words of a summary mean, for whoever shows one."""
+"""What the marks and words of a summary mean, for front ends."""
 
 from prompt_evaluator.reports.legend import LEGEND
 

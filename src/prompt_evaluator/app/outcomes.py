@@ -1,4 +1,4 @@
-"""What a run comes to, made again from its units alone: results, statistics, rows, and the files that show them."""
+"""Rebuilds the outcome of a run from its units alone: results, statistics, rows and files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def rebuild(store: Store, record: RunRecord) -> Outcome:
-    """Make everything anew that is derived from the units of a run: its rows, its statistics and its files."""
+    """Rebuild everything derived from the units of a run: rows, statistics and files."""
     run_id = record.plan.run_id
     with store.own(run_id):
         prepared = preparations(store, run_id)
@@ -53,7 +53,7 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
 
 
 def begun_totals(store: Store, record: RunRecord) -> Totals:
-    """What the units of a run come to; nothing is written."""
+    """Totals of all cases of a run with units. Writes nothing."""
     totals = Totals(record.plan, preparations(store, record.plan.run_id))
     for position, _, result in _assembled(store, record, begun=True):
         totals.add(position, result)
@@ -61,7 +61,7 @@ def begun_totals(store: Store, record: RunRecord) -> Totals:
 
 
 def _ended(record: RunRecord, totals: Totals) -> RunRecord:
-    """A run that had ended before keeps its end; one that ends now is given this moment."""
+    """Update the status. A run that had already ended keeps its end time; otherwise it is now."""
     if totals.pending:
         reason = record.stop_reason or "interrupted"
         return msgspec.structs.replace(record, status="aborted", ended_at=None, stop_reason=reason)
@@ -70,12 +70,12 @@ def _ended(record: RunRecord, totals: Totals) -> RunRecord:
 
 
 def results(store: Store, record: RunRecord) -> Iterator[CaseResult]:
-    """The results of every case, in file order, a batch at a time."""
+    """Results of all cases in file order, read in batches."""
     return (result for _, _, result in _assembled(store, record, begun=False))
 
 
 def _assembled(store: Store, record: RunRecord, *, begun: bool) -> Iterator[tuple[int, TestCase, CaseResult]]:
-    """Each case with its position; only those of which there is any unit, if so wanted."""
+    """Each case with its position; only cases with units if `begun`."""
     plan = record.plan
     requests, assembler = RequestBuilder(plan.target, plan.target.model), Assembler(plan)
     for batch in _batches(store, plan.run_id):

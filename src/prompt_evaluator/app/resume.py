@@ -1,4 +1,4 @@
-"""Continue a run: only what is missing is paid for, and nothing when what it was made from has changed."""
+"""Resume a run: pay only for what is missing, and refuse if anything it was made from has changed."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ async def resume_run(
     wanted: EvaluateOptions | None = None,
     names: Collection[str] | None = None,
 ) -> Outcome:
-    """Continue a run with its own settings: only what is missing is paid for.
+    """Resume a run with its own settings, paying only for what is missing.
 
     Args:
         run_id: The run, or the start of its id.
-        session: What the outside world lends.
-        retry_errors: Whether to do again what failed.
-        wanted: Settings given once more, which have to be the run's own, also where it has ended; and bars, to which
-            the run is held from now on, beside those that it has.
-        names: Which of `wanted` were given; all of them where this is None.
+        session: Its workspace and limits.
+        retry_errors: Whether to retry what failed.
+        wanted: Settings given again, which must equal the run's own, even if it has ended; and bars, which are added
+            to the run's own.
+        names: Which options in `wanted` were given; None means all of them.
 
     Raises:
-        ConfigurationError: Something the run was made from has changed, or a setting is not its own; says what.
+        ConfigurationError: Something the run was made from has changed, or a setting differs; says what.
     """
     store = session.store
     record = store.run(run_id)
@@ -84,12 +84,12 @@ async def resume_run(
 
 
 def _kept(names: Iterable[str]) -> list[str]:
-    """Those of the options that are a part of what a run is."""
+    """Options that are stored in a run's plan."""
     return [name for name in names if OPTIONS[name].kept_in]
 
 
 def _ended(record: RunRecord, bars: Bars, store: Store) -> Outcome:
-    """Nothing is called for a run that has ended. Its bars are looked at again."""
+    """Outcome of a run that has ended, with its bars checked again. Makes no calls."""
     held = _held_to(bars, record, store)
     if RunFolder(held).main_file.exists() and not (held.plan.fail_under or held.plan.fail_over):
         return Outcome(held, None)
@@ -105,7 +105,7 @@ def _held_to(bars: Bars, record: RunRecord, store: Store) -> RunRecord:
 
 
 class _NoSink:
-    """For asking what units are called: nothing is done, so there is nothing to keep."""
+    """Takes no units: the executor is used only to name them."""
 
     def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None: ...
 
@@ -118,7 +118,7 @@ def _refuse_other_models(plan: RunPlan, models: Models) -> None:
 
 
 def _refuse_changed_files(plan: RunPlan, names: Collection[str]) -> None:
-    """Say, with both hashes, which file is no longer what the run was made from."""
+    """Raise an error, with both hashes, if a file has changed since the run was started."""
     pairs: dict[str, tuple[str, str | None, str]] = {}
     if "dataset" in names and (path := plan.dataset.path) is not None:
         pairs["The dataset"] = (plan.dataset.hash, _hash_of(lambda: file_hash(path)), path)
@@ -132,10 +132,10 @@ def _refuse_changed_files(plan: RunPlan, names: Collection[str]) -> None:
     for what, (before, after, where) in pairs.items():
         if before != after:
             was = f"sha256:{before}"
-            is_now = f"sha256:{after}" if after else "not readable"
+            is_now = f"sha256:{after}" if after else "unreadable"
             raise ConfigurationError(
                 f"{what} {where} has changed since run {plan.run_id} was started: it was {was} and is now {is_now}. "
-                "Restore it, or start a new run (with --reuse, what did not change is not paid for again)."
+                "Restore it, or start a new run (with --reuse, unchanged results are not paid for again)."
             )
 
 
@@ -146,14 +146,14 @@ def _refuse_another_model(run_id: str, model: ModelConfig, models: Models) -> No
     service, _, code = model.identity.partition(CODE_MARK)
     service_now, _, code_now = now_at.partition(CODE_MARK)
     if code and not code_now:
-        models.check(name)  # knows best why it is not there any more
+        models.check(name)  # says why it is no longer there
     if service == service_now:
         raise ConfigurationError(
             f"The program's code has changed since run {run_id} was started: {model.model} was {code or 'unknown'} and "
             f"is now {code_now or 'unknown'}. Restore it, or start a new run."
         )
     raise ConfigurationError(
-        f"{model.model} is no longer what it was when run {run_id} was started: it was {model.identity} "
+        f"{model.model} has changed since run {run_id} was started: it was {model.identity} "
         f"and is now {now_at}. Restore the provider's address, or start a new run."
     )
 

@@ -1,4 +1,4 @@
-"""Settings given for a run that there is: they have to be the run's own."""
+"""Checks that settings given for an existing run equal the run's own."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _LONGEST = 60
 def refuse_other_settings(
     plan: RunPlan, wanted: EvaluateOptions, names: Collection[str], models: Models, session: Session
 ) -> None:
-    """Raise a sentence that names every setting of `names` that is not the run's own, with both values.
+    """Raise an error that lists every setting in `names` that differs from the run's own, with both values.
 
-    No case is read, and nothing is called. What is in a file is not looked at, only which file it is.
+    Reads no cases and makes no calls. Files are compared by path, not by content.
     """
     draft = with_known_cases(prepare(_complete(wanted, plan, session), models, session.settings.rubrics).draft, plan)
     found = {name: text for name in names if (text := _difference(OPTIONS[name], plan, draft))}
     if found:
         flags = ", ".join(OPTIONS[name].flag for name in found)
         raise ConfigurationError(
-            f"Run {plan.run_id} was started with other settings: {'; '.join(found.values())}. "
+            f"Run {plan.run_id} was started with different settings: {'; '.join(found.values())}. "
             f"A run keeps its settings: resume it without {flags}, or start a new run."
         )
 
 
 def _complete(wanted: EvaluateOptions, plan: RunPlan, session: Session) -> EvaluateOptions:
-    """With what a version of the prompt is a version of, and with the whole id of an earlier run."""
+    """Add the run's prompt text, if no prompt was given, and the full id of an earlier run."""
     prompt = plan.target.prompt
     of = session.store.full_id(wanted.of) if wanted.of else None
     text = prompt.text if prompt and wanted.system_prompt is None else wanted.system_text
@@ -55,13 +55,13 @@ def _difference(option: Option, plan: RunPlan, draft: RunPlan) -> str | None:
     if msgspec.json.encode(_essence(before)) == msgspec.json.encode(_essence(after)):
         return None
     shown = _shown(before), _shown(after)
-    if shown[0] == shown[1]:  # metrics that differ in their options, or texts that begin alike
+    if shown[0] == shown[1]:  # metrics that differ only in their options, or long texts with the same start
         shown = _whole(before), _whole(after)
     return f"{option.flag} was {shown[0]} and is now {shown[1]}"
 
 
 def _at(plan: RunPlan, path: str) -> Any:
-    """What stands there; None where the run has no such part, such as a judge."""
+    """The value at a dotted path; None if the run has no such part, such as a judge."""
     value: Any = plan
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
@@ -69,14 +69,14 @@ def _at(plan: RunPlan, path: str) -> Any:
 
 
 def _essence(value: Any) -> Any:
-    """Of a file its place: that its content is the same is checked, with both hashes, for every run."""
+    """What to compare. For a file, its path: its content is checked by hash for every run."""
     if isinstance(value, (DatasetRef, PromptRef)):
         return value.path
     return (value.path or value.name) if isinstance(value, Rubric) else value
 
 
 def _shown(value: Any) -> str:
-    """A part of a plan in as few words as tell it from another."""
+    """A short text for a value in a plan."""
     if value in (None, (), {}):
         return "not set"
     if isinstance(value, (tuple, list)):

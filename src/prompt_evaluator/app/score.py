@@ -35,7 +35,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     bars: Bars = _NO_BARS,
     command: CommandLine | None = None,
 ) -> Outcome:
-    """Judge the stored answers of a run again, as a new run, without generating anything."""
+    """Judge the stored answers of a run again, as a new run, without generating new ones."""
     store = session.store
     parent = store.run(run_id).plan
     async with session.models() as models:
@@ -65,7 +65,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
 
 
 def _rubric(name: str | None, parent: RunPlan, session: Session) -> Rubric | None:
-    """The rubric of that name; the parent's own when none is named."""
+    """The rubric with that name; the parent's own if None."""
     if name is None:
         return parent.rubric
     return None if name == NO_RUBRIC else load_rubric(name, session.settings.rubrics)

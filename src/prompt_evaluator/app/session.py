@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model.options import RunLimits
+from prompt_evaluator.model.run_limits import RunLimits
 from prompt_evaluator.providers.calls.budget import Budget
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The answers of one case on a terminal, each with what was said of it."""
+"""The answers of one case on a terminal, each with its scores, flags and errors."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import SampleLine, ScoreLine
 
 _MOST_LINES = 6
-"""Of an answer: enough to see what it is, and several fit on a screen."""
+"""Lines per answer, so that several answers fit on a screen."""
 _MOST_ANSWERS = 10
 _WIDEST_TEXT = 110
 
 
 def answers(found: WholeCase, width: int) -> list[str]:
-    """Each sample's answer, its scores and flags or what went wrong, in lines of at most so many columns, in colour."""
+    """Return each sample's answer with its scores, flags and errors, in coloured lines of at most `width` columns."""
     samples = found.view.samples or ()
     width = min(width, _WIDEST_TEXT)
     shown = [line for sample in samples[:_MOST_ANSWERS] for line in (*_sample(sample, width), "")]
     if more := len(samples) - _MOST_ANSWERS:
         shown += [f"and {many(more, 'more answer')}", ""] if more > 0 else []
     command = f"{shlex.join(program())} runs show {found.record.plan.run_id[:SHORT_ID]} --case"
-    return [*shown, f"All of it: {command} {shlex.quote(found.case.id)}"] if _is_cut(samples, width) else shown[:-1]
+    return [*shown, f"In full: {command} {shlex.quote(found.case.id)}"] if _is_cut(samples, width) else shown[:-1]
 
 
 def _is_cut(samples: Sequence[SampleLine], width: int) -> bool:
@@ -66,7 +66,7 @@ def _score(name: str, score: ScoreLine) -> str:
 
 
 def _errors(sample: SampleLine, width: int) -> Iterator[str]:
-    """Why there is no answer, or no score by some metric."""
+    """Return why there is no answer, or no score for some metric."""
     failed = {name: f"{name}: {score.reason}" for name, score in sample.scores.items() if score.outcome == "failed"}
     if sample.error_message and sample.error_metric not in failed:
         about = "" if sample.error_metric else f"{kind(sample.error_kind or '')}: "

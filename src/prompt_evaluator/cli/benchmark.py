@@ -28,6 +28,7 @@ from prompt_evaluator.cli.options import option, options, several_words
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.several import SEVERAL
+from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -49,14 +50,14 @@ def benchmark_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def list_command(*, as_json: bool, config_path: Path | None) -> None:
-    """List the benchmark datasets: the project's own, then those that ship."""
+    """List benchmark datasets: the project's own, then the built-in ones."""
     found = find_benchmarks(_folder(config_path))
     if as_json:
         print_json({"benchmarks": msgspec.to_builtins(found, enc_hook=str)})
         return
     width = max((len(benchmark.name) for benchmark in found), default=0)
     for benchmark in found:
-        state = click.style(f"error: {benchmark.error}", fg="red") if benchmark.error else f"{benchmark.count:,} tasks"
+        state = click.style(f"error: {benchmark.error}", fg="red") if benchmark.error else many(benchmark.count, "task")
         click.echo(f"{benchmark.name:{width}}  {benchmark.origin:7}  {state}")
 
 
@@ -72,7 +73,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
             {"name": dataset.name, "hash": dataset.hash, "path": str(dataset.path), "tasks": list(dataset.cases)}
         )
         return
-    click.echo(f"{dataset.name}: {dataset.count:,} tasks, sha256 {dataset.hash}")
+    click.echo(f"{dataset.name}: {many(dataset.count, 'task')}, sha256 {dataset.hash}")
     if dataset.description:
         click.echo(dataset.description.strip())
     for case in dataset.cases:
@@ -88,29 +89,29 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
     multiple=True,
     callback=several_words,
     required=True,
-    help=f"The benchmark datasets, by name. {SEVERAL}",
+    help=f"Names of the benchmark datasets. {SEVERAL}",
 )
 @click.option(
     "--model",
     "models",
     multiple=True,
     callback=several_words,
-    help=f"The models under test, as PROVIDER/MODEL. {SEVERAL}  [default: mock/default]",
+    help=f"Models under test, as PROVIDER/MODEL. {SEVERAL}  [default: mock/default]",
 )
-@option("metrics", help="Metrics to score by.", otherwise="correctness, unless there is a --metrics-file")
+@option("metrics", help="Metrics to score by.", otherwise="correctness, unless --metrics-file is given")
 @option("judge_model", otherwise="the model itself")
 @option("num_samples", default=1, help="Samples per task.")
 @option("temperature", default=0.0)
-@option("rubric", help="Judge by a rubric too: one that ships, a file, or a configured name.", otherwise="none")
+@option("rubric", help="Also judge by a rubric: a built-in one, a file, or a configured name.", otherwise="none")
 @options("metrics_file", "reducers", "max_tokens", "seed", "params", "attempts")
 @option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
-@option("where", help="Evaluate only tasks whose metadata fits.")
+@option("where", help="Evaluate only tasks whose metadata matches.")
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
-@click.option("--estimate", is_flag=True, help="Say what the runs would take, and make no call.")
+@click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @option("run_note", help="A sentence to remember the runs by.")
 @config_option
 @run_options
-def run_command(  # noqa: PLR0913 - what is run; the other flags say how
+def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`
     *,
     datasets: tuple[str, ...],
     models: tuple[str, ...] | None,
@@ -121,10 +122,9 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
     config_path: Path | None,
     **given: Any,
 ) -> None:
-    """Run models on benchmark datasets; several of each make a group of runs, which ends in one table.
+    """Run models on benchmark datasets. Several models or datasets make a group of runs, shown in one table.
 
-    A run that fails keeps no other from being carried out. Exits as evaluate-dataset does; of several runs, the worst
-    decides.
+    If a run fails, the others still run. Exit codes are those of evaluate-dataset; the worst run decides.
     """
     command = RunCommand(flags, config_path, given)
     fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
@@ -143,7 +143,7 @@ def run_command(  # noqa: PLR0913 - what is run; the other flags say how
 
 
 def _conclude(command: RunCommand, members: list[Member], *, as_json: bool) -> int:
-    """Print every summary and the table of all, or JSON, and return the worst exit code."""
+    """Print every summary and the group's table, or JSON, and return the worst exit code."""
     together = benchmark_findings(members)
     if as_json:
         runs = [run_document(member.outcome) for member in members if member.outcome]
@@ -160,7 +160,8 @@ def _conclude(command: RunCommand, members: list[Member], *, as_json: bool) -> i
     if len(members) > 1 and not as_json:
         print_group(together)
     if left := [f"{member.dataset} with {member.model}" for member in members if not member.seconds]:
-        click.echo(f"Not begun, because the run before stopped: {', '.join(left)}. Start these again.", err=True)
+        names = ", ".join(left)
+        click.echo(f"Not started, because an earlier run stopped the group: {names}. Run these again.", err=True)
     return max(codes)
 
 

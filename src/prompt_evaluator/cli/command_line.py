@@ -1,4 +1,4 @@
-"""What somebody typed, and what has to be typed to get this program again."""
+"""The command line as typed, and how to start this program again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PROGRAM = "prompt-evaluator"
 _ONLY_THIS_TIME = {"as_json", "verbose", "log_file", "estimate", "resume", "retry_errors"}
 """Options that say how a run is shown or continued, not what it is."""
 _MADE_BY_UV = "UV_RUN_RECURSION_DEPTH"
-"""`uv run` has put its environment on PATH for this process alone."""
+"""Set by `uv run`, which changes PATH for this process only."""
 
 
 def typed_command(context: click.Context) -> CommandLine:
-    """The command of this context, without what only says how a run is shown or continued."""
+    """Return the command of this context, without options that only say how a run is shown or continued."""
     name = tuple(context.command_path.split()[1:])
     typed = list(context.meta.get(TYPED, ()))[len(name) :]
     values, _, order = context.command.make_parser(context).parse_args(typed)
@@ -51,11 +51,11 @@ def _options(item: click.Option, value: object) -> Iterator[tuple[str, ...]]:
 
 
 def program(folder: Path | None = None) -> tuple[str, ...]:
-    """What starts this program in a folder, or else the working one: its name where that finds it, or its path."""
+    """Return what starts this program in a folder, by default the current one: its name if on PATH, or its path."""
     here = folder.absolute() if folder else Path.cwd()
     path, python = Path(sys.argv[0]).absolute(), Path(sys.executable)
-    as_module = path.name == "__main__.py"
-    if path.name != PROGRAM and not as_module:  # called from somebody's Python
+    as_module = path.parts[-2:] == ("prompt_evaluator", "__main__.py")
+    if path.name != PROGRAM and not as_module:  # called from other Python code
         return (PROGRAM,)
     if _MADE_BY_UV not in os.environ and _is_found(python.with_name(PROGRAM) if as_module else path):
         return (PROGRAM,)
@@ -63,13 +63,13 @@ def program(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def _is_found(path: Path) -> bool:
-    """Whether a shell finds this very file by its name."""
+    """Whether a shell finds exactly this file by its name."""
     found = shutil.which(PROGRAM)
     return found is not None and path.exists() and Path(found).samefile(path)
 
 
 def _shown(path: Path, here: Path) -> str:
-    """Relative where it lies below the folder, and so that a shell does not look for it elsewhere."""
+    """Return the path relative to the folder if it is below it, written so that a shell does not search PATH."""
     if not path.is_relative_to(here):
         return str(path)
     relative = str(path.relative_to(here))
@@ -77,6 +77,6 @@ def _shown(path: Path, here: Path) -> str:
 
 
 def pasteable(text: str) -> str:
-    """A text in which commands between backquotes start this program from here."""
+    """Rewrite commands in backquotes so that they start this program from here."""
     start = shlex.join(program())
     return text if start == PROGRAM else text.replace(f"`{PROGRAM} ", f"`{start} ")

@@ -1,4 +1,4 @@
-"""What `--estimate` prints."""
+"""Output of `--estimate`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ _WIDEST_TEXT = 110
 
 
 def print_estimate(estimate: Estimate) -> None:
-    """What a run would take, and how to start smaller."""
     click.echo(writable(estimate_text(estimate, columns(sys.stdout)), sys.stdout.encoding))
 
 
 def estimate_text(estimate: Estimate, width: int) -> str:
-    """The estimate in lines of less than so many columns."""
+    """Return the estimate in lines narrower than `width`."""
     width = min(width - 1, _WIDEST_TEXT)
     judge = f", judged by {estimate.judge}" if estimate.judge else ""
     size = f"{many(estimate.cases, 'case')} × {many(estimate.samples, 'sample')}"
@@ -37,7 +36,7 @@ def estimate_text(estimate: Estimate, width: int) -> str:
 
 
 def facts(estimate: Estimate | GroupEstimate) -> dict[str, str]:
-    """What one run and several are told about in the same words, by label."""
+    """Return the texts shared by the estimates of one run and of a group, by label."""
     return {
         "Calls": _calls(estimate),
         "Tokens": f"{between(estimate.input_tokens, tokens)} in, {between(estimate.output_tokens, tokens)} out",
@@ -50,13 +49,13 @@ def labelled(facts: dict[str, str], width: int) -> list[str]:
 
 
 def remarks(estimate: Estimate | GroupEstimate, size: Estimate, width: int) -> list[str]:
-    """What the numbers leave open, and how to start smaller than so many cases and samples."""
-    lines = wrap("Retries, and judgements that have to be asked for twice, come on top.", width)
+    """Return what the numbers leave out, and how to start smaller than `size`."""
+    lines = wrap("Retries and repeated judgement requests are not included.", width)
     if estimate.attempts > 1:
-        more = f"With --attempts {estimate.attempts} it may be up to {estimate.attempts} times as much."
+        more = f"With --attempts {estimate.attempts}, it may be up to {estimate.attempts} times as much."
         lines += wrap(more, width)
     if size.reuse:
-        lines += wrap("With --reuse it is less by what earlier runs have asked in the same way.", width)
+        lines += wrap("With --reuse, calls that earlier runs already made are not repeated, so it may be less.", width)
     if estimate.calls > estimate.small_calls:
         flags = [f"--max-cases {SMALL_CASES}"]
         if size.samples > SMALL_SAMPLES:
@@ -75,12 +74,12 @@ def _cost(estimate: Estimate | GroupEstimate) -> str:
     if estimate.cost is not None:
         return between(estimate.cost, money)
     models = " and ".join(map(clean, estimate.unpriced))
-    return f"unknown: no price of {models}. Set one under providers: … prices: in prompt_evaluator.yaml"
+    return f"unknown: no price for {models}. Set one under providers: … prices: in prompt_evaluator.yaml"
 
 
 def _time(estimate: Estimate) -> str:
-    alone = f"one call after the other takes {between(estimate.seconds_one_by_one, span)}"
-    at_once = f"with {many(estimate.concurrency, 'call')} of 2 to 3 s at once"
+    alone = f"one call at a time takes {between(estimate.seconds_one_by_one, span)}"
+    at_once = f"with {many(estimate.concurrency, 'concurrent call')} of 2 to 3 s"
     reason = f"at {estimate.bound_by}" if estimate.bound_by else at_once
     return f"{between(estimate.seconds, span)} {reason}; {alone}"
 

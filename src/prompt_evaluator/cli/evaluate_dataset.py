@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @click.command("evaluate-dataset", epilog=legend())
 @options("dataset", "system_prompt", "num_samples")
-@click.option("--quick", is_flag=True, help=f"A smoke test: {QUICK_SAMPLES} samples per case.")
+@click.option("--quick", is_flag=True, help=f"Smoke test with {QUICK_SAMPLES} samples per case.")
 @options("case_ids", "where", "max_cases", "only", "of")
 @options("rubric", "metrics", "metrics_file", "reducers", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "template", "render_prompt")
 @options("judge_model", "judge_temperature", "judge_repeats", "judge_system_prompt", "allow_mock_judge")
 @options("output_dir", "reuse")
 @click.option("--resume", metavar="RUN", help="Continue this run instead of starting a new one.")
-@click.option("--retry-errors", is_flag=True, help="With --resume: do again what failed.")
-@click.option("--estimate", is_flag=True, help="Say what the run would take, and make no call.")
+@click.option("--retry-errors", is_flag=True, help="With --resume: retry what failed.")
+@click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @options("prompt_version", "run_note", "tags")
 @config_option
 @run_options
-def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is done; the others say how
+def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; the others are in `given`
     *,
     flags: RunFlags,
     config_path: Path | None,
@@ -47,13 +47,13 @@ def evaluate_dataset_command(  # noqa: PLR0913 - the flags that decide what is d
 ) -> None:
     """Evaluate every case of a dataset: N samples each, judged by a rubric, with statistics and artifacts.
 
-    Offline (the mock) unless a generator is named. Exits 0 when the run completed, 1 when it missed a bar
-    (--fail-under, --fail-over), 2 for wrong usage or input, 3 when the run failed, 130 or 143 when it was
+    Uses the offline mock unless a generator model is set. Exits 0 if the run completed, 1 if it missed a bar
+    (--fail-under, --fail-over), 2 on a usage or input error, 3 if the run failed, and 130 or 143 if it was
     interrupted and can be resumed.
     """
     _check_resuming(resume, retry_errors=retry_errors, estimate=estimate)
     if quick and given["num_samples"] is not None:
-        click.echo(f"Warning: --quick is ignored, because --num-samples {given['num_samples']} is given.", err=True)
+        click.echo(f"Warning: --quick is ignored because --num-samples {given['num_samples']} is given.", err=True)
     given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
     command = RunCommand(flags, config_path, given)
     if resume is None:
@@ -79,6 +79,6 @@ def _refuse_missing(given: dict[str, Any]) -> None:
 
 def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -> None:
     if retry_errors and resume is None:
-        raise click.UsageError("--retry-errors goes with --resume RUN: a new run has no errors yet.")
+        raise click.UsageError("--retry-errors needs --resume RUN: a new run has no errors to retry.")
     if estimate and resume is not None:
-        raise click.UsageError("--estimate is about a new run: it does not go with --resume.")
+        raise click.UsageError("--estimate is for new runs and cannot be combined with --resume.")

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 @click.command("evaluate-single", epilog=legend())
 @click.argument("input", required=False)
 @option("system_prompt", required=True)
-@click.option("--task", help="What is to be done; shown to the judge.")
-@click.option("--expected-constraints", help="What the answer has to respect; shown to the judge.")
+@click.option("--task", help="The task; shown to the judge.")
+@click.option("--expected-constraints", help="Constraints the answer must meet; shown to the judge.")
 @click.option("--reference", help="An ideal answer; shown to the judge.")
-@option("num_samples", help="How many answers to ask for.")
+@option("num_samples", help="How many answers to generate.")
 @options("rubric", "metrics", "metrics_file", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "render_prompt")
 @options("judge_model", "allow_mock_judge", "output_dir", "reuse")
 @config_option
 @run_options
-def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
+def evaluate_single_command(  # noqa: PLR0913 - the parts of the case
     *,
     flags: RunFlags,
     config_path: Path | None,
@@ -49,7 +49,7 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     reference: str | None,
     **given: Any,
 ) -> None:
-    """Evaluate one INPUT (or what comes on standard input): N samples, judged by a rubric.
+    """Evaluate one INPUT, or standard input: N samples, judged by a rubric.
 
     Shows each answer with its scores, then the summary.
     """
@@ -57,7 +57,7 @@ def evaluate_single_command(  # noqa: PLR0913 - what makes up the one case
     case = TestCase(id="input", input=text, task=task, expected_constraints=expected_constraints, reference=reference)
     command = RunCommand(flags, config_path, given)
     typed = command.typed()
-    if input is None:  # a text that was piped in would have to be piped in again
+    if input is None:  # the command alone cannot repeat piped input
         typed = msgspec.structs.replace(typed, arguments=None)
     wanted = evaluate_options(command.settings, given, cases=(case,), command=typed)
 

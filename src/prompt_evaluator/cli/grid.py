@@ -1,4 +1,4 @@
-"""Rows and columns of short texts: columns that do not fit beside the others stand below them, with the names again."""
+"""Grids of short texts. Columns that do not fit the width go into further blocks, with the row names repeated."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _LONGEST_TITLE = 28
 
 
 class Column(NamedTuple):
-    """What stands above the cells of one column."""
+    """The header of a column."""
 
     title: str
     right: bool = False
-    """Whether its cells end below each other, as numbers do."""
+    """Whether its cells are right-aligned, as numbers are."""
 
 
 class Cell(NamedTuple):
-    """One short text, perhaps with a mark before it."""
+    """A short text with an optional mark before it."""
 
     text: str
     mark: Mark | None = None
 
 
 class GridRow(NamedTuple):
-    """One line. Rows of one section follow each other, below its name."""
+    """One line. Rows of the same section are adjacent, below the section's name."""
 
     name: str
     cells: tuple[Cell, ...]
@@ -43,7 +43,7 @@ class GridRow(NamedTuple):
 
 
 def row_labels(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """For each dataset and model, the section and the name of its row: what all have in common is not repeated."""
+    """Return section and row name for each dataset and model, leaving out what all have in common."""
     datasets, models = ({pair[at] for pair in pairs} for at in (0, 1))
     if len(models) == 1 and len(datasets) > 1:
         return [("", dataset) for dataset, _ in pairs]
@@ -51,12 +51,12 @@ def row_labels(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def grid(columns: Sequence[Column], rows: Sequence[GridRow], width: int) -> list[str]:
-    """The rows below their titles, in lines of at most so many columns of the terminal, in colour."""
+    """Return the rows below their titles, in coloured lines of at most `width` terminal columns."""
     return _Grid(columns, rows, width).lines()
 
 
 def fits(columns: Sequence[Column], rows: Sequence[GridRow], width: int) -> bool:
-    """Whether all columns have room beside each other, and names are still to be told apart."""
+    """Whether all columns fit side by side with names long enough to tell apart."""
     return _Grid(columns, rows, width).fits
 
 
@@ -77,11 +77,11 @@ class _Grid:
         return found
 
     def _arranged(self, longest: int, width: int) -> tuple[int, list[list[int]]]:
-        """How wide the names are, and which columns stand beside each other: names are cut to save a block."""
+        """Return the width of the names and the columns of each block. Names are cut if that saves a block."""
         room = max(_SHORTEST_NAME, width - max(self._widths) - _GAP)
         whole = min(longest, room, max(_LONGEST_NAME, width // 4))
-        beside = width - sum(_GAP + each for each in self._widths)
-        cut = [names for names in (beside, _CUT_NAME) if _CUT_NAME <= names < whole]
+        names_room = width - sum(_GAP + each for each in self._widths)
+        cut = [names for names in (names_room, _CUT_NAME) if _CUT_NAME <= names < whole]
         tried = {names: self._chunked(width - names) for names in (whole, *cut)}
         return min(tried.items(), key=lambda each: (len(each[1]), -each[0]))
 

@@ -1,4 +1,4 @@
-"""What `--estimate` prints for several runs."""
+"""Output of `--estimate` for several runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _COLUMNS = [Column(title, right=True) for title in ("calls", "tokens", "cost", "
 
 
 def print_group_estimate(estimate: GroupEstimate) -> None:
-    """What each of several runs would take, and all of them together."""
     print_lines(group_estimate_lines(estimate, columns(sys.stdout)))
 
 
 def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
-    """One run as it is for itself; several with a line for each, and their sum."""
+    """Return a line for each run and their totals; a single run is shown as on its own."""
     first = estimate.members[0].estimate
     if len(estimate.members) == 1:
         return estimate_text(first, width).splitlines()
@@ -33,13 +32,13 @@ def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
         GridRow(name, _cells(member), section) for (section, name), member in zip(labels, estimate.members, strict=True)
     ]
     text_width = min(width - 1, _WIDEST_TEXT)
-    together = facts(estimate) | {"Time": f"{between(estimate.seconds, span)}, one run after the other"}
+    together = facts(estimate) | {"Time": f"{between(estimate.seconds, span)}, one run at a time"}
     return [
         *wrap(clean(_head(estimate)), text_width),
         "",
         *grid(_COLUMNS, rows, width - 1),
         "",
-        "All together:",
+        "Total:",
         *labelled(together, text_width),
         "",
         *remarks(estimate, first, text_width),

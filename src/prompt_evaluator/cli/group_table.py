@@ -1,4 +1,4 @@
-"""The end of several runs on a terminal: one table of models and datasets, what went wrong, and what to know."""
+"""Summary of a group of runs on a terminal: one table of models and datasets, problems, and notes."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
 
 _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
-_NO_SCORE = "no score"
+_ENDED = ("completed", "partial")
+_NO_SCORE, _NOT_ASKED = "no score", "not asked"
 
 
 def print_group(found: GroupFindings) -> None:
-    """The table of a group, below the summaries of its runs."""
+    """Print the group's table, below the summaries of its runs."""
     width = columns(sys.stdout)
     print_lines(["", title_line(f"all {many(len(found.members), 'run')}", width), *group_lines(found, width)])
 
 
 def print_title(member: Member) -> None:
-    """Which run the summary below is about."""
+    """Print the title of the run's summary."""
     print_lines(["", title_line(f"{member.dataset}{SEPARATOR}{member.model}", columns(sys.stdout))])
 
 
 def title_line(text: str, width: int) -> str:
-    """A line across the terminal with a title in it."""
+    """Return a line across the terminal that contains the title."""
     title = f"── {squeeze(clean(text), width - 8)} "
     return click.style(title + "─" * (min(width - 1, _WIDEST_TITLE) - cells(title)), bold=True)
 
 
 def group_lines(found: GroupFindings, width: int) -> list[str]:
-    """The table and what belongs to it, in lines of less than so many columns, in colour."""
+    """Return the table with its headline, problems and notes, in coloured lines narrower than `width`."""
     width -= 1
     parts = (_head(found, width), _table(found, width), _problems(found, width), _notes(found, width))
     lines = [line for part in parts if part for line in (*part, "")]
@@ -57,7 +58,7 @@ def _head(found: GroupFindings, width: int) -> list[str]:
 
 
 def _table(found: GroupFindings, width: int) -> list[str]:
-    """Models down and datasets across where there are several of both and room for them; otherwise a line a run."""
+    """Show models down and datasets across if there are several of both and they fit; otherwise one line per run."""
     if found.metrics and len(found.models) > 1 and len(found.datasets) > 1:
         columns = [Column(dataset) for dataset in found.datasets]
         rows = [row for metric in (*found.metrics, None) for row in _matrix(found, metric)]
@@ -67,7 +68,7 @@ def _table(found: GroupFindings, width: int) -> list[str]:
 
 
 def _matrix(found: GroupFindings, metric: GroupMetric | None) -> list[GridRow]:
-    """A section for one metric; for None, what the runs took."""
+    """Return the section of one metric; for None, of cost and time."""
     by_pair = {(member.model, member.dataset): member for member in found.members}
     section = _metric_title(metric) if metric else "cost and time"
     return [
@@ -93,16 +94,17 @@ def _cell(member: MemberFinding, metric: GroupMetric | None) -> Cell:
         return Cell(f"{cost}, {_time(member)}" if member.run_id else "")
     score = member.scores.get(metric.name)
     if score is None:
-        return Cell("skipped") if metric.name in member.skipped else _state(member)
+        if metric.name in member.skipped:
+            return Cell("skipped")
+        is_asked = metric.name in member.not_measured or member.status not in _ENDED
+        return _state(member) if is_asked else Cell(_NOT_ASKED)
     between = score.no_interval.text if score.no_interval else _interval(score.interval, metric.digits)
     return Cell(f"{decimal(score.mean, metric.digits)} ({between})", score.mark)
 
 
 def _state(member: MemberFinding) -> Cell:
-    """In place of a score."""
-    if member.status in ("completed", "partial"):
-        return Cell(_NO_SCORE, "warning")
-    return Cell(member.label, "bad")
+    """Return what to show instead of a score."""
+    return Cell(_NO_SCORE, "warning") if member.status in _ENDED else Cell(member.label, "bad")
 
 
 def _interval(interval: tuple[float, float] | None, digits: int) -> str:
@@ -125,7 +127,7 @@ def _time(member: MemberFinding) -> str:
 
 
 def _problems(found: GroupFindings, width: int) -> list[str]:
-    """Why runs are not as good as they could be; what went wrong alike on several datasets is said once."""
+    """Return what went wrong; the same problem on several datasets is shown once."""
     alike: dict[tuple[str, str, str], list[MemberFinding]] = {}
     for member in found.members:
         if member.reason is not None:

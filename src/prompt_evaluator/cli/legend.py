@@ -1,4 +1,4 @@
-"""The end of a command's help: what the marks and words that it shows mean."""
+"""The end of a command's help: the meaning of marks and words in its output."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 _WIDTH, _GUTTER = 76, 14
 _AS_IT_IS = "\b\n"
-"""What click takes for "do not join these lines"."""
+"""Tells click not to rewrap the lines."""
 
 
 def legend() -> str:
-    """For click's `epilog`."""
+    """Return the legend for click's `epilog`."""
     return writable(_AS_IT_IS + "\n".join(_lines()), sys.stdout.encoding)
 
 
 def _lines() -> Iterator[str]:
-    yield "Marks and words in what is shown:"
+    yield "Marks and words in the output:"
     for part in LEGEND:
         if part.unit:
             limits = SEPARATOR.join(f"{entry.shown} {entry.meaning}" for entry in part.entries)

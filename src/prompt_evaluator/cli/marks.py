@@ -1,4 +1,4 @@
-"""Marks of findings on a terminal."""
+"""Marks of findings, for terminals."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _SYMBOLS = {"good": "✓", "warning": "⚠", "bad": "✗"}
 
 
 def symbol(mark: Mark | None) -> str:
-    """One column in its colour; a blank where there is no mark."""
+    """Return the coloured symbol of a mark, one column wide; a blank without a mark."""
     return click.style(_SYMBOLS[mark], fg=COLOURS[mark]) if mark else " "

@@ -1,4 +1,4 @@
-"""Declared options as flags: a command only says which of them it has."""
+"""Turns declared options into flags: commands only name the ones they have."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from prompt_evaluator.model.declaration import (
     SWITCH,
     WORDS,
 )
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.model.several import SEVERAL, split_pairs, split_words
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ F = TypeVar("F", bound="Callable[..., Any] | click.Command")
 
 
 def options(*names: str) -> Callable[[F], F]:
-    """Give a command these options, as they are declared."""
+    """Add options to a command as they are declared."""
 
     def with_options(command: F) -> F:
         for name in reversed(names):
@@ -55,20 +56,19 @@ def option(
     otherwise: str | None = None,
     required: bool = False,
 ) -> Callable[[F], F]:
-    """Give a command one option, with what is different about it here.
+    """Add one option to a command, with changes to its declaration.
 
-    The command receives None where the option is not given, so that the settings can have their say.
+    The command receives None if the option is not given, so that the settings can supply a value.
 
     Args:
-        name: Of the option, such as `num_samples`.
-        help: In place of the declared text.
-        default: A value that goes over the settings.
-        otherwise: What happens when the option is not given, in place of the declared default.
+        name: Name of the option, such as `num_samples`.
+        help: Replaces the declared help text.
+        default: Default value; takes precedence over the settings.
+        otherwise: Replaces the declared default in the help text.
         required: Whether the command needs it.
     """
     found = (OPTIONS | LIMITS)[name]
-    how = _HOW.get(found.kind, {})
-    shown = None if default is not None or required else otherwise or found.default_text
+    default_text = None if default is not None or required else otherwise or found.default_text
     return click.option(
         *_flags(found),
         found.name,
@@ -78,15 +78,15 @@ def option(
         required=required,
         metavar=found.metavar,
         help=" ".join(filter(None, (help or found.help, _REMARKS.get(found.kind))))
-        + (f"  [default: {shown}]" if shown else ""),
-        **how,
+        + (f"  [default: {default_text}]" if default_text else ""),
+        **_CLICK_ARGUMENTS.get(found.kind, {}),
     )
 
 
 def several_words(
     _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """Every word of an option that may be repeated and may hold several; each time it is given, at least one."""
+    """Collect the words of a repeatable, comma-separated option. Each use must contain at least one."""
     found = [split_words(value) for value in values]
     if not all(found):
         raise click.BadParameter("name at least one", param=parameter)
@@ -96,12 +96,12 @@ def several_words(
 def several_conditions(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """Every condition; one that is empty is left for whoever reads it, who can say what to write."""
+    """Collect conditions. An empty one is kept: the code that parses conditions has the better error message."""
     return tuple(part for value in values for part in split_pairs(value) or [value]) or None
 
 
 def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
-    """As they were written: their commas are for who reads metrics, because options of metrics have commas too."""
+    """Return metrics as written. Their parser splits them, because options of metrics contain commas too."""
     if not all(text.strip(" ,") for text in values):
         raise click.BadParameter("name at least one", param=parameter)
     return values or None
@@ -122,7 +122,7 @@ def _named(parameter: click.Parameter, parts: list[str]) -> dict[str, str] | Non
 
 
 def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
-    """`name=4.0`; no number has a comma, so that each comma separates."""
+    """Return a callback for `name=4.0`. Numbers contain no commas, so every comma separates."""
 
     def read(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
         found: dict[str, float] = {}
@@ -136,14 +136,14 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
                 what = f"{text[:_SHOWN]!r} is not {bound.words}; write {example}"
                 raise click.BadParameter(what, param=parameter) from None
             if found.setdefault(name, bar) != bar:
-                raise click.BadParameter(f"{name!r} is given twice, with two values", param=parameter)
+                raise click.BadParameter(f"{name!r} is given twice with different values", param=parameter)
         return found or None
 
     return read
 
 
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
-    """`name=value`; a value that is JSON is what the JSON says."""
+    """Read `name=value`, where the value is JSON or else text."""
     pairs = _pairs(context, parameter, values)
     return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
 
@@ -155,7 +155,7 @@ def _json_or_text(text: str) -> Any:
         return text
 
 
-_HOW: dict[Kind, dict[str, Any]] = {
+_CLICK_ARGUMENTS: dict[Kind, dict[str, Any]] = {
     SWITCH: {"is_flag": True},
     WORDS: {"multiple": True, "callback": several_words},
     CONDITIONS: {"multiple": True, "callback": several_conditions},
@@ -172,7 +172,7 @@ _REMARKS = {
 
 
 def _flags(found: Option) -> tuple[str, ...]:
-    """What a setting can switch on, a flag can switch off."""
+    """Add `--no-…` to a switch that a setting can turn on."""
     if found.kind is SWITCH and found.setting:
         return (f"{found.flag}/--no-{found.flag.removeprefix('--')}", *found.flags[1:])
     return found.flags
@@ -180,7 +180,7 @@ def _flags(found: Option) -> tuple[str, ...]:
 
 def _type(kind: Kind) -> Any:
     if kind in (DATASET, FILE, PATH, FOLDER):
-        return click.Path()  # a text as it is: `./name` is a file where `name` may be a configured name
+        return click.Path()  # stays text: `./name` is a file, but `name` may be a configured name
     if get_origin(kind.type) is Literal:
         return click.Choice(get_args(kind.type))
     return number_type(kind.bound) if kind.bound and kind not in (NUMBERS, SHARES) else None

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @click.command("resume", epilog=legend())
 @click.argument("run")
-@click.option("--retry-errors", is_flag=True, help="Do again what failed.")
+@click.option("--retry-errors", is_flag=True, help="Retry what failed.")
 @options("fail_under", "fail_over")
 @config_option
 @run_options
 def resume_command(run: str, *, retry_errors: bool, config_path: Path | None, flags: RunFlags, **bars: Any) -> None:
-    """Continue RUN (an id, or the start of one) with its own settings; only what is missing is paid for.
+    """Continue RUN (an id, or the beginning of one) with its own settings. Only what is missing is paid for.
 
-    Refuses, before any call, when the dataset, the prompt or the rubric is no longer what the run was made from.
-    Bars that are given hold beside those the run has, also where it has ended.
+    Refuses before any call if the dataset, prompt or rubric has changed since the run started. Bars given here
+    apply in addition to the run's own, even if it has already ended.
     """
     command = RunCommand(flags, config_path)
     wanted = EvaluateOptions(**{name: bar for name, bar in bars.items() if bar is not None})

@@ -1,4 +1,4 @@
-"""What all commands that carry out runs share: flags, signals, progress, the end, and the exit code."""
+"""Shared by all commands that start runs: flags, signals, progress, summary and exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
-from prompt_evaluator.model.options import LIMITS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -42,10 +42,10 @@ _MISSED, _FAILED = 1, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
-    """The flags that every command has that carries out runs."""
+    """Flags of every command that starts runs."""
 
     limits: dict[str, Any]
-    """How far the run may go: what was given of `RunLimits`."""
+    """The fields of `RunLimits`; None for those not given."""
     as_json: bool
     strict: bool
     verbose: int
@@ -55,14 +55,14 @@ class RunFlags:
 _OPTIONS = (
     options(*LIMITS),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else."),
-    click.option("--strict", is_flag=True, help="Exit 3 when a sample lacks a score, or a metric has none."),
-    click.option("--verbose", "-v", count=True, help="Say more while it runs."),
-    click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write progress there, too."),
+    click.option("--strict", is_flag=True, help="Exit 3 if a sample lacks a score or a metric has none."),
+    click.option("--verbose", "-v", count=True, help="Show more while the run is in progress."),
+    click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Also write progress to a file."),
 )
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these flags; it receives them together, as `flags`."""
+    """Add these flags to a command, which receives them as `flags`."""
 
     @functools.wraps(command)
     def with_flags(**given: Any) -> None:
@@ -76,12 +76,18 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class RunCommand:
-    """Runs a use case to its end, however that comes about."""
+    """Runs a use case, handles signals, and reports how it ended."""
 
     def __init__(
         self, flags: RunFlags, config_path: Path | None = None, given: Mapping[str, Any] | None = None
     ) -> None:
-        """Take the common flags, the configuration file, and what else was given by flag."""
+        """Read the settings and prepare a session.
+
+        Args:
+            flags: The flags of every such command.
+            config_path: The configuration file, if one was given.
+            given: Values of the command's other options.
+        """
         self._flags, self._given = flags, frozenset(given or ())
         self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
@@ -99,7 +105,7 @@ class RunCommand:
         )
 
     def typed(self) -> CommandLine:
-        """What was typed, to be kept with the run."""
+        """Return the command line as typed, to store with the run."""
         return with_variables(typed_command(click.get_current_context()), self.settings, {*self._given, *LIMITS})
 
     def carry_out(
@@ -108,7 +114,7 @@ class RunCommand:
         *,
         before_summary: Callable[[Outcome], None] | None = None,
     ) -> None:
-        """Print how it went and exit with the code that says so."""
+        """Run the use case, print the result, and exit with its code."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
             print_json(run_document(outcome))
@@ -117,14 +123,14 @@ class RunCommand:
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:
-        """Do the work, with an ear for signals."""
+        """Run the work, handling signals."""
         try:
             return asyncio.run(self._with_signals(work))
         finally:
             self._watcher.ended()
 
     def conclude(self, outcome: Outcome) -> int:
-        """Print the summary of a run, unless JSON is wanted, and return the exit code that says how it went."""
+        """Print the run's summary, unless JSON is wanted, and return its exit code."""
         if not self._flags.as_json:
             print_summary(outcome)
         self._warn(outcome, seen=not self._flags.as_json and sys.stdout.isatty())
@@ -139,18 +145,18 @@ class RunCommand:
 
     def _remember(self, run: Stoppable) -> None:
         self._run = run
-        if self._caught is not None:  # the one before had nothing left that could be stopped
+        if self._caught is not None:  # the signal came after the previous run's last call
             run.stop(f"interrupted by {self._caught.name}")
 
     def _interrupt(self, caught: signal.Signals) -> None:
         if self._caught is not None or self._run is None:
-            os._exit(128 + caught)  # asked twice, or before there was anything to save
+            os._exit(128 + caught)  # second signal, or nothing to save yet
         self._caught = caught
         self._watcher.note("Stopping: finishing calls in flight. Press Ctrl-C again to quit now.")
         self._run.stop(f"interrupted by {caught.name}")
 
     def _warn(self, outcome: Outcome, *, seen: bool) -> None:
-        """Say what went wrong; why a run stopped and how to continue is not said twice to whoever sees the summary."""
+        """Print what went wrong. If the user sees the summary (`seen`), do not repeat what it says."""
         status = outcome.record.status
         if status == "partial":
             click.echo("Warning: some samples lack a score; see the errors in the summary.", err=True)
@@ -181,7 +187,7 @@ class RunCommand:
 
 
 def _named(outcome: Outcome) -> str:
-    """Which run it is about, where several were started together."""
+    """Return a prefix that names the run, if several were started together."""
     plan = outcome.record.plan
     alone = plan.group_id == plan.run_id or plan.parent_run_id is not None
     return "" if alone else f"Run {plan.run_id} of {plan.target.model}: "

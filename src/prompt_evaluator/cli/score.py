@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @config_option
 @run_options
 def score_command(run: str, *, config_path: Path | None, flags: RunFlags, **given: Any) -> None:
-    """Judge the stored answers of RUN again, as a new run that names RUN as its parent. Nothing is generated."""
+    """Judge the stored answers of RUN again, as a new run with RUN as its parent. No answers are generated."""
     bars = Bars(fail_under=given.pop("fail_under") or {}, fail_over=given.pop("fail_over") or {})
     command = RunCommand(flags, config_path)
     command.carry_out(lambda session: score_run(run, session, bars=bars, command=command.typed(), **given))

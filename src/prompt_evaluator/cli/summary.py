@@ -1,4 +1,4 @@
-"""The end of a run on a terminal: findings with marks, colours and line breaks."""
+"""Summary of a run on a terminal: findings with marks, colours and line breaks."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ if TYPE_CHECKING:
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
-"""Sentences are not read well on longer lines, however wide the terminal is."""
+"""Longer lines of prose are hard to read, however wide the terminal is."""
 _SHOWN_FAILURES = 3
 _SHOWN_CASES = 3
 _GUIDE_SCALE = (1.0, 5.0)
 
 
 def print_summary(outcome: Outcome) -> None:
-    """Everything a person wants to know first, and where to look next."""
+    """Print the findings, where the results are, and what to do next."""
     text = summary_text(findings(outcome, program=program()), columns(sys.stdout))
     if not coloured(sys.stdout):
         text = plain(text)
     if sys.stdout.isatty() and sys.stderr.isatty():
-        click.echo()  # after the last line of progress
+        click.echo()  # separates it from the progress display
     click.echo(writable(text, sys.stdout.encoding), color=True)
 
 
 def summary_text(found: Findings, width: int) -> str:
-    """The summary in lines of less than so many columns, in colour. Only paths and commands may be longer."""
+    """Return the summary in coloured lines narrower than `width`. Only paths and commands may be longer."""
     page = _Page(found, width - 1)
     if found.ended_before:
         return "\n".join([*page.sentence(), *page.files()])
@@ -72,7 +72,7 @@ def summary_text(found: Findings, width: int) -> str:
 
 
 class _Page:
-    """Findings being written down at one width."""
+    """Renders findings at one width."""
 
     def __init__(self, found: Findings, width: int) -> None:
         self._found, self._width = found, width
@@ -108,7 +108,7 @@ class _Page:
         return table("Flag", ["Share", "95 % interval", "Raised", "Band"], rows, self._width) if rows else []
 
     def facts(self) -> list[str]:
-        """Labelled lines about cases, errors, money and samples."""
+        """Return labelled lines about cases, errors, cost and samples."""
         found = self._found.facts
         if found is None:
             return []
@@ -135,7 +135,7 @@ class _Page:
         return [click.style(line, fg="red") for line in lines]
 
     def _cases(self, cases: Sequence[NotableCase]) -> list[str]:
-        """The first few, each on one line."""
+        """Return the first few cases, one per line."""
         room = self._width - _GUTTER
         names = [squeeze(clean(case.test_case_id), max(12, room * 2 // 5)) for case in cases[:_SHOWN_CASES]]
         width = max(map(cells, names), default=0)
@@ -196,18 +196,18 @@ def _step_lines(step: NextStep, width: int) -> list[str]:
     before = wrap(step.before, width) if step.before else []
     if not step.arguments:
         return [*before, *wrap(step.text, width)]
-    there = [f"cd {shlex.quote(step.folder)} && \\"] if step.folder else []
-    return [*before, *there, *shell_lines(step.arguments, width)]
+    change_folder = [f"cd {shlex.quote(step.folder)} && \\"] if step.folder else []
+    return [*before, *change_folder, *shell_lines(step.arguments, width)]
 
 
 def _joined(texts: Sequence[str], width: int) -> str:
-    """As many as there is room for, and how many more there are."""
+    """Join as many texts as fit, and say how many more there are."""
     for shown in range(len(texts), 1, -1):
         more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
         text = clean(", ".join(texts[:shown])) + more
         if cells(text) <= width:
             return text
-    return squeeze(clean(texts[0]), width)  # the end is the number
+    return squeeze(clean(texts[0]), width)  # keeps the end, which is the number
 
 
 def _between(ends: Iterable[str]) -> str:

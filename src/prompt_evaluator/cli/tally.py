@@ -1,4 +1,4 @@
-"""How a run is going, counted: a few additions a sample, and a picture of it whenever somebody looks."""
+"""Counts a run's progress: a few additions per sample, and a snapshot on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import SampleStatus
 
 _WINDOW = 30.0
-"""Seconds that the rate is taken over: a resumed run counts what it finds at once, and services change their mind."""
+"""Seconds over which the rate is measured: a resumed run counts stored samples at once, and services speed up or slow
+down."""
 _FIRST_RATE = 1.0
 _TAIL = 0.05
 _STALLED = 10.0
@@ -23,7 +24,7 @@ _INVALID = "judge_invalid_response"
 
 
 class Waiting(NamedTuple):
-    """A sample under way."""
+    """A sample in progress."""
 
     case_id: str
     sample: int
@@ -43,32 +44,32 @@ class View:
     cases: int
     cases_done: int
     rate: float | None = None
-    """Samples a second of late; None when it is too early to say."""
+    """Recent samples per second; None if it is too early to say."""
     in_flight: int = 0
     limit: int = 0
-    """What the services bear for now, as far as is known; 0 before the first call."""
+    """How many concurrent calls the services currently allow, as far as is known; 0 before the first call."""
     queued: int = 0
-    """Calls that wait for their turn or for their next try."""
+    """Calls waiting for their turn or for their next try."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
     answers: int = 0
     throttled: float = 0.0
-    """Of the time that calls took, the share for which a rate limit or a 429 held them back."""
+    """Share of call time spent waiting for a rate limit or after a 429."""
     time_outs: int = 0
-    """Tries that timed out, which may have been paid for."""
+    """Tries that timed out; they may have been paid for."""
     retries: Mapping[str, int]
     errors: Mapping[str, int]
-    """By the error's class."""
+    """Counts by error class."""
     unscored: int = 0
     """Samples that ended without a score."""
     idle: float = 0.0
-    """Seconds since a sample was finished."""
+    """Seconds since the last sample finished."""
     waiting: tuple[Waiting, ...] = ()
-    """The longest first."""
+    """Samples in progress, longest first."""
     elsewhere: bool = False
-    """Whether another process works on the run: then nothing is known about its calls and who waits for them."""
+    """Whether another process runs it; then nothing is known about its calls."""
 
     @property
     def left(self) -> int:
@@ -89,7 +90,7 @@ class View:
 
 
 @dataclass(slots=True)
-class _UnderWay:
+class _InProgress:
     case_id: str
     sample: int
     since: float
@@ -98,13 +99,13 @@ class _UnderWay:
 
 
 class Tally:
-    """Counts. Written by the event loop and read by the thread that draws: each step of either is one operation."""
+    """Counts progress. The event loop writes and the drawing thread reads, so every step is a single operation."""
 
     def __init__(self, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
         self._meter, self._clock = meter, clock
         self._samples = self._done = self._cases = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = clock()
-        self._under_way: dict[Hashable, _UnderWay] = {}
+        self._in_progress: dict[Hashable, _InProgress] = {}
         self._history: deque[tuple[float, int]] = deque()
         meter.on_retry(self._retrying)
 
@@ -113,13 +114,13 @@ class Tally:
         self._done = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = self._clock()
         self._history.clear()
-        self._under_way.clear()
+        self._in_progress.clear()
 
     def sample_started(self, case_id: str, sample: int) -> None:
-        self._under_way[_worker()] = _UnderWay(case_id, sample + 1, self._clock())
+        self._in_progress[_worker()] = _InProgress(case_id, sample + 1, self._clock())
 
     def sample_done(self, status: SampleStatus) -> None:
-        self._under_way.pop(_worker(), None)
+        self._in_progress.pop(_worker(), None)
         self._done += 1
         self._last = self._clock()
         if status != "completed":
@@ -169,7 +170,7 @@ class Tally:
         return (self._done - done) / (now - since) if now - since >= _FIRST_RATE else None
 
     def _waiting(self, now: float) -> tuple[Waiting, ...]:
-        found = sorted(self._under_way.values(), key=lambda item: item.since)
+        found = sorted(self._in_progress.values(), key=lambda item: item.since)
         return tuple(
             Waiting(item.case_id, item.sample, now - item.since, item.retry_cause, item.retry_at - now)
             if item.retry_at > now
@@ -178,13 +179,13 @@ class Tally:
         )
 
     def _retrying(self, event: CallEvent) -> None:
-        """A call is made by the worker that makes the sample, so the worker tells which sample it is about."""
-        if found := self._under_way.get(_worker()):
+        """Note a retry. A sample's calls are made by its own worker, so the current worker identifies the sample."""
+        if found := self._in_progress.get(_worker()):
             found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
 
 
 def _worker() -> Hashable:
     try:
         return asyncio.current_task()
-    except RuntimeError:  # no event loop: whoever calls works on one sample at a time
+    except RuntimeError:  # no event loop: the caller works on one sample at a time
         return None

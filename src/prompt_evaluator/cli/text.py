@@ -1,4 +1,4 @@
-"""Text for terminals: how wide it is, where it is cut and broken, and numbers that change while one looks."""
+"""Text for terminals: width, cutting and wrapping, and short forms of changing numbers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 SEPARATOR = " · "
 _NARROWEST, _WIDEST = 40, 1_000
-"""Columns. `COLUMNS` may be any number, and a bar is as long as a line."""
+"""In columns. `COLUMNS` may be set to any number, and progress bars are as long as a line."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
 _PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\ufe0f": ""})
-"""Also a dash between two numbers, and what asks for a sign in colour."""
+"""Also the en dash, and the selector for emoji presentation."""
 
 
 def clean(text: str) -> str:
-    """The text on one line, without what could move the cursor: ids come from files that anybody may have written."""
+    """Replace control characters, which could move the cursor: ids come from files that anyone may have written."""
     if text.isascii() and text.isprintable():
         return text
     return "".join("�" if unicodedata.category(character) in _UNSEEN else character for character in text)
 
 
 def cells(text: str) -> int:
-    """How many columns a terminal gives to a text."""
+    """Return how many terminal columns a text takes."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
@@ -44,19 +44,19 @@ def _width(character: str) -> int:
 
 
 def fit(text: str, width: int) -> str:
-    """The text, cut at the end where it is too wide."""
+    """Cut the end of a text that is too wide."""
     if cells(text) <= width:
         return text
     return f"{_start(text, width - 1)}…" if width > 0 else ""
 
 
 def squeeze(text: str, width: int) -> str:
-    """The text without its middle where it is too wide: long ids tend to differ at their ends."""
+    """Cut the middle of a text that is too wide, because long ids tend to differ at the end."""
     if cells(text) <= width:
         return text
     tail = max(0, (width - 1) // 2)
     end = _start(text[::-1], tail)[::-1]
-    while end and not _width(end[0]):  # a mark without the letter it belongs to
+    while end and not _width(end[0]):  # a combining mark without its letter
         end = end[1:]
     return f"{_start(text, width - 1 - tail)}…{end}"
 
@@ -76,12 +76,12 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The words on lines of at most so many columns; a word that is wider has a line of its own."""
+    """Wrap at spaces to at most `width` columns; a wider word gets a line of its own."""
     return _packed(text.split(), width, " ")
 
 
 def flow(parts: Iterable[str], width: int, separator: str = SEPARATOR) -> list[str]:
-    """Parts that are never broken, on as few lines as they need; one that is too wide for any line is wrapped."""
+    """Put parts on as few lines as possible without breaking them; only a part wider than a line is wrapped."""
     whole = [piece for part in parts for piece in ([part] if cells(part) <= width else wrap(part, width))]
     return _packed(whole, width, separator)
 
@@ -97,12 +97,12 @@ def _packed(parts: Iterable[str], width: int, separator: str) -> list[str]:
 
 
 def hang(label: str, lines: Iterable[str], gutter: int) -> list[str]:
-    """Lines beside a label, which stands before the first."""
+    """Indent lines by `gutter`, with the label in front of the first."""
     return [f"{pad(label if not at else '', gutter)}{line}".rstrip() for at, line in enumerate(lines)]
 
 
 def shell_lines(arguments: Iterable[str], width: int) -> list[str]:
-    """A command on as many lines as it needs, broken as a shell understands it; a flag stays with its value."""
+    """Break a command into lines that can be pasted into a shell, keeping each flag with its value."""
     groups: list[str] = []
     for part in map(shlex.quote, arguments):
         if groups and groups[-1].startswith("-") and " " not in groups[-1] and not part.startswith("-"):
@@ -119,22 +119,22 @@ def shell_lines(arguments: Iterable[str], width: int) -> list[str]:
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """How wide a stream's terminal is now; 80 where there is none. `COLUMNS` goes over both."""
+    """Return the current width of the stream's terminal; 80 without one. `COLUMNS` takes precedence."""
     if "COLUMNS" not in os.environ and stream is not None:
         try:
             return min(max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or 80), _WIDEST)
-        except (OSError, ValueError):  # no terminal, or not even a file
+        except (OSError, ValueError):  # not a terminal, or not a file
             pass
     return min(max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns), _WIDEST)
 
 
 def coloured(stream: TextIO) -> bool:
-    """Whether colours are wanted, by https://no-color.org."""
+    """Whether to use colours, following https://no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def writable(text: str, encoding: str | None) -> str:
-    """The text as far as a stream can take it: a run that was paid for does not end in an encoding error."""
+    """Replace what the encoding lacks, so that a paid run does not end in an encoding error."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -158,7 +158,7 @@ def clock(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time as people say it: `8 s`, `4 min`, `2.5 h`, `3 days`."""
+    """`8 s`, `4 min`, `2.5 h`, `3 days`."""
     for most, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (48 * 3600, 3600, "h")):
         if seconds < most:
             return f"{_round(seconds / unit)} {name}"
@@ -170,7 +170,7 @@ def _round(number: float) -> str:
 
 
 def tokens(number: float) -> str:
-    """`950`, `12.3k`, `4.56M`: how many exactly is of no interest while they run."""
+    """`950`, `12.3k`, `4.56M`: exact counts do not matter during a run."""
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{unit}" if number < 999.5 * size else f"{number / size:,.0f}{unit}"

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from prompt_evaluator.model.declaration import FOLDER, Kind
-from prompt_evaluator.model.options import LIMITS, OPTIONS
+from prompt_evaluator.model.options import OPTIONS
+from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -37,7 +37,7 @@ class Signals(Rule, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("includes or excludes",)
 
     includes: tuple[Phrase, ...] = ()
-    """For cases that have no `includes` of their own. One that is a list stands for alternatives."""
+    """For cases that have no `includes` of their own. A list among them gives alternatives."""
     excludes: tuple[str, ...] = ()
     case_sensitive: bool = False
     whole_words: bool = False

@@ -1,4 +1,4 @@
-"""Bars: what a run has to reach, and what it says of those that it missed."""
+"""Bars: the limits a run is held to, and the ones it missed."""
 
 from typing import Annotated, Literal
 
@@ -8,12 +8,12 @@ from prompt_evaluator.model.declaration import NUMBERS, SHARES, Option
 
 
 class Bars(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is held to. No part of what is evaluated, so a run that there is can be held to others."""
+    """The limits a run is held to. They do not affect the evaluation, so an existing run can be held to others."""
 
     fail_under: Annotated[
         dict[str, float],
         Option(
-            help="The lowest mean a metric may have. Exits 1 when it is lower, or was not measured.",
+            help="Lowest acceptable mean of a metric. Exits 1 if the mean is lower or was not measured.",
             kind=NUMBERS,
             flags=("--fail-under",),
             metavar="METRIC=4.0",
@@ -22,7 +22,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
     fail_over: Annotated[
         dict[str, float],
         Option(
-            help="The largest share of samples that may raise a flag. Exits 1 when it is larger, or was not measured.",
+            help="Largest acceptable share of samples that raise a flag. Exits 1 if it is larger or was not measured.",
             kind=SHARES,
             flags=("--fail-over",),
             metavar="FLAG=0.05",
@@ -31,14 +31,14 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissedBar(msgspec.Struct, frozen=True, kw_only=True):
-    """A bar that a run did not reach. One on something that was not measured is missed."""
+    """A bar that a run missed. A bar on a value that was not measured is missed."""
 
     name: str
-    """Of the metric or the flag."""
+    """Name of the metric or flag."""
     kind: Literal["fail_under", "fail_over"]
-    """`fail_under` is about the mean of a metric, `fail_over` about the share of samples that raise a flag."""
+    """`fail_under` limits the mean of a metric, `fail_over` the share of samples that raise a flag."""
     bar: float
     measured: float | None
-    """The mean or the share; None where there is none."""
+    """The mean or the share; None if there is none."""
     reason: str
-    """Why it was missed: a sentence."""
+    """Why it was missed, as a sentence."""

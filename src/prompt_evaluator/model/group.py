@@ -1,4 +1,4 @@
-"""A group of runs, every model on every dataset: how each ended, and what to say about all of them."""
+"""A group of runs, every model on every dataset: how each ended, and findings about all of them."""
 
 from __future__ import annotations
 
@@ -18,74 +18,76 @@ MemberStatus = Literal["completed", "partial", "failed", "aborted", "not_begun"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One model on one dataset, and how that ended. Without outcome and error the run was not begun."""
+    """One model on one dataset, and how the run ended. Without outcome and error, it was not started."""
 
     dataset: str
     model: str
     outcome: Outcome | None = None
     error: PromptEvaluatorError | None = None
-    """What kept it from being carried out at all."""
+    """Why the run could not start."""
     seconds: float | None = None
     """How long it took, however it ended."""
 
 
 class GroupMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric that at least one run was scored by."""
+    """A metric for which at least one run has a score."""
 
     name: str
     scale: Scale
     digits: int
-    """After the point."""
+    """Decimal places that suit the scale."""
 
 
 class MemberScore(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run comes to by one metric."""
+    """One run's mean on one metric."""
 
     mean: float
     interval: tuple[float, float] | None
-    """95 % of the mean."""
+    """95 % interval of the mean."""
     no_interval: Note | None
-    """Why there is none."""
+    """Why there is no interval."""
     mark: Mark
 
 
 class MemberFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What to say about one run of the group."""
+    """Findings about one run of the group."""
 
     dataset: str
     model: str
     run_id: str | None
-    """None where it was not begun, or could not be carried out at all."""
+    """None if the run was not started or could not start."""
     status: MemberStatus
     label: str
-    """How it ended, in a word or two: a run that an error stopped has failed, for whoever looks at a table."""
+    """How it ended, in a word or two, for tables: a run stopped by a provider's error is `failed`."""
     mark: Mark
     reason: str | None
-    """Why it is not as good as it could be: what failed, what stopped it, which bar it missed."""
+    """What failed, what stopped it, or which bar it missed; None if nothing did."""
     judges: tuple[str, ...]
     scores: dict[str, MemberScore]
     """By metric."""
     skipped: tuple[str, ...]
-    """Metrics that no case of the dataset has what they need for."""
+    """Metrics for which every case lacks a required field."""
+    not_measured: tuple[str, ...]
+    """Metrics of the run that no sample has a score for."""
     cost: float | None
-    """US dollars; None when nothing has a known price."""
+    """US dollars; None if no price is known."""
     unpriced_calls: int
     seconds: float | None
 
 
 class GroupFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What to say about the runs of a group together."""
+    """Findings about a whole group."""
 
     group_id: str | None
-    """None where no run was carried out."""
+    """None if no run started."""
     datasets: tuple[str, ...]
     models: tuple[str, ...]
     metrics: tuple[GroupMetric, ...]
     members: tuple[MemberFinding, ...]
-    """One for each model on each dataset: the models of the first dataset, then those of the next."""
+    """One for each model on each dataset: all models of the first dataset, then of the next."""
     cost: float | None
-    """Of all runs together."""
+    """Total of all runs in US dollars; None if no price is known."""
     unpriced_calls: int
     seconds: float
     notes: tuple[Note, ...]
-    """What a reader has to know before comparing any numbers."""
+    """What to know before comparing numbers."""

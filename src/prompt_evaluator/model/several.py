@@ -1,4 +1,4 @@
-"""Several values of one option in one text, separated by commas, and how a value that has a comma is written."""
+"""Splits and joins comma-separated values of an option, including values that contain commas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SEVERAL = "Repeat the option or separate by commas."
-"""The one sentence about it, in every help text."""
+"""Used in every help text."""
 
 _QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _WORD = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*))(?:,|$)", re.DOTALL)
@@ -22,16 +22,16 @@ _JSON_BEGINS = ("[", "{", '"')
 
 
 def split_words(text: str) -> list[str]:
-    """The words between commas. One in double quotes, as in JSON, may have commas itself."""
+    """Split at commas. A word in double quotes, as in JSON, may itself contain commas."""
     found = [_unquoted(match[1]) if match[1] else match[2].strip() for match in _matches(text)]
     return [word for word in found if word]
 
 
 def split_pairs(text: str) -> list[str]:
-    """The parts of `key=value,key>=value`.
+    """Split `key=value,key>=value` into its pairs.
 
-    A comma separates only where the next `key=` or comparison follows, so that `city=Paris, France` is one; a value
-    that is JSON, and a whole pair in double quotes, may contain anything.
+    A comma separates pairs only if another `key=` or comparison follows, so `city=Paris, France` is one pair. A JSON
+    value, or a whole pair in double quotes, may contain anything.
     """
     found, rest = [], text
     while rest.strip():
@@ -45,12 +45,12 @@ def split_pairs(text: str) -> list[str]:
 
 
 def join_words(words: Iterable[str]) -> str:
-    """What `split_words` takes apart again."""
+    """Join words so that `split_words` returns them again."""
     return ",".join(_quoted(word) if split_words(word) != [word] else word for word in words)
 
 
 def written_pair(pair: str) -> str:
-    """A pair as it has to be given so that it stays one."""
+    """Return a pair written so that `split_pairs` does not split it."""
     return pair if split_pairs(pair) == [pair] else _quoted(pair)
 
 

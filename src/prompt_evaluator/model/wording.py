@@ -48,19 +48,19 @@ _KINDS = {
     "RateLimitedError": "rate limited",
     "UnavailableError": "unavailable",
     "ConnectionFailedError": "no connection",
-    "UnreachableError": "not reached",
+    "UnreachableError": "unreachable",
     "TimedOutError": "timed out",
-    "BadReplyError": "reply unusable",
-    "OversizedReplyError": "reply too large",
+    "BadReplyError": "unusable reply",
+    "OversizedReplyError": "oversized reply",
     "RedirectedError": "redirected",
     "DeadlineError": "past the deadline",
     "RequestRefusedError": "refused",
     "TargetFailedError": "target failed",
-    "AuthenticationError": "key not accepted",
+    "AuthenticationError": "key rejected",
     "ModelNotFoundError": "no such model",
     "QuotaExhaustedError": "out of quota",
     "CircuitOpenError": "calls stopped",
-    "InvalidJudgement": "reply unreadable",
+    "InvalidJudgement": "unreadable reply",
     "NotGenerated": "no stored answer",
 }
 
@@ -74,11 +74,11 @@ def kind(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether an error's class says something in words; that of somebody's own code does not."""
+    """Whether an error class is the program's own, and so has a description in plain words."""
     return name in _KINDS
 
 
 def kinds(counts: Mapping[str, int]) -> str:
-    """`18 rate limited, 5 unavailable`, most frequent first."""
+    """`18 rate limited, 5 unreadable replies`, most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{number:,} {kind(name)}" for name, number in ordered)
+    return ", ".join(many(number, kind(name), kind(name).replace("reply", "replies")) for name, number in ordered)

@@ -1,1 +1,1 @@
-"""Plan, execute one unit, aggregate. Knows ports, not implementations; touches no disk, network or clock."""
+"""Runs units of work and aggregates their results. Uses ports only: no disk, network or clock of its own."""

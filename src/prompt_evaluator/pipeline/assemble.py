@@ -1,4 +1,4 @@
-"""From stored units to the results of a case. The same code serves a live run, a resumed one and a rebuilt one."""
+"""Assembles case results from stored units. Live, resumed and rebuilt runs share this code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Assembler:
-    """Makes the results of the cases of one run. What its plan says is looked up once."""
+    """Assembles the case results of one run. Reads its plan once, not for each case."""
 
     def __init__(self, plan: RunPlan) -> None:
         self._plan, self._rubric = plan, rubric_key(plan)
@@ -36,7 +36,7 @@ class Assembler:
         self._attempts = 1 if plan.parent_run_id else plan.target.attempts
 
     def case(self, case: TestCase, samples: Sequence[SampleUnits], messages: tuple[Message, ...] = ()) -> CaseResult:
-        """Everything there is to say about a case; `messages` is what was sent."""
+        """Assemble the result of a case; `messages` were sent to the model."""
         expected = expected_keys(self._plan, case)
         metrics = [key for key in expected if key != self._rubric]
         names = self._criteria + metrics
@@ -112,12 +112,12 @@ class Assembler:
 
 
 class _Paid(NamedTuple):
-    """Answers or a judge's replies on the bill. A sum is None as soon as a part is unknown: half would look whole."""
+    """Tokens and cost of answers or replies. A token sum is None if any is unknown: part of it would look whole."""
 
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
-    """Of those whose price is known; None when that of none is."""
+    """Sum of the known costs; None if no price is known."""
     unpriced: int
     synthetic: bool
 
@@ -147,7 +147,7 @@ def _sum(values: list[int | None]) -> int | None:
 
 
 def _case_status(results: Sequence[SampleResult]) -> CaseStatus:
-    """Failed only where nothing was measured: a metric that broke beside others that worked is a part of a result."""
+    """A case has failed only if nothing was measured; with at least one score it is partial."""
     statuses = {result.status for result in results}
     if "pending" in statuses:
         return "pending"
@@ -158,7 +158,7 @@ def _case_status(results: Sequence[SampleResult]) -> CaseStatus:
 
 
 def _criteria(good: Sequence[Judgement]) -> dict[str, CriterionScore]:
-    """Of several judgements the mean score, with the first one's words."""
+    """Mean score of each criterion, with the rationale of the first judgement."""
     if not good:
         return {}
     marks = good[0].pass_at
@@ -167,14 +167,14 @@ def _criteria(good: Sequence[Judgement]) -> dict[str, CriterionScore]:
         if len(good) > 1:
             value = fmean(_values(name, good))
         else:
-            assert isinstance(first, Scored)  # noqa: S101 - a rubric's criteria are not skipped, and none has failed
+            assert isinstance(first, Scored)  # noqa: S101 - criteria are never skipped, and none of these failed
             value = first.value
         found[name] = CriterionScore(value, getattr(first, "reason", ""), value >= marks[name])
     return found
 
 
 def _flags(good: Sequence[Judgement]) -> dict[str, bool]:
-    """Of several judgements what the majority says."""
+    """Majority vote on each flag; a tie does not raise it."""
     if len(good) == 1:
         return good[0].flags
     return {name: sum(each.flags[name] for each in good) * 2 > len(good) for name in (good[0].flags if good else ())}
@@ -204,9 +204,9 @@ def _metric_score(key: str, judged: Sequence[Judgement]) -> MetricScore:
             details=scored[0].details,
             repeats=repeats,
         )
-    told = next((score for score in scores if isinstance(score, Skipped)), None)
+    skipped = next((score for score in scores if isinstance(score, Skipped)), None)
     failed = next((score for score in scores if isinstance(score, Failed)), None)
-    status, reason = ("skipped", told.reason) if told else ("failed", failed.reason if failed else "")
+    status, reason = ("skipped", skipped.reason) if skipped else ("failed", failed.reason if failed else "")
     return MetricScore(status=status, score=None, passed=None, reason=reason, repeats=repeats)  # type: ignore[arg-type]
 
 
@@ -228,7 +228,7 @@ def _earlier(attempt: Attempt, expected: list[str]) -> AttemptResult:
 
 
 def _error(attempt: Attempt, expected: list[str]) -> tuple[CallFailure | None, str | None]:
-    """What went wrong, and with which metric, the first that the case is judged by; None for the answer itself."""
+    """The first error in the order of the case's metrics, and its metric: None if the answer itself failed."""
     if attempt.generation is not None and attempt.generation.failure is not None:
         return attempt.generation.failure, None
     failures = dict(attempt.failures())
@@ -247,7 +247,7 @@ def _tries(generation: Generation | None) -> int | None:
 
 
 def _time_outs(units: SampleUnits) -> int:
-    """Of this run: what was reused was paid for by another one."""
+    """Time-outs of this run only: reused units were paid for by another run."""
     found = 0
     for attempt in units.attempts:
         for done in attempt.judgements.values():
@@ -260,7 +260,7 @@ def _time_outs(units: SampleUnits) -> int:
 
 
 def _reused_cost(units: SampleUnits) -> float | None:
-    """Of what was not paid for again."""
+    """Cost of reused units, which were not paid for again."""
     costs: list[float] = []
     for attempt in units.attempts:
         for done in attempt.judgements.values():

@@ -1,4 +1,4 @@
-"""What the samples of a case come to: statistics of its scores and flags, and which scores are missing."""
+"""Statistics of a case's scores and flags over its samples, and which scores are missing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _FROM_0_TO_1 = (0.0, 1.0)
 def metric_stats(
     results: Sequence[SampleResult], names: Sequence[str], scales: Mapping[str, tuple[float, float]]
 ) -> dict[str, MetricStats]:
-    """By score, in the order of the names; one that no sample has is left out."""
+    """Statistics of each score, in the order of `names`; scores that no sample has are left out."""
     found = {}
     for name in names:
         values, passed = [], 0
         for result in results:
-            given = result.judge_metrics.get(name) or result.scores.get(name)
-            if given is not None and given.score is not None:
-                values.append(given.score)
-                passed += bool(given.passed)
+            score = result.judge_metrics.get(name) or result.scores.get(name)
+            if score is not None and score.score is not None:
+                values.append(score.score)
+                passed += bool(score.passed)
         if values:
             found[name] = _stats(values, passed, scales.get(name, _FROM_0_TO_1), _repeat_std(name, results))
     return found
@@ -71,7 +71,7 @@ def _repeats(name: str, result: SampleResult) -> Sequence[float]:
 
 
 def missing_scores(results: Sequence[SampleResult], names: Sequence[str]) -> dict[str, int]:
-    """By score, samples that were tried and ought to have it, and have not. A completed sample has all of them."""
+    """Count the attempted samples that lack each score. Completed samples lack none."""
     tried = [result for result in results if result.status not in ("pending", "completed")]
     if not tried:
         return {}
@@ -87,7 +87,7 @@ def _lacks(result: SampleResult, name: str) -> bool:
 
 
 def _is_skipped(results: Sequence[SampleResult], name: str) -> bool:
-    """Whether the metric has nothing to say about this case: then a sample without an answer lacks no score."""
+    """Whether the metric skips this case; then a sample without an answer does not lack its score."""
     found = [result.scores[name].status for result in results if name in result.scores]
     return "skipped" in found and "failed" not in found and "scored" not in found
 

@@ -1,4 +1,4 @@
-"""A case under way: what is finished of each of its samples."""
+"""A case in progress, with the finished units of each sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CaseWork:
-    """Takes units as they come. Used from one thread."""
+    """Collects the units of a case as they finish. Used from one thread."""
 
     def __init__(self, position: int, case: TestCase, own: Iterable[Unit], plan: RunPlan) -> None:
         self.position, self.case = position, case
@@ -24,12 +24,12 @@ class CaseWork:
         self._units: list[dict[bytes, Unit]] = [{} for _ in range(plan.num_samples)]
         self._finished: list[SampleUnits | None] = [None] * plan.num_samples
         self.linked: Mapping[int, Sequence[Unit]] = {}
-        """By sample, units of other runs that it can do with."""
+        """Reusable units of other runs, by sample."""
         self._made: dict[bytes, Generation | Judgement] = {}
-        """By the names of units, what need not be read from their data."""
+        """Decoded units by name, which need not be decoded again."""
         self._left = plan.num_samples
         self.found: list[tuple[int, SampleStatus]] = []
-        """Samples that were finished before."""
+        """Samples that were already finished, with their status."""
         for unit in own:
             self.add(unit)
 
@@ -42,9 +42,9 @@ class CaseWork:
         return not any(self._units)
 
     def add(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
-        """Keep a unit with its sample, and what its data say if that is at hand; one that is ok is never replaced."""
+        """Add a unit, with its decoded data if available. A unit that is ok is never replaced."""
         if unit.sample >= len(self._units):
-            return  # of a run that was made with more samples
+            return  # from a run with more samples
         units = self._units[unit.sample]
         if (before := units.get(unit.name)) is None or not before.ok:
             units[unit.name] = unit
@@ -52,23 +52,23 @@ class CaseWork:
                 self._made[unit.name] = done
 
     def item(self, sample: int) -> WorkItem:
-        """The sample as work to be done."""
+        """The work item of a sample."""
         own, linked = self._units[sample].values(), self.linked.get(sample, ())
         return WorkItem(case=self.case, sample=sample, own=tuple(own), linked=tuple(linked))
 
     def items(self) -> list[WorkItem]:
-        """All samples that are not finished."""
+        """Work items of all unfinished samples."""
         return [self.item(sample) for sample, finished in enumerate(self._finished) if finished is None]
 
     def finish(self, sample: int) -> SampleStatus:
-        """Nothing more will be done about this sample."""
+        """Mark a sample as finished and return its status."""
         if self._finished[sample] is None:
             self._left -= 1
         done = self._finished[sample] = gathered(self._units[sample].values(), self._made)
         return done.status(self._expected)
 
     def finish_what_needs_nothing(self, *, retry_errors: bool) -> None:
-        """See which samples were finished before, and count them as done."""
+        """Mark samples that are already finished, except failed ones that will be retried."""
         for sample, units in enumerate(self._units):
             if retry_errors and not all(unit.ok for unit in units.values()):
                 continue
@@ -76,7 +76,7 @@ class CaseWork:
                 self.found.append((sample, self.finish(sample)))
 
     def samples(self) -> list[SampleUnits]:
-        """Everything that is known by now."""
+        """Units of all samples, finished or not."""
         return [
             finished or gathered(units.values()) for finished, units in zip(self._finished, self._units, strict=True)
         ]

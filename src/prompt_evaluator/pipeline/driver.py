@@ -1,4 +1,4 @@
-"""Carrying out a run: what is missing goes to an engine; what comes back is kept, counted, shown and added up."""
+"""Drives a run: hands unfinished samples to an engine, then stores, counts and reports the results."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _BRIEFLY = 5.0
 _EVERY = 2.0
-"""Seconds between two looks at how far the run is; the main file is written with the first of them, and then ..."""
+"""Seconds between progress updates. The first one also writes the main file."""
 _SHARE = 0.01
-"""... so rarely that the last time took this share of the time since: the larger the file, the rarer. Each time takes
-longer than the last, so that all of them together stay below twice that."""
+"""The main file is written again once the last write took only this share of the time since. Each write takes longer
+than the one before, so all of them together stay below twice this share."""
 
 
 class Driver:
-    """One run being worked on. An engine tells it what is finished."""
+    """Drives one run. An engine reports finished work to it."""
 
     def __init__(  # noqa: PLR0913 - the parts of a run, put together in one place
         self,
@@ -55,18 +55,18 @@ class Driver:
         now: Callable[[], str],
         on_stop: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take a run and its parts.
+        """Store the parts; nothing is started.
 
         Args:
             record: The run.
-            store: Where its cases and units are.
-            engine: Where its samples are made.
-            events: Who is told what happens.
-            make_files: Opens what its results are exported to.
-            make_executor: Makes what samples are made with; its preparations are kept in the given sink.
-            make_ledger: Opens what keeps finished units.
-            now: This moment as text.
-            on_stop: Called when nothing new is to be begun.
+            store: Holds its cases and units.
+            engine: Runs its samples.
+            events: Notified of everything that happens.
+            make_files: Opens the files that results are exported to.
+            make_executor: Makes the executor, which puts its preparations into the given sink.
+            make_ledger: Opens the ledger for finished units.
+            now: Returns the current time as text.
+            on_stop: Called when no new work may start.
         """
         self._record, self._plan = record, record.plan
         self._store, self._engine, self.events = store, engine, events
@@ -75,12 +75,12 @@ class Driver:
         self._totals, self._assembler = Totals(self._plan), Assembler(self._plan)
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
-        self._under_way: dict[str, CaseWork] = {}
+        self._in_progress: dict[str, CaseWork] = {}
         self._has_judges = bool(self._plan.judge or self._plan.judges)
         self._judges: dict[str, str] = {}
-        """By score, the model that gives it."""
+        """Judge model of each score."""
         self._known = self._saved = 0
-        """Cases of which something was known before, and those that are counted and in the files by now."""
+        """Cases that had results before, and cases counted and exported so far."""
         self._preparing: asyncio.Task[None] | None = None
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
@@ -91,7 +91,10 @@ class Driver:
         self._feed: Feed[WorkItem]
 
     def stop(self, reason: str, *, drain_seconds: float | None = _BRIEFLY) -> None:
-        """End the run soon, so that it can be resumed: what is under way is finished, for so long at most."""
+        """End the run early, so that it can be resumed.
+
+        Samples in progress get this many seconds to finish, or as long as they need if None.
+        """
         self._stop_reason = self._stop_reason or reason
         self._on_stop()
         self._engine.stop(drain_seconds)
@@ -99,7 +102,7 @@ class Driver:
             asyncio.get_running_loop().call_later(drain_seconds, self._preparing.cancel)
 
     async def carry_out(self) -> Outcome:
-        """Do what is missing, then write the artifacts."""
+        """Run all unfinished samples, then write the artifacts."""
         run_id = self._plan.run_id
         status: RunStatus = "aborted"
         with self._store.own(run_id), closing(await asyncio.to_thread(self._make_files)) as self._files:
@@ -123,15 +126,15 @@ class Driver:
     async def _work(self) -> None:
         self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
         try:
-            async with AsyncExitStack() as at_the_end:
-                at_the_end.push_async_callback(asyncio.to_thread, self._files.flush)
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(asyncio.to_thread, self._files.flush)
                 self._ledger = self._make_ledger()
-                at_the_end.push_async_callback(asyncio.to_thread, self._ledger.close)
+                stack.push_async_callback(asyncio.to_thread, self._ledger.close)
                 self._executor = self._make_executor(self)
                 self._loader = Loader(self._store, self._executor)
                 self._feed = Feed(self._next_batch)
                 reporting = asyncio.create_task(self._report())
-                at_the_end.push_async_callback(self._end_report, reporting)
+                stack.push_async_callback(self._end_report, reporting)
                 try:
                     if await self._prepared():
                         await self._engine.run(self._feed, self._executor.worker, self)
@@ -139,12 +142,12 @@ class Driver:
                     self._failed(error)
                 finally:
                     await self._feed.close()
-                await self._keep_what_is_left()
+                await self._keep_unfinished()
         except StoreError as error:
             self._failed(error)
 
     async def _prepared(self) -> bool:
-        """Make metrics ready. A stop waits for that as long as for what is under way, and no longer."""
+        """Prepare the metrics. Return False if a stop cut this short; it waits as long as for samples in progress."""
         self._preparing = asyncio.create_task(self._executor.prepare())
         try:
             await asyncio.wait({self._preparing})
@@ -155,21 +158,21 @@ class Driver:
     def _failed(self, error: PromptEvaluatorError) -> None:
         self._stop_reason, self._stopped_by = str(error), error
 
-    # What an engine tells.
+    # Called by the engine.
 
     def began(self, case_id: str, sample: int) -> None:
         self.events.tell(SampleStarted, case_id=case_id, sample=sample)
 
     def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:
         self._ledger.put(unit)
-        if work := self._under_way.get(unit.case_id):
+        if work := self._in_progress.get(unit.case_id):
             work.add(unit, done)
 
     def wait_for_capacity(self) -> Awaitable[None]:
         return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:
-        work = self._under_way[end.case_id]
+        work = self._in_progress[end.case_id]
         self._totals.add_time_outs(end.time_outs)
         if end.state == "stopped":
             self._stopped(end.cause)
@@ -183,7 +186,7 @@ class Driver:
                 await self._case_done(work)
 
     def _stopped(self, cause: StopCause | None) -> None:
-        """No further call can or may be made. What is under way was paid for, so it is waited for and kept."""
+        """Stop if no further call can or may be made. Calls in flight are paid for, so their results are awaited."""
         if cause is not None:
             self._stopped_by = self._stopped_by or _error(cause)
             self.stop(cause.message, drain_seconds=None)
@@ -195,7 +198,7 @@ class Driver:
         batch: list[WorkItem] = []
         for work, linked in loaded:
             work.linked = linked
-            self._under_way[work.case.id] = work
+            self._in_progress[work.case.id] = work
             for sample, status in work.found:
                 self._counts.sample_found(status)
                 self.events.tell(SampleDone, case_id=work.case.id, sample=sample, status=status)
@@ -213,8 +216,8 @@ class Driver:
         self.events.tell(CaseDone, result=result)
 
     async def _keep(self, work: CaseWork, result: CaseResult) -> None:
-        """Whoever is cancelled leaves a case either counted or among those under way, which are counted at the end."""
-        self._under_way.pop(work.case.id, None)
+        """Count and store a case. If cancelled, it is either counted or still in progress, and counted at the end."""
+        self._in_progress.pop(work.case.id, None)
         self._totals.add(work.position, result)
         self._ledger.put_case(work.position, result, self._judges)
         self._saved += 1
@@ -222,7 +225,7 @@ class Driver:
 
     @property
     def _caught_up(self) -> bool:
-        """Whether a resumed run has met all again that was known before: only then is its picture a better one."""
+        """Whether a resumed run has counted all results it had before; until then, the stored totals are better."""
         return self._saved >= self._known
 
     def _result(self, work: CaseWork) -> CaseResult:
@@ -230,9 +233,9 @@ class Driver:
             self._judges |= self._executor.uses.judges(work.case)
         return self._assembler.case(work.case, work.samples(), self._executor.requests.shown(work.case))
 
-    async def _keep_what_is_left(self) -> None:
-        """Count what there is of cases that are not finished, and of those that a resumed run has not reached again."""
-        left = list(self._under_way.values())
+    async def _keep_unfinished(self) -> None:
+        """Count unfinished cases, and cases with results that a resumed run has not reached again."""
+        left = list(self._in_progress.values())
         more = bool(self._known)
         while left or more:
             for work in left:
@@ -245,11 +248,11 @@ class Driver:
             more = bool(left)
 
     async def _report(self) -> None:
-        """Show the run as it goes on to those who look into the store or into the main file."""
+        """Update progress in the store and the main file until the run is over."""
         due = time.monotonic()
         while not await _set_within(self._over, _EVERY):
             result = self._totals.result("running") if self._caught_up else None
-            with suppress(StoreError):  # a picture only: what cannot be kept is said by those who keep it
+            with suppress(StoreError):  # progress only; the ledger reports what cannot be stored
                 await asyncio.to_thread(self._save_progress, result)
                 began = time.monotonic()
                 if result and began >= due:
@@ -265,7 +268,7 @@ class Driver:
         self._store.save_progress(self._plan.run_id, progress, result)
 
     def _conclude(self) -> Outcome:
-        """Write down what the run comes to. Its status comes last: killed before, it is resumed and written again."""
+        """Write the results, the status last: a run killed before that is resumed and writes them again."""
         store, totals, run_id = self._store, self._totals, self._plan.run_id
         prepared = preparations(store, run_id)
         totals.add_prepared(prepared)

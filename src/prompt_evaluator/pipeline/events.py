@@ -1,4 +1,4 @@
-"""Telling everybody who looks what happens in a run."""
+"""Notifies subscribers of what happens in a run."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Subscriber = Callable[["AnyEvent"], None]
 
 
 class Events:
-    """The events of one run, numbered, for any number of subscribers."""
+    """Numbers the events of one run and passes them to subscribers."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self._subscribers: list[Subscriber] = []
         self.sequence = 0
-        """Of the last event."""
+        """Number of the last event."""
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Tell this one of each event from now on, in the thread of the run; what is returned ends that."""
+        """Call `subscriber` with each event from now on, in the run's thread. Call the result to unsubscribe."""
         self._subscribers.append(subscriber)
 
         def end() -> None:
@@ -31,7 +31,7 @@ class Events:
         return end
 
     def tell(self, kind: Callable[..., AnyEvent], **facts: Any) -> None:
-        """Make an event and pass it on. A subscriber that breaks is told nothing more; the run goes on."""
+        """Make an event and pass it on. A subscriber that raises is removed; the run goes on."""
         self.sequence += 1
         if not self._subscribers:
             return
@@ -39,5 +39,5 @@ class Events:
         for subscriber in tuple(self._subscribers):
             try:
                 subscriber(event)
-            except Exception:  # noqa: BLE001 - somebody who looks must not end what he looks at
+            except Exception:  # noqa: BLE001 - a subscriber must not break the run
                 self._subscribers.remove(subscriber)

@@ -1,4 +1,4 @@
-"""One sample, from question to scores: what is known already is used, what is missing is done and handed over."""
+"""Runs one sample, from request to scores: uses finished units, makes missing ones and passes them on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _judgement = msgspec.json.Decoder(Judgement).decode
 
 
 class Generators(NamedTuple):
-    """Who answers: a first attempt waits for its turn, a further one belongs to a sample that is under way."""
+    """Clients for answers: a first attempt waits for its turn, a further one belongs to a sample in progress."""
 
     first: ModelClient
     further: ModelClient
@@ -48,7 +48,7 @@ class _UnitKey(NamedTuple):
 
 
 class Executor:
-    """The parts with which the samples of one run are made, and what their units are called."""
+    """Everything needed to run the samples of one run and to name their units."""
 
     def __init__(  # noqa: PLR0913 - the parts of a run, put together in one place
         self,
@@ -63,7 +63,7 @@ class Executor:
         now: Callable[[], str],
         retry_errors: bool = False,
     ) -> None:
-        """Take a plan and its parts. Without generators, only answers of other runs are judged."""
+        """Store the parts. Without generators, only answers of another run are judged."""
         self.plan, self.requests, self.generators = plan, requests, generators
         self.uses, self.scorer, self.preparer = uses, scorer, preparer
         self.admission, self.now, self.retry_errors = admission, now, retry_errors
@@ -72,21 +72,21 @@ class Executor:
         return SampleWorker(self, out)
 
     async def prepare(self) -> None:
-        """Make the run's own metrics ready, before anything else is paid for.
+        """Prepare the run's own metrics before anything else is paid for.
 
         Raises:
-            ProviderError: The judge gave nothing to judge by.
+            ProviderError: The judge did not write what a metric needs.
         """
         for applied in self.uses.common():
             try:
                 await self.preparer.ready(applied)
             except (ProviderError, *ENDS_THE_RUN):
                 raise
-            except Exception:  # noqa: BLE001, S112 - somebody's metric: each of its judgements will say so
+            except Exception:  # noqa: BLE001, S112 - user code; each of its judgements will report this
                 continue
 
     def answer_names(self, case: TestCase) -> dict[bytes, tuple[int, int]]:
-        """What the answers to a case are called, each with its sample and attempt."""
+        """Names of the answers to a case, mapped to sample and attempt."""
         plan = self.plan
         return {
             generation_name(plan, self.requests.request(case, sample, attempt)): (sample, attempt)
@@ -97,7 +97,7 @@ class Executor:
     def judgement_names(
         self, case: TestCase, answers: Iterable[tuple[tuple[int, int], Unit]]
     ) -> dict[bytes, tuple[int, int]]:
-        """What the judgements of these answers are called, with their places; nobody is asked for that."""
+        """Names of the judgements of these answers, mapped to sample and attempt. Makes no calls."""
         ready = [self.preparer.known(applied) for applied in self.uses.of(case)]
         known = ((place, _generation(unit.data).answer) for place, unit in answers)
         return {
@@ -110,13 +110,13 @@ class Executor:
 
 
 class SampleWorker:
-    """Makes samples and hands over every unit as soon as it is finished."""
+    """Runs samples and passes on each unit as soon as it is finished."""
 
     def __init__(self, parts: Executor, out: UnitSink) -> None:
         self._parts, self._out = parts, out
 
     async def work(self, item: WorkItem) -> ItemEnd:
-        """Finish an item. Raises only when nothing more can be kept."""
+        """Run an item. Raises only if results can no longer be stored."""
         sample = _Sample(item, self._parts, self._out)
         state: Literal["finished", "answered", "stopped"]
         cause, time_outs = None, 0
@@ -135,7 +135,7 @@ class SampleWorker:
 
 
 class _Sample:
-    """One item being worked on."""
+    """One item in progress."""
 
     def __init__(self, item: WorkItem, parts: Executor, out: UnitSink) -> None:
         self._item, self._case, self._parts, self._out = item, item.case, parts, out
@@ -171,7 +171,7 @@ class _Sample:
         return Attempt(generation, number=number)
 
     def _goes_on(self, attempt: Attempt) -> bool:
-        """Whether there is another attempt: one on record counts, whatever a retry has made of the earlier ones."""
+        """Whether there is another attempt. A stored one counts, even if a retry has changed an earlier one."""
         request = self._parts.requests.request(self._case, self._item.sample, attempt.number + 1)
         name = generation_name(self._plan, request)
         if self._parts.generators is None:
@@ -179,7 +179,7 @@ class _Sample:
         return name in self._own or bool(attempt.missed())
 
     def _is_judged(self, attempt: Attempt) -> bool:
-        """Whether somebody has begun to judge the answer, so that the rest is to be done here as well."""
+        """Whether judging has already begun, so that the rest has to be done here too."""
         return any(unit.kind == "judgement" and unit.attempt == attempt.number for unit in self._item.own)
 
     async def _judge_all(self, attempt: Attempt) -> None:
@@ -188,7 +188,7 @@ class _Sample:
 
     async def _judge(self, applied: AppliedMetric, attempt: Attempt) -> None:
         answer = attempt.answer
-        assert answer is not None  # noqa: S101 - asked for only where there is one
+        assert answer is not None  # noqa: S101 - called only for attempts with an answer
         scorer, broken = self._parts.scorer, None
         if applied.judge:
             scorer.check(applied.judge)
@@ -222,7 +222,7 @@ class _Sample:
     def _replies(self, key: _UnitKey) -> Replies:
         before = self._own.get(key.name)
         failed = _judgement(before.data).failed if before else None
-        failed_before = failed is not None and failed.kind == UNREADABLE  # then the same replies would only fail again
+        failed_before = failed is not None and failed.kind == UNREADABLE  # the same replies would only fail again
         return Replies(
             key.name.hex(),
             {} if failed_before else self._own,
@@ -232,7 +232,8 @@ class _Sample:
     async def _generate(self, request: Request, number: int) -> Generation:
         parts, started = self._parts, self._parts.now()
         if parts.generators is None:
-            reason = CallFailure(kind="NotGenerated", message="The run whose answers are judged has none here.")
+            message = "The run whose answers are judged has none for this sample."
+            reason = CallFailure(kind="NotGenerated", message=message)
             return Generation(failure=reason, started_at=started, ended_at=started)
         await self._out.wait_for_capacity()
         await self._enter(1)
@@ -249,16 +250,16 @@ class _Sample:
         return Generation(answer=answer, started_at=started, ended_at=parts.now())
 
     async def _enter(self, answers: int) -> None:
-        """Before the sample's first call: wait until there is a budget for all its calls, so that it gets whole."""
+        """Before the sample's first call, wait until the budget covers all its calls, so that it can be completed."""
         if not self._admitted:
             judged = sum([applied.repeats for applied in self._uses if applied.judge])
-            there = (*self._item.own, *self._item.linked)
-            known = sum([unit.kind == "judgement" and unit.ok for unit in there]) if there else 0
+            units = (*self._item.own, *self._item.linked)
+            known = sum([unit.kind == "judgement" and unit.ok for unit in units]) if units else 0
             await self._parts.admission.start(max(1, answers + judged - known))
             self._admitted = True
 
     def _found(self, key: _UnitKey, decode: Callable[[bytes], T], adopt: Callable[[T], T]) -> T | None:
-        """What was done before, in this run or in another one, which is then kept with this run as well."""
+        """Look up a finished unit of this run or of another one; the latter is then stored with this run too."""
         own = self._own.get(key.name)
         if own is not None and (own.ok or not self._parts.retry_errors):
             return decode(own.data)
@@ -292,7 +293,7 @@ class _Sample:
 
 
 def _checked(answer: Answer) -> Answer:
-    """What somebody's provider returns may be anything: only what can be kept is an answer."""
+    """Refuse anything that is not an answer or cannot be stored: user code may return anything."""
     if not isinstance(answer, Answer):
         raise TypeError(f"the provider returned {type(answer).__name__}, not an Answer")
     if not answer.text.isascii():

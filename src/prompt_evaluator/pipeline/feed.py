@@ -1,4 +1,4 @@
-"""Items that are loaded a batch at a time, the next while the last is being worked on."""
+"""Items loaded in batches, the next one while the last is being worked on."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class Feed(Generic[T]):
-    """A stream of items of which only a few are in memory."""
+    """A stream of items that holds only a few in memory."""
 
     def __init__(self, load: Callable[[], Coroutine[None, None, Sequence[T] | None]]) -> None:
-        """Take what loads the next batch; it answers None when there are no more."""
+        """Start empty; `load` returns the next batch, or None at the end."""
         self._load = load
         self._ready: deque[T] = deque()
         self._few = 0
@@ -26,7 +26,7 @@ class Feed(Generic[T]):
         self._ended = False
 
     async def next(self) -> T | None:
-        """The next item; None when there are no more."""
+        """Return the next item, or None at the end."""
         while True:
             if self._loading is not None and self._loading.done():
                 self._take(self._loading)
@@ -39,11 +39,11 @@ class Feed(Generic[T]):
             await asyncio.wait({self._loading})
 
     def again(self, item: T) -> None:
-        """Hand this one out before all others."""
+        """Put an item back, ahead of all others."""
         self._ready.appendleft(item)
 
     async def close(self) -> None:
-        """Wait for what is being loaded. What came of it is of no interest any more, unless nothing can be kept."""
+        """Wait for the batch being loaded and discard it. Raise only `StoreError`."""
         if self._loading is not None:
             (loaded,) = await asyncio.gather(self._loading, return_exceptions=True)
             if isinstance(loaded, StoreError):

@@ -1,4 +1,4 @@
-"""What conditions on cases are about; and why none passes: no case has the field, or the value, that was asked for."""
+"""Looks up the values that conditions test, and explains why no case matches: an unknown field or value."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.condition import Condition
 
 OWN_FIELDS = ("id", "task", "description")
-"""Fields of a case that conditions can be about where the metadata have no such key."""
+"""Fields of a case that conditions can test if the metadata has no such key."""
 _MOST_KEPT = 1_000
-"""Fields, and values of one field, that are kept for a message: a dataset may have millions."""
+"""How many fields, and values of one field, are kept for a message: a dataset may have millions."""
 _DEEPEST = 3
 
 
 def value_of(case: TestCase, key: str) -> Any:
-    """What a condition on this key is about."""
+    """The value that a condition on this key tests."""
     found = lookup(case.metadata, key)
     return getattr(case, key) if found is None and key in OWN_FIELDS else found
 
@@ -30,12 +30,12 @@ def value_of(case: TestCase, key: str) -> Any:
 def refuse_conditions(
     conditions: Sequence[Condition], again: Callable[[], Iterable[TestCase]], *, only_near: bool = False
 ) -> None:
-    """Raise about the first condition that is on a field, or asks for a value, that no case has.
+    """Raise an error about the first condition whose field or value no case has.
 
     Args:
-        conditions: Those that may be mistyped.
-        again: All cases once more.
-        only_near: Whether to refuse only a field whose name is near to that of another.
+        conditions: Conditions that may be mistyped.
+        again: Returns all cases once more.
+        only_near: Whether to refuse only fields whose name resembles an existing one.
     """
     fields: dict[str, None] = {}
     values: dict[Condition, dict[Any, None]] = {each: {} for each in conditions}
@@ -66,7 +66,7 @@ def _fields(case: TestCase) -> Iterator[str]:
 
 
 def _names(values: dict[str, Any], outer: str, depth: int) -> Iterator[str]:
-    """Keys, and those of mappings inside, with dots."""
+    """Keys, including those of nested mappings, joined with dots."""
     for name, value in values.items():
         yield f"{outer}{name}"
         if isinstance(value, dict) and depth < _DEEPEST:
@@ -74,7 +74,7 @@ def _names(values: dict[str, Any], outer: str, depth: int) -> Iterator[str]:
 
 
 def _single(found: Any) -> Iterator[Any]:
-    """The values that a condition compares with; those of a list one by one."""
+    """The values that a condition compares with, with lists flattened."""
     if isinstance(found, list):
         for item in found:
             yield from _single(item)

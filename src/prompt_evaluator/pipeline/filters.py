@@ -1,4 +1,4 @@
-"""Which cases of a dataset are run."""
+"""Selects the cases of a dataset to run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Selection:
-    """The cases that pass: by id first, then by metadata, then the first `max_cases` of what is left."""
+    """Selects cases by id, then by metadata, then the first `max_cases` of the rest."""
 
     def __init__(
         self,
@@ -26,25 +26,25 @@ class Selection:
         max_cases: int | None = None,
         among: Container[str] | None = None,
     ) -> None:
-        """Take the filters; raises `ConfigurationError` about a condition that is none.
+        """Parse the filters. Raise `ConfigurationError` if a condition is invalid.
 
         Args:
-            case_ids: Of the wanted cases; each has to be there.
+            case_ids: Ids of the wanted cases; each must exist.
             where: Conditions on metadata.
-            max_cases: How many at most.
-            among: Ids that a case has to be one of; not each of them has to be there.
+            max_cases: How many cases to select at most.
+            among: Select only cases with these ids; unlike `case_ids`, they need not all exist.
         """
         self._among = among
         self._case_ids, self._max_cases = case_ids, max_cases
         self._conditions = [parsed(text) for text in where]
         self._without_field = list(self._conditions)
-        """Conditions on a field that no case has had so far."""
+        """Conditions whose field no case has had so far."""
         self._seen: set[str] = set()
-        """Of the wanted ids."""
+        """Ids in `case_ids` found so far."""
         self._passed = 0
 
     def of(self, cases: Iterable[TestCase]) -> Iterator[TestCase]:
-        """Those that pass, in file order. All cases are read: those behind the last that passes are checked too."""
+        """Yield matching cases in file order. Reads all cases, so that those after the last match are checked too."""
         wanted = None if self._case_ids is None else set(self._case_ids)
         for case in cases:
             if self._without_field:
@@ -60,14 +60,14 @@ class Selection:
                 yield case
 
     def refuse_typos(self, again: Callable[[], Iterable[TestCase]]) -> None:
-        """Once all cases were gone through: refuse what looks mistyped, with what there is instead.
+        """Refuse filters that look mistyped, and suggest what exists. Call it after all cases were read.
 
         Args:
-            again: All cases once more; asked for only where something is to be refused.
+            again: Returns all cases once more; called only if something looks mistyped.
 
         Raises:
-            UnknownNameError: No case has an id that was asked for, or the field of a condition.
-            ConfigurationError: No case has the value that a condition asks for.
+            UnknownNameError: No case has a requested id, or the field of a condition.
+            ConfigurationError: No case has the value of a condition.
         """
         if self._case_ids is not None:
             for case_id in self._case_ids:
@@ -75,12 +75,12 @@ class Selection:
                     raise UnknownNameError("test case", case_id, {case.id for case in again()})
         if self._conditions and not self._passed:
             refuse_conditions(self._conditions, again)
-        elif self._without_field:  # `!=` and `=null` hold for every case then
+        elif self._without_field:  # `!=` and `=null` then hold for every case
             refuse_conditions(self._without_field, again, only_near=True)
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:
-    """A condition on a case's metadata, or on its id, task or description where the metadata has no such key."""
+    """Parse a condition on metadata, or on a case's id, task or description if the metadata has no such key."""
     wanted = parsed(text)
     return lambda case: holds(wanted, case)
 

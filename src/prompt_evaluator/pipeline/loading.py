@@ -1,4 +1,4 @@
-"""The cases of a run, a batch at a time, each with what is finished of it here and elsewhere."""
+"""Loads the cases of a run in batches, each with its finished units from this run and others."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Store
 
 BATCH = 128
-"""Cases that are read from the store at a time."""
+"""How many cases are read from the store at a time."""
 
 _Linked = dict[int, list["Unit"]]
-"""By sample."""
+"""Units by sample."""
 
 
 class LoadedCase(NamedTuple):
-    """A case, and units of other runs that it can do with."""
+    """A case, and units of other runs that it can reuse."""
 
     work: CaseWork
     linked: _Linked
@@ -32,11 +32,11 @@ class Loader:
     def __init__(self, store: Store, executor: Executor) -> None:
         self._store, self._executor, self._plan = store, executor, executor.plan
         self._source = executor.plan.parent_run_id
-        """The run whose answers are judged, if there is one."""
+        """The run whose answers are judged, if any."""
         self._position = 0
 
     def next(self) -> list[LoadedCase]:
-        """The next batch; empty when there are no more."""
+        """Return the next batch; empty at the end."""
         plan, store = self._plan, self._store
         stored = store.cases(plan.run_id, start=self._position, limit=BATCH)
         if not stored:
@@ -48,7 +48,7 @@ class Loader:
         loaded = []
         for position, case in stored:
             work = CaseWork(position, case, own[case.id], plan)
-            # Whether the run whose answers are judged has a further attempt is seen by the worker only.
+            # Only the worker sees whether the run whose answers are judged has a further attempt.
             if not (self._source and plan.target.attempts > 1):
                 work.finish_what_needs_nothing(retry_errors=self._executor.retry_errors)
             loaded.append(LoadedCase(work, linked.get(case.id, {})))
@@ -60,7 +60,7 @@ class Loader:
         return self._reusable(cases) if self._plan.reuse else {}
 
     def _reusable(self, cases: list[TestCase]) -> dict[str, _Linked]:
-        """Finished units of earlier runs that ask the same: answers first, then judgements of those answers."""
+        """Finished units of earlier runs with equal requests: answers first, then judgements of those answers."""
         executor, store = self._executor, self._store
         places = {case.id: executor.answer_names(case) for case in cases}
         found = store.finished([name for each in places.values() for name in each])
@@ -85,9 +85,9 @@ def _answers(units: list[Unit]) -> _Linked:
 
 
 def refuse_other_questions(store: Store, executor: Executor) -> None:
-    """Raise `ConfigurationError` when this version asks in another way than the one that began the run.
+    """Raise `ConfigurationError` if requests are no longer what they were when the run was started.
 
-    What is finished would not be found by its name then, and all of it would be paid for again.
+    Finished units would then not be found by name, and all of them would be paid for again.
     """
     plan = executor.plan
     stored = store.cases(plan.run_id, limit=BATCH)
@@ -108,10 +108,10 @@ def _other_questions(plan: RunPlan, *, answers_too: bool) -> ConfigurationError:
     if not answers_too:
         return ConfigurationError(
             f"The metrics of run {plan.run_id} have changed since it was started, in their code or "
-            "in the way this version asks: what is scored would be scored again. Restore them, or start a "
+            "in how this version applies them, so finished samples would be scored again. Restore them, or start a "
             "new run with --reuse."
         )
     return ConfigurationError(
-        f"Run {plan.run_id} was begun by another version of prompt-evaluator, which asked in another "
-        "way: what is paid for would be paid for again. Finish it with that version, or start a new run."
+        f"Run {plan.run_id} was started by another version of prompt-evaluator, whose requests differ, so "
+        "finished samples would be paid for again. Finish it with that version, or start a new run."
     )

@@ -1,4 +1,4 @@
-"""What a model is asked about a case."""
+"""Builds requests to a model from cases."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Answer with the help of these passages:
 {{context}}
 
 {{input}}"""
-"""What is sent for a case that has passages, where no template says otherwise."""
+"""Used for cases with passages if no template is set."""
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _FIELDS = ("id", "input", "description", "task", "expected_constraints", "reference")
 _SEEDS_APART = 10_000
-"""Between the seeds of two attempts: more than there are samples."""
+"""Distance between the seeds of two attempts; more than the number of samples."""
 
 
 class RequestBuilder:
-    """Turns a case, a sample's number and an attempt into the request that is sent."""
+    """Builds the request for a case, sample and attempt."""
 
     def __init__(self, target: Target, model: str) -> None:
-        """Take what is under test, and the model's name without its provider."""
+        """Store the target under test; `model` is its name without the provider."""
         self._target, self._model = target, model
         text = target.prompt.text if target.prompt else None
         self._system = (Message("system", text),) if text else ()
 
     def request(self, case: TestCase, sample: int, attempt: int = 0) -> Request:
-        """Sample k, counted from 0, uses seed + k, so that samples differ and a run can be repeated."""
+        """Build a request. Sample k (from 0) uses seed + k, so that samples differ and a run can be repeated."""
         target = self._target
         return Request(
             model=self._model,
@@ -53,7 +53,7 @@ class RequestBuilder:
         )
 
     def turns(self, case: TestCase) -> tuple[Message, ...]:
-        """The conversation as it is sent, without the run's own system prompt."""
+        """The conversation as sent, without the run's own system prompt."""
         template = self._target.template
         if template is None and case.passages:
             template = self._target.context_template
@@ -66,7 +66,7 @@ class RequestBuilder:
         return (*case.messages[:last], asked, *case.messages[last + 1 :])
 
     def shown(self, case: TestCase) -> tuple[Message, ...]:
-        """What was sent for this case in particular: a system prompt that is the same for all is left out."""
+        """Messages specific to this case, without a system prompt that all cases share."""
         return (*(self._system_turn(case) if self._target.render_prompt else ()), *self.turns(case))
 
     def _system_turn(self, case: TestCase) -> tuple[Message, ...]:
@@ -76,7 +76,7 @@ class RequestBuilder:
 
 
 def fill(template: str, case: TestCase) -> str:
-    """Put the case's fields and metadata in place of `{{field}}`, in one pass: what is put in is not looked at again.
+    """Replace each `{{field}}` with the case's field or metadata. Inserted text is not expanded again.
 
     Raises:
         ConfigurationError: The case has no such field.
@@ -88,7 +88,7 @@ def fill(template: str, case: TestCase) -> str:
             return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(case.passages, start=1))
         found = getattr(case, name) if name in _FIELDS else _dotted(case.metadata, name)
         if found is None:
-            raise ConfigurationError(f"The template names {{{{{name}}}}}, which the case {case.id!r} does not have.")
+            raise ConfigurationError(f"The template uses {{{{{name}}}}}, which case {case.id!r} does not have.")
         return found if isinstance(found, str) else msgspec.json.encode(found).decode()
 
     return _PLACEHOLDER.sub(value, template)
@@ -104,7 +104,7 @@ def _dotted(metadata: dict[str, Any], name: str) -> Any:
 
 
 def _tools(case: TestCase) -> tuple[dict[str, Any], ...]:
-    """The functions a case offers; where it gives none but expects calls, schemas made from those."""
+    """The functions a case offers; if it has none but expects calls, schemas derived from those."""
     tools = case.metadata.get("tools")
     if not tools:
         return _derived_tools(case)
@@ -119,7 +119,7 @@ def _has_name(tool: dict[str, Any]) -> bool:
 
 
 def _derived_tools(case: TestCase) -> tuple[dict[str, Any], ...]:
-    """A function for each name that is expected, which takes the arguments that are expected, of any type."""
+    """A function for each expected name, with the expected arguments, of any type."""
     wishes = [use.options for use in case.checks if use.metric == "tool_correctness"]
     if not wishes and "expected_tools" not in case.metadata:
         return ()

@@ -1,7 +1,7 @@
-"""What a unit of work is called: the same question has the same name, in every run and on every machine.
+"""Names units of work: equal requests have equal names, in every run and on every machine.
 
-The names are a promise to everything that was stored: changing how they are made pays for all of it again. Tests hold
-golden values.
+Stored units are found by name, so changing how names are made means paying for all of them again. Tests hold golden
+values.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SIZE = 16
 _MOST_DIGESTS = 1_000
 
 _digests: dict[int, tuple[object, str]] = {}
-"""Of schemas, system messages and cases, by `id`: a run uses the same objects again and again, and hashing them each
-time would cost more than all the rest. The object is kept, so its `id` stays its own."""
+"""Digests of schemas, system messages and cases, by `id`: a run uses the same objects many times, and hashing them each
+time would cost more than everything else. The object is kept so that no other object gets its `id`."""
 
 
 def unit_name(kind: str, identity: str, request: Request) -> bytes:
-    """A hash of everything that decides the answer: who is asked, and every part of the request.
+    """Hash of everything that decides the answer: the identity of the model and every part of the request.
 
-    Secrets are in neither. The case itself is not part of it, only what of it was put into the messages.
+    Neither contains secrets. The case itself is not included, only what was put into the messages.
     """
     asked = (
         request.model,
@@ -52,17 +52,17 @@ def generation_name(plan: RunPlan, request: Request) -> bytes:
 
 
 def metric_digest(metric: Metric, judge: JudgeConfig | None) -> bytes:
-    """What of a judgement's name is the same for all answers: the metric's definition, and who judges how."""
+    """The part of a judgement's name that all answers share: the metric's definition and its judge."""
     return _hash((metric.definition(), _judge(judge)))
 
 
 def preparation_name(metric: Metric, judge: JudgeConfig | None) -> bytes:
-    """Of what a judge writes once for a metric: the same for every run that asks for it in the same way."""
+    """Name of what a judge writes once for a metric; the same in every run that asks for it in the same way."""
     asked: Callable[[], dict[str, Any]] = getattr(metric, "preparation", metric.definition)
     return _hash(("preparation", asked(), _judge(judge)))
 
 
-def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
+def judgement_name(  # noqa: PLR0913, PLR0917 - everything that decides a score
     metric: Metric,
     digest: bytes,
     use: MetricUse,
@@ -72,12 +72,12 @@ def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
     attempt: int,
     repeat: int,
 ) -> bytes:
-    """By the metric's definition and judge (their digest), what they look at, and which judgement of it this is.
+    """Hash of the metric and judge (`digest`), what they look at, and which judgement of it this is.
 
-    Two uses of the same metric are two judgements, so what tells them apart is part of the name.
+    Two uses of the same metric make two judgements, so what distinguishes them is part of the name.
 
-    A metric that says which metadata it reads is not asked again when anything else about the case changes. The sample
-    is part of the name: two samples may give the same answer, and each is judged on its own.
+    If a metric declares which metadata it reads, changes to other metadata do not change the name. The sample is part
+    of the name: two samples may give the same answer, and each is judged separately.
     """
     keys: tuple[str, ...] | None = getattr(metric, "metadata_keys", None)
     looked_at = (_whole_case(case), answer) if keys is None else _shown_to_judges(case, answer, keys)
@@ -86,7 +86,7 @@ def judgement_name(  # noqa: PLR0913, PLR0917 - all that decides a score
 
 
 def _whole_case(case: TestCase) -> str:
-    """Where it was written down does not matter."""
+    """Digest of a case without its file and line."""
     if (known := _digests.get(id(case))) is None:
         known = _remember(case, msgspec.structs.replace(case, file=None, line=None))
     return known[1]
@@ -100,7 +100,7 @@ def _shown_to_judges(case: TestCase, answer: Answer, keys: tuple[str, ...]) -> t
 
 
 def _judge(judge: JudgeConfig | None) -> tuple[Any, ...] | None:
-    """Repeats and seeds are told apart by the repeat; a rubric's instructions are in its definition."""
+    """What identifies a judge. The name already has the repeat; a rubric's instructions are in its definition."""
     if judge is None:
         return None
     return (judge.model, judge.identity, judge.temperature, judge.max_tokens, judge.seed, judge.params)

@@ -1,4 +1,4 @@
-"""What a judge writes once for a metric, such as evaluation steps: the same for every run that asks in the same way."""
+"""Prepares metrics: what a judge writes once, such as evaluation steps, is shared by all runs that ask the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Metric, Store, UnitSink
 
 NO_CASE = ""
-"""What is about no case is kept under the id that no case can have."""
+"""Case id of units that do not belong to a case; no case can have it."""
 
 _MOST_KEPT = 4_096
 _encode = msgspec.json.Encoder().encode
@@ -28,7 +28,7 @@ _preparation = msgspec.json.Decoder(Preparation).decode
 
 
 class Preparer:
-    """Makes metrics ready: asks a judge only for what no run has asked for before."""
+    """Prepares metrics, asking a judge only for what no run has asked for before."""
 
     def __init__(
         self,
@@ -37,19 +37,26 @@ class Preparer:
         find: Callable[[bytes], Unit | None],
         ledger: UnitSink,
     ) -> None:
-        """Take who is asked, what makes a metric of a use, finished units of any run by name, and where more go."""
+        """Start empty.
+
+        Args:
+            judge: Returns a judge to ask.
+            build: Makes a metric from a use.
+            find: Looks up a finished unit of any run by name.
+            ledger: Stores new units.
+        """
         self._judge, self._build, self._find, self._ledger = judge, build, find, ledger
         self._locks: dict[bytes, asyncio.Lock] = {}
         self._options: dict[bytes, dict[str, Any]] = {}
-        """By the name of a preparation, the options that the judge has filled in."""
+        """Options that the judge has written, by preparation name."""
         self._broken: dict[bytes, Exception] = {}
         self._ready: dict[int, tuple[AppliedMetric, AppliedMetric]] = {}
 
     async def ready(self, applied: AppliedMetric) -> AppliedMetric:
-        """The metric as it can be applied.
+        """Return the metric, ready to be applied.
 
         Raises:
-            ProviderError: The judge wrote nothing that can be used. Other errors are the metric's own.
+            ProviderError: The judge wrote nothing usable. Other errors are the metric's own.
         """
         if applied.judge is None:
             return applied
@@ -62,7 +69,7 @@ class Preparer:
         return known[1]
 
     def known(self, applied: AppliedMetric) -> AppliedMetric:
-        """The metric as far as it is ready without asking anybody."""
+        """Return the metric, prepared only if that needs no call."""
         if applied.judge is None:
             return applied
         if (known := self._ready.get(id(applied))) is not None:
@@ -71,7 +78,7 @@ class Preparer:
         return applied.with_metric(self._again(applied, _preparation(unit.data).options)) if unit else applied
 
     async def _prepared(self, applied: AppliedMetric, judge: JudgeConfig) -> dict[str, Any]:
-        """Several samples may want it at once: the first asks, the others wait."""
+        """If several samples need it at once, the first asks and the others wait."""
         name = preparation_name(applied.metric, judge)
         async with self._locks.setdefault(name, asyncio.Lock()):
             if name in self._broken:
@@ -87,7 +94,7 @@ class Preparer:
         if (unit := self._find(name)) is None:
             return None
         known = _preparation(unit.data)
-        # Kept with this run as well, unless it is there: the other one may be deleted.
+        # Store it with this run too, because the other one may be deleted.
         self._keep(name, Preparation(metric=applied.key, options=known.options, reused=True))
         return known.options
 
@@ -97,7 +104,7 @@ class Preparer:
         try:
             options = _filled_in(applied.metric, await applied.metric.prepared(asked))
         except Exception as error:
-            # A service may be back for the next sample; a reply that makes no sense would only be paid for again.
+            # A service may be back for the next sample; another unusable reply would only cost money.
             if not isinstance(error, ProviderError) or isinstance(error, BadReplyError):
                 self._broken[name] = error
             raise
@@ -117,15 +124,15 @@ class Preparer:
 
 
 def preparations(store: Store, run_id: str) -> list[Preparation]:
-    """What a judge has written for the metrics of a run."""
+    """What judges have written for the metrics of a run."""
     return [_preparation(unit.data) for unit in store.units(run_id, [NO_CASE])[NO_CASE]]
 
 
 def _filled_in(metric: Metric, ready: Metric) -> dict[str, Any]:
-    """The options that differ, as they would be written in a file."""
-    if ready is metric:  # most metrics, and those that are not made of options, such as a rubric
+    """The options that changed, as builtins."""
+    if ready is metric:  # most metrics, including those without options, such as a rubric
         return {}
     if not isinstance(metric, msgspec.Struct) or not isinstance(ready, msgspec.Struct):
-        raise TypeError("a metric that is prepared has to be a msgspec.Struct, whose options can be kept")
+        raise TypeError("a metric that is prepared must be a msgspec.Struct, so that its options can be stored")
     before, after = msgspec.to_builtins(metric), msgspec.to_builtins(ready)
     return {name: value for name, value in after.items() if value != before.get(name)}

@@ -1,4 +1,4 @@
-"""How far a run is, counted."""
+"""Counts the progress of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Counts:
-    """A few additions a sample."""
+    """Counts samples, cases and errors, at the cost of a few additions per sample."""
 
     def __init__(self, plan: RunPlan, clock: Callable[[], float] = time.monotonic) -> None:
         self.cases = plan.dataset.selected
@@ -33,7 +33,7 @@ class Counts:
         self._unscored += status != "completed"
 
     def sample_found(self, status: SampleStatus) -> None:
-        """Count a sample that was finished before, and says nothing about how fast the run is."""
+        """Count a sample that was already finished; it does not count towards the rate."""
         self.sample_done(status)
         self._found += 1
 
@@ -43,9 +43,9 @@ class Counts:
             self._errors.update(sample.error.kind for sample in result.samples if sample.error)
 
     def progress(self, sequence: int, now: str, result: RunResult | None) -> RunProgress:
-        """The picture for other processes; the rate is that since the last picture.
+        """A snapshot for other processes; the rate is that since the last snapshot.
 
-        Without a result, tokens and money are not known: a resumed run has not met all that it has paid for.
+        Without a result, tokens and cost are unknown: a resumed run has not counted everything it paid for.
         """
         since, before = self._last
         self._last = (at, made) = (self._clock(), self.samples_done - self._found)

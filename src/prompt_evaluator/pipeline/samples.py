@@ -1,4 +1,4 @@
-"""What is known of one sample: its attempts, and what was said about each answer."""
+"""The units of one sample: its attempts, and the judgements of each answer."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _NOTHING: Mapping[bytes, Generation | Judgement] = MappingProxyType({})
 
 @dataclass(slots=True)
 class Attempt:
-    """One answer, or why there is none, and its judgements by metric and repeat."""
+    """One answer, or why it failed, and its judgements by metric and repeat."""
 
     generation: Generation | None = None
     judgements: dict[tuple[str, int], Judgement] = field(default_factory=dict)
     number: int = 0
     all_ok: bool = False
-    """Whether it is known that no judgement has failed."""
+    """True only if it is known that no judgement has failed."""
 
     @property
     def answer(self) -> Answer | None:
         return self.generation.answer if self.generation else None
 
     def of(self, metric: str) -> list[Judgement]:
-        """The judgements by one metric, in the order of the repeats."""
+        """Judgements by one metric, in order of repeat."""
         found = [key for key in self.judgements if key[0] == metric]
         return [self.judgements[key] for key in (sorted(found) if len(found) > 1 else found)]
 
     def missed(self) -> list[str]:
-        """The names of scores that do not reach their pass mark; of several judgements the mean counts."""
+        """Names of scores below their pass mark; with several judgements, the mean counts."""
         found: dict[str, list[float]] = {}
         marks: dict[str, float] = {}
         for judgement in self.judgements.values():
@@ -52,7 +52,7 @@ class Attempt:
         return [name for name, values in found.items() if name in marks and fmean(values) < marks[name]]
 
     def is_finished(self, expected: Collection[str]) -> bool:
-        """Whether every metric has said all that it was asked for."""
+        """Whether the answer failed, or every metric has all its judgements."""
         if self.generation is None:
             return False
         if self.generation.answer is None:
@@ -61,7 +61,7 @@ class Attempt:
         return wanted.keys() >= {*expected} and len(self.judgements) >= sum(wanted.values())
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
-        """By metric, why there is no score; a metric of which one of several judgements worked has not failed."""
+        """Yield each failed metric with its error. A metric with at least one good judgement has not failed."""
         if self.all_ok:
             return
         for metric in dict.fromkeys(metric for metric, _ in self.judgements):
@@ -72,7 +72,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class SampleUnits:
-    """All attempts of a sample; the last one decides."""
+    """All attempts of a sample; the last one counts."""
 
     attempts: list[Attempt] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class SampleUnits:
         return self.attempts[-1] if self.attempts else Attempt()
 
     def status(self, expected: Collection[str], attempts: int = 1) -> SampleStatus:
-        """By the guide's words. A metric that broke leaves the sample without that score, so it is not completed."""
+        """Status in the terms of the dataset guide. A sample with a failed metric is not completed."""
         last = self.last
         if not last.is_finished(expected):
             return "pending"
@@ -96,9 +96,9 @@ class SampleUnits:
 
 
 def gathered(units: Iterable[Unit], made: Mapping[bytes, Generation | Judgement] = _NOTHING) -> SampleUnits:
-    """The units of one sample, by attempt. Judge's replies on the way to a score do not count.
+    """Group the units of one sample by attempt. A judge's intermediate replies are ignored.
 
-    What is in `made`, by the name of its unit, is not read again from the unit's data.
+    Units in `made`, which maps unit name to decoded data, are not decoded again.
     """
     attempts: list[Attempt] = []
     for unit in units:
@@ -113,14 +113,14 @@ def gathered(units: Iterable[Unit], made: Mapping[bytes, Generation | Judgement]
         else:
             judgement = done if isinstance(done, Judgement) else _judgement(unit.data)
             judgements, key = attempts[unit.attempt].judgements, (judgement.metric, unit.repeat)
-            # A metric that could not be prepared failed under another name than the score it has now.
+            # A metric that could not be prepared has failed under another name than its present score.
             if unit.ok or key not in judgements:
                 judgements[key] = judgement
     return SampleUnits(attempts)
 
 
 def group(units: Iterable[Unit], num_samples: int) -> list[SampleUnits]:
-    """A case's units by sample and attempt."""
+    """Group the units of a case by sample and attempt."""
     samples: list[list[Unit]] = [[] for _ in range(num_samples)]
     for unit in units:
         if unit.sample < num_samples:

@@ -1,4 +1,4 @@
-"""Applies metrics to answers: who is asked, what is kept on the way, and when asking has become pointless."""
+"""Applies metrics to answers: asks judges, keeps their replies, and stops when asking has become pointless."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import ModelClient
 
 ENDS_THE_RUN = (BudgetSpentError, CircuitOpenError, StoppedError, StoreError)
-"""What is no failure of one unit: no further call can be made, or nothing more can be kept."""
+"""Not failures of a single unit: no further call can be made, or results can no longer be stored."""
 
 _INVALID = "InvalidScore"
 _UNREADABLE_IN_A_ROW = 20
 _SAMPLES_APART = 1_000
-"""Between the numbers of two questions that a metric puts about one answer: more than there are repeats."""
+"""Distance between the numbers of a metric's questions about one answer; more than the number of repeats."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _in_order = msgspec.json.Encoder().encode
 _answer = msgspec.json.Decoder(Answer).decode
@@ -34,13 +34,19 @@ _scores = msgspec.json.Decoder(Scores).decode
 
 
 class Replies:
-    """What a judge has replied to one metric about one sample, kept while there is no score.
+    """A judge's replies to one metric about one sample, kept until there is a score.
 
-    A metric that asks in several steps and is cut off between them goes on where it was: nothing is paid for twice.
+    A metric that asks in several steps continues where it was interrupted, so nothing is paid for twice.
     """
 
     def __init__(self, judgement: str, known: Mapping[bytes, Unit], put: Callable[[bytes, bytes], None]) -> None:
-        """Take what the judgement is called, units that are there already, and what keeps more, by name."""
+        """Start with known replies.
+
+        Args:
+            judgement: Name of the judgement.
+            known: Stored units by name.
+            put: Stores a reply, called with its name and data.
+        """
         self._judgement, self._known, self._put = judgement, known, put
         self._new: list[tuple[str, Request, Answer]] = []
 
@@ -52,7 +58,7 @@ class Replies:
         self._new.append((identity, request, answer))
 
     def keep(self) -> None:
-        """Make durable what was added. Not needed for the last reply, because the score follows at once."""
+        """Store the replies added so far. Not needed for the last one, because the score follows at once."""
         for identity, request, answer in self._new:
             self._put(self._name(identity, request), _encode(answer))
         self._new.clear()
@@ -62,9 +68,9 @@ class Replies:
 
 
 class RecordedJudge:
-    """A judge that a metric may question, with an account of what was paid for its replies."""
+    """A judge that metrics can ask; records its replies and what was paid for them."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - who is asked, how, about what, and what is known
+    def __init__(  # noqa: PLR0913, PLR0917 - whom to ask, how, about what, and known replies
         self,
         provider: ModelClient,
         config: JudgeConfig,
@@ -77,9 +83,9 @@ class RecordedJudge:
         self._repeat, self._kept = repeat, kept
         self.replies: list[Answer] = []
         self.time_outs = 0
-        """Tries that timed out, of all calls."""
+        """Tries that timed out, over all calls."""
         self.raw: str | None = None
-        """The last reply as it came."""
+        """Text of the last reply."""
 
     async def ask(
         self,
@@ -123,20 +129,20 @@ class RecordedJudge:
             try:
                 answer = await self._provider.complete(request)
             except BaseException:
-                kept.keep()  # others may have replied meanwhile
+                kept.keep()  # concurrent calls may have been answered meanwhile
                 raise
             kept.add(identity, request, answer)
         return answer
 
 
 class Scorer:
-    """Applies metrics to answers. Whatever a metric raises is that judgement's failure, never the run's."""
+    """Applies metrics to answers. An error raised by a metric fails that judgement, never the run."""
 
     def __init__(
         self,
         judge: Callable[[JudgeConfig, TestCase, int, Replies | None], RecordedJudge],
     ) -> None:
-        """Take what makes a judge that can be questioned about a case."""
+        """Start without counts; `judge` returns a judge that can be asked about a case."""
         self._judge = judge
         self._unreadable: Counter[str] = Counter()
         self._last: dict[str, str] = {}
@@ -144,10 +150,10 @@ class Scorer:
     async def score(
         self, applied: AppliedMetric, case: TestCase, answer: Answer, repeat: int, kept: Replies | None = None
     ) -> Judgement:
-        """One judgement.
+        """Judge an answer once.
 
         Raises:
-            CircuitOpenError: The judge's replies cannot be read, one after the other.
+            CircuitOpenError: Too many replies of the judge in a row were unreadable.
         """
         config, judge = applied.judge, None
         if config is not None:
@@ -171,14 +177,14 @@ class Scorer:
             return failure(error)
 
     def unreadable(self, judge: JudgeConfig, reason: str) -> None:
-        """Count a reply that cannot be read, whatever it was asked for."""
+        """Count an unreadable reply."""
         self._unreadable[judge.model] += 1
         self._last[judge.model] = reason.rstrip(".") + "."
 
     def check(self, judge: JudgeConfig) -> None:
-        """Raise when asking this judge has become pointless."""
+        """Raise `CircuitOpenError` if asking this judge has become pointless."""
         if (count := self._unreadable[judge.model]) >= _UNREADABLE_IN_A_ROW:
-            what = f"stopped after {count} replies in a row that cannot be read, the last: {self._last[judge.model]}"
+            what = f"stopped after {count} unreadable replies in a row, the last: {self._last[judge.model]}"
             raise CircuitOpenError(f"{what} Try another judge model.", provider=judge.model)
 
     def _count(self, judge: JudgeConfig, outcome: Score | Scores) -> None:
@@ -190,7 +196,7 @@ class Scorer:
 
 
 def _checked(outcome: Score | Scores, applied: AppliedMetric) -> Score | Scores:
-    """What somebody's metric returns may be anything: only what can be kept and read again is a score."""
+    """Refuse what cannot be stored and read back as a score: user code may return anything."""
     if applied.is_ours:
         return outcome
     if isinstance(outcome, Scores):
@@ -206,7 +212,7 @@ def _checked(outcome: Score | Scores, applied: AppliedMetric) -> Score | Scores:
 
 
 def ends_the_run(error: BaseException) -> bool:
-    """Whether this is no failure of one unit. Somebody's code may raise anything, even what looks like an interrupt."""
+    """Whether this is more than a failure of one unit. User code may raise anything, even `CancelledError`."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or bool(task.cancelling())
@@ -214,7 +220,7 @@ def ends_the_run(error: BaseException) -> bool:
 
 
 def failure(error: BaseException) -> Failed:
-    """Somebody's exception as a value."""
+    """Turn an exception into a failed score."""
     reason = message_of(error) or "no message"
     if not isinstance(error, ProviderError):
         reason = f"{type(error).__name__}: {reason}"

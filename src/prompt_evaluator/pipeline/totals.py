@@ -1,75 +1,69 @@
-"""From the results of cases, one after the other, to the result of a run."""
+"""Computes the result of a run from case results, added one at a time."""
 
 from __future__ import annotations
 
-import heapq
-import math
 import re
-import statistics
-from array import array
 from collections import Counter
-from contextlib import suppress
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from prompt_evaluator.model.result import FailureCount, OverallFlag, OverallMetric, RunResult, RunTotals, WorstCase
+from prompt_evaluator.model.result import FailureCount, OverallFlag, RunResult, RunTotals
 from prompt_evaluator.pipeline.bars import missed_bars
+from prompt_evaluator.pipeline.score_totals import SHOWN, FlagTotals, MetricTotals
 from prompt_evaluator.pipeline.unscored import Unscored
 from prompt_evaluator.pipeline.uses import rubric_key
-from prompt_evaluator.stats import case_mean_interval, clustered_share_interval, flag_band, variability
-from prompt_evaluator.stats.reducers import Samples, reducer
+from prompt_evaluator.stats.reducers import reducer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from prompt_evaluator.model import Preparation, RunPlan, RunStatus
-    from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
+    from prompt_evaluator.model.result import CaseResult, SampleResult
 
 _Reason: TypeAlias = tuple[str | None, str, str]
-"""Metric, class and message of an error; a message's numbers aside, as times and request ids are."""
+"""Metric, class and message of an error; numbers in the message, such as times and request ids, are ignored."""
 _NUMBER = re.compile(r"\d+")
 _COMPARED = 200
 _MOST_REASONS = 1_000
-"""Beyond that, errors are told apart by metric and class only."""
-_SHOWN = 5
+"""Beyond this many, errors are distinguished by metric and class only."""
 _PARTS = 2**70
-"""Of a dollar."""
+"""Parts of a dollar in which costs are summed."""
 
 
 class Totals:
-    """Takes one case at a time, in any order, and keeps a few numbers of each: the order changes nothing."""
+    """Adds up cases in any order, with the same result, keeping a few numbers of each."""
 
     def __init__(self, plan: RunPlan, prepared: Iterable[Preparation] = ()) -> None:
-        """Take the run, and what was paid for without being about a case."""
+        """Start with what was paid for but does not belong to a case."""
         self._plan = plan
         self._criteria = [criterion.name for criterion in plan.rubric.metrics] if plan.rubric else []
         self._metrics = {
-            criterion.name: _MetricTotals(criterion.name, (criterion.min_score, criterion.max_score))
+            criterion.name: MetricTotals(criterion.name, (criterion.min_score, criterion.max_score))
             for criterion in (plan.rubric.metrics if plan.rubric else ())
         }
-        self._flags: dict[str, _FlagTotals] = {
-            flag.name: _FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
+        self._flags: dict[str, FlagTotals] = {
+            flag.name: FlagTotals() for flag in (plan.rubric.flags if plan.rubric else ())
         }
         self._reducers = {name: reducer(name) for name in plan.reducers}
         self._order: dict[str, tuple[int, int]] = {}
-        """Of each score the first case that has it, and its place there."""
+        """Position of the first case with each score, and the score's place there."""
         self._unscored = Unscored(rubric_key(plan))
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._failures: Counter[_Reason] = Counter()
         self._messages: dict[_Reason, tuple[int, str]] = {}
-        """With the position of the case, because the first one is shown."""
+        """With the position of the case: the message of the first one is shown."""
         self._measured = False
         self._input = self._output = self._unpriced = self._reused = 0
         self._time_outs = 0
         self._cost = 0
-        """In the smallest parts of a dollar: a sum of these is the same in any order."""
+        """In whole parts of a dollar, so that the sum is the same in any order."""
         self._priced = 0
         self.add_prepared(prepared)
 
     def add(self, position: int, case: CaseResult) -> None:
-        """Count a case, whose place in the file is given, once."""
+        """Count a case; `position` is its place in the file. Call it once per case."""
         self._cases[case.status] += 1
         for sample in case.samples:
             self._add_sample(position, sample)
@@ -79,14 +73,14 @@ class Totals:
             self._order[name] = min(self._order.get(name, (position, place)), (position, place))
             if name not in self._metrics:
                 scale = self._plan.scale(name)
-                self._metrics[name] = _MetricTotals(name, (scale.low, scale.high))
+                self._metrics[name] = MetricTotals(name, (scale.low, scale.high))
         for totals in self._metrics.values():
             totals.add(case, self._reducers)
         for name, flags in self._flags.items():
             flags.add(case, name)
 
     def add_prepared(self, prepared: Iterable[Preparation]) -> None:
-        """Count what was paid for without being about a case."""
+        """Count what was paid for but does not belong to a case."""
         for reply in (reply for made in prepared for reply in made.replies):
             self._input += reply.usage.input_tokens or 0
             self._output += reply.usage.output_tokens or 0
@@ -94,7 +88,7 @@ class Totals:
             self._pay(reply.cost)
 
     def add_time_outs(self, tries: int) -> None:
-        """Count tries of calls that were stopped, of which there is no unit."""
+        """Count timed-out tries of stopped calls, which have no unit."""
         self._time_outs += tries
 
     def _pay(self, cost: float | None) -> None:
@@ -113,8 +107,8 @@ class Totals:
             if key not in self._failures and len(self._failures) >= _MOST_REASONS:
                 key = (*key[:2], "")
             self._failures[key] += 1
-            said = (position, sample.error.message)
-            self._messages[key] = min(self._messages.get(key, said), said, key=itemgetter(0))
+            message = (position, sample.error.message)
+            self._messages[key] = min(self._messages.get(key, message), message, key=itemgetter(0))
         self._measured = self._measured or bool(sample.passes())
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
@@ -127,14 +121,14 @@ class Totals:
         self._cost -= round((sample.reused_cost or 0.0) * _PARTS)
 
     def status(self) -> RunStatus:
-        """By the guide's words, once nothing is pending."""
+        """Status in the terms of the dataset guide, once nothing is pending."""
         if set(self._cases) <= {"completed"}:
             return "completed"
         return "partial" if self._samples["completed"] or self._measured else "failed"
 
     @property
     def pending(self) -> bool:
-        """Whether there is a case that is not finished."""
+        """Whether any case is unfinished."""
         return self._by_status()[0].get("pending", 0) > 0
 
     def result(self, status: RunStatus) -> RunResult:
@@ -159,13 +153,13 @@ class Totals:
                     (w for t in metrics.values() for w in t.worst()),
                     key=lambda w: (metrics[w.metric].share_of_scale(w.mean), w.test_case_id),
                 )
-            )[:_SHOWN],
+            )[:SHOWN],
             flakiest=tuple(
                 sorted(
                     (w for t in metrics.values() for w in t.flakiest()),
                     key=lambda w: (-(w.std or 0) / metrics[w.metric].range, w.test_case_id),
                 )
-            )[:_SHOWN],
+            )[:SHOWN],
         )
 
     def _not_measured(self, metrics: Mapping[str, object], flags: Mapping[str, OverallFlag]) -> dict[str, str]:
@@ -176,7 +170,7 @@ class Totals:
         return self._unscored.reasons([name for name in known if name not in metrics], judged)
 
     def _by_status(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Cases and samples, those included that nobody has begun."""
+        """Cases and samples, including those not started."""
         cases, samples = Counter(self._cases), Counter(self._samples)
         not_begun = self._plan.dataset.selected - cases.total()
         cases["pending"] += not_begun
@@ -192,7 +186,7 @@ class Totals:
             errors=dict(sorted(self._errors.items())),
             failures=tuple(
                 FailureCount(metric=key[0], kind=key[1], message=self._messages[key][1], count=count)
-                for key, count in sorted(self._failures.items(), key=self._most_frequent)[:_SHOWN]
+                for key, count in sorted(self._failures.items(), key=self._most_frequent)[:SHOWN]
             ),
             reasons=len(self._failures),
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
@@ -206,157 +200,6 @@ class Totals:
         )
 
     def _most_frequent(self, failure: tuple[_Reason, int]) -> tuple[int, int, str]:
-        """The most frequent first, and of equals the one that comes first in the file."""
+        """Sort key: the most frequent first, then the first in the file."""
         key, count = failure
         return -count, self._messages[key][0], str(key)
-
-
-class _MetricTotals:
-    """Numbers of each case, in arrays: a run may have a great many cases."""
-
-    def __init__(self, name: str, scale: tuple[float, float]) -> None:
-        self._name, self._scale = name, scale
-        self.means = array("d")
-        self._incomplete = array("d")
-        """Means of cases of which some scores are missing."""
-        self._low = array("d")
-        self._high = array("d")
-        """Of cases with missing scores, the means if all that is missing were the worst, and the best."""
-        self._stds = array("d")
-        self._repeat_stds = array("d")
-        self._pass_rates = array("d")
-        self._high_variability = self._wide_range = self._failed = 0
-        self._reduced: dict[str, array[float]] = {}
-        self._worst: list[tuple[float, str, float | None]] = []
-        self._flakiest: list[tuple[float, str, float]] = []
-
-    def add(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
-        stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
-        if missing:
-            self._failed += missing
-            self._add_bounds(stats, missing)
-        if stats is None:
-            return
-        self.means.append(stats.mean)
-        if reducers:
-            self._reduce(case, reducers)
-        if stats.std is not None:
-            self._stds.append(stats.std)
-            self._high_variability += stats.variability == "high"
-            _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
-        if stats.repeat_std is not None:
-            self._repeat_stds.append(stats.repeat_std)
-        self._wide_range += stats.wide_range
-        self._pass_rates.append(stats.pass_rate)
-        _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
-
-    def _add_bounds(self, stats: MetricStats | None, missing: int) -> None:
-        known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
-        least, most = self._scale
-        self._low.append((known + missing * least) / (count + missing))
-        self._high.append((known + missing * most) / (count + missing))
-        if stats:
-            self._incomplete.append(stats.mean)
-
-    def _bounds(self) -> tuple[float, float] | None:
-        """Where the mean would lie if all that is missing were the worst, and the best; None if nothing is missing."""
-        if not self._low:
-            return None
-        cases = len(self.means) - len(self._incomplete) + len(self._low)
-        complete = [*self.means, *(-mean for mean in self._incomplete)]
-        return math.fsum((*complete, *self._low)) / cases, math.fsum((*complete, *self._high)) / cases
-
-    def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
-        found = [scored for sample in case.samples if (scored := sample.passes().get(self._name)) is not None]
-        if not found:
-            return
-        samples = Samples([value for value, _ in found], [passed for _, passed in found])
-        for name, reduce in reducers.items():
-            with suppress(ValueError):  # too few samples, because some have no score
-                self._reduced.setdefault(name, array("d")).append(reduce(samples))
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.means)
-
-    @property
-    def range(self) -> float:
-        return self._scale[1] - self._scale[0]
-
-    def share_of_scale(self, mean: float) -> float:
-        """From 0 to 1, so that means of metrics on different scales can be put in order."""
-        return (mean - self._scale[0]) / self.range
-
-    def worst(self) -> list[WorstCase]:
-        return [WorstCase(test_case_id=case, metric=self._name, mean=-mean, std=std) for mean, case, std in self._worst]
-
-    def flakiest(self) -> list[WorstCase]:
-        name = self._name
-        return [
-            WorstCase(test_case_id=case, metric=name, mean=mean, std=std) for std, case, mean in self._flakiest if std
-        ]
-
-    def overall(self, bar: float | None, skipped: int) -> OverallMetric:
-        mean = self.mean
-        interval = case_mean_interval(self.means, self._scale)
-        bounds = self._bounds()
-        std = statistics.fmean(self._stds) if self._stds else None
-        return OverallMetric(
-            mean_of_means=mean,
-            min_of_means=min(self.means),
-            max_of_means=max(self.means),
-            num_cases=len(self.means),
-            interval=interval,
-            bounds=bounds,
-            std=std,
-            repeat_std=statistics.fmean(self._repeat_stds) if self._repeat_stds else None,
-            variability=variability(mean, std, self._scale),
-            high_variability_cases=self._high_variability,
-            fail_under=bar,
-            below=bar is not None and mean < bar,
-            near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
-            scale=self._scale,
-            pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
-            # Of the mean of rates above, in which every case counts once.
-            pass_interval=clustered_share_interval(self._pass_rates, [1] * len(self._pass_rates)),
-            flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
-            wide_range_cases=self._wide_range,
-            skipped=skipped,
-            failed=self._failed,
-            reduced={name: statistics.fmean(values) for name, values in self._reduced.items()},
-        )
-
-
-class _FlagTotals:
-    def __init__(self) -> None:
-        self._raised = array("i")
-        self._asked = array("i")
-
-    def add(self, case: CaseResult, name: str) -> None:
-        stats = case.per_flag_stats[name]
-        if stats.total_count:
-            self._raised.append(stats.true_count)
-            self._asked.append(stats.total_count)
-
-    def overall(self, bar: float | None) -> OverallFlag:
-        raised, asked = sum(self._raised), sum(self._asked)
-        return OverallFlag(
-            true_count=raised,
-            false_count=asked - raised,
-            total_count=asked,
-            true_proportion=raised / asked if asked else None,
-            interval=clustered_share_interval(self._raised, self._asked),
-            band=flag_band(raised / asked) if asked else None,
-            fail_over=bar,
-            above=bar is not None and asked > 0 and raised / asked > bar,
-        )
-
-
-def _keep(
-    heap: list[tuple[float, str, float | None]] | list[tuple[float, str, float]], entry: tuple[float, str, float | None]
-) -> None:
-    """Keep the largest few."""
-    if len(heap) < _SHOWN:
-        heapq.heappush(heap, entry)  # type: ignore[misc]
-    else:
-        heapq.heappushpop(heap, entry)  # type: ignore[misc]

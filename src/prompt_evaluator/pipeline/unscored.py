@@ -1,4 +1,4 @@
-"""Samples without a score: how many there are of each metric, and why a metric or a flag has no value at all."""
+"""Counts samples without a score for each metric, and explains why a metric or flag has no value."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import SampleResult
 
 _LONGEST = 160
-"""Characters of what somebody else said."""
+"""Most characters quoted of a reason."""
 _Key = tuple[str | None, str]
-"""A metric, or None for the answer itself, and what became of its score."""
+"""A metric (None for the answer itself) and the status of its score."""
 
 
-class _Said(NamedTuple):
+class _Quote(NamedTuple):
     position: int
-    """Of the case: what the first one says is shown, in whichever order cases come."""
+    """Position of the case: the reason of the first one is shown, in whatever order cases are added."""
     text: str
 
 
 class Unscored:
-    """Takes one sample after the other, in any order."""
+    """Counts samples one at a time, in any order."""
 
     def __init__(self, rubric: str) -> None:
-        """Take the name under which the rubric's own failures are known."""
+        """Start empty; `rubric` is the name under which the rubric's own failures are recorded."""
         self._rubric = rubric
         self._counts: Counter[_Key] = Counter()
-        self._said: dict[_Key, _Said] = {}
+        self._quotes: dict[_Key, _Quote] = {}
         self._tried = 0
 
     def add(self, position: int, sample: SampleResult) -> None:
@@ -47,26 +47,26 @@ class Unscored:
 
     def _add(self, key: _Key, position: int, text: str) -> None:
         self._counts[key] += 1
-        said = _Said(position, text)
-        self._said[key] = min(self._said.get(key, said), said, key=itemgetter(0))
+        quote = _Quote(position, text)
+        self._quotes[key] = min(self._quotes.get(key, quote), quote, key=itemgetter(0))
 
     @property
     def skipped(self) -> dict[str, int]:
-        """By metric, samples of cases that do not have what it needs."""
+        """Samples that each metric skipped because the case lacks what it needs."""
         return {name: count for (name, how), count in self._counts.items() if how == "skipped" and name is not None}
 
     @property
     def metrics(self) -> list[str]:
-        """Metrics beside the rubric that lack a score somewhere, the first in the file first."""
-        found = {name: said.position for (name, _), said in self._said.items() if name and name != self._rubric}
+        """Metrics outside the rubric that lack a score somewhere, in file order."""
+        found = {name: quote.position for (name, _), quote in self._quotes.items() if name and name != self._rubric}
         return sorted(found, key=lambda name: (found[name], name))
 
     def reasons(self, metrics: Iterable[str], judged: Iterable[str]) -> dict[str, str]:
         """Why each of these has no value, as a clause.
 
         Args:
-            metrics: Beside the rubric.
-            judged: Criteria and flags of the rubric, which has one failure for all of them.
+            metrics: Metrics outside the rubric.
+            judged: Criteria and flags of the rubric, which fail together.
         """
         by_name = {name: name for name in metrics} | dict.fromkeys(judged, self._rubric)
         return {name: self._reason(source) for name, source in by_name.items()}
@@ -84,8 +84,8 @@ class Unscored:
         if not (count := self._counts[key]):
             return ""
         samples = f"all {many(count, 'sample')}" if 1 < count == self._tried else many(count, "sample")
-        said = _shortened(self._said[key].text)
-        return words.format(samples) + (f" ({said})" if said else "")
+        quote = _shortened(self._quotes[key].text)
+        return words.format(samples) + (f" ({quote})" if quote else "")
 
 
 def _shortened(text: str) -> str:

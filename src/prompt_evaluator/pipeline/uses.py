@@ -1,4 +1,4 @@
-"""Metrics as they are used on a case: the run's, with what the dataset and the case say over them."""
+"""Metrics as applied to a case: the run's own, overridden by the dataset and the case."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 @dataclass(eq=False)
 class AppliedMetric:
-    """One use of a metric, with all that its judgements have in common."""
+    """One use of a metric, with everything its judgements share."""
 
     use: MetricUse
     metric: Metric
     judge: JudgeConfig | None
     pass_at: dict[str, float]
-    """Of each score that it gives, from where on it passes: one under its own name, or those of a rubric's criteria."""
+    """Pass mark of each score: one under the metric's own name, or one for each criterion of a rubric."""
     is_ours: bool
-    """Whether it ships with this package: what other people's code returns is looked at more closely."""
+    """Whether it ships with this package; what other code returns is checked more closely."""
 
     @classmethod
     def of(cls, use: MetricUse, metric: Metric, judge: JudgeConfig | None) -> Self:
@@ -43,7 +43,7 @@ class AppliedMetric:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of the metric's definition and its judge."""
+        """Hash of the metric's definition and its judge."""
         return metric_digest(self.metric, self.judge)
 
     @property
@@ -56,7 +56,7 @@ class AppliedMetric:
 
     @property
     def repeats(self) -> int:
-        """How often it judges each answer; rules do not change their mind."""
+        """How many times it judges each answer; once if it has no judge, since rules always agree."""
         return self.judge.repeats if self.judge else 1
 
     def name(self, case: TestCase, answer: Answer, sample: int, attempt: int, repeat: int) -> bytes:
@@ -71,7 +71,7 @@ class AppliedMetric:
     def judgement(
         self, outcome: Score | Scores, raw: str | None = None, replies: tuple[Answer, ...] = (), time_outs: int = 0
     ) -> Judgement:
-        """What the metric has said, and what its judge replied, in the form that is kept."""
+        """Make the judgement to be stored from the metric's outcome and its judge's replies."""
         if isinstance(outcome, Scores):
             scores: dict[str, Score] = {**outcome.scores}
             flags, comment = outcome.flags, outcome.comment
@@ -91,7 +91,7 @@ class AppliedMetric:
         )
 
     def marked(self, judgement: Judgement) -> Judgement:
-        """With the pass marks that hold now: what was reused may have been made with others."""
+        """The judgement with the current pass marks; a reused one may have been made with others."""
         return msgspec.structs.replace(judgement, metric=self.key, pass_at=self.pass_at, repeats=self.repeats)
 
 
@@ -99,7 +99,7 @@ def _pass_at(use: MetricUse, metric: Metric) -> dict[str, float]:
     scales: dict[str, ScoreScale] | None = getattr(metric, "scales", None)
     if scales:
         return {name: scale.pass_at for name, scale in scales.items()}
-    # Negated it passes where the metric does not: above what is left of the mark, not at it.
+    # Negated, it passes where the metric does not: above 1 - threshold, not at it.
     return {use.key: math.nextafter(1 - metric.threshold, math.inf) if use.negated else metric.threshold}
 
 
@@ -108,12 +108,12 @@ def _negated(score: Score) -> Scored | Skipped | Failed:
 
 
 class Uses:
-    """Which metrics apply to a case. The rubric comes first, then the run's metrics, then what only the case wants."""
+    """Which metrics apply to a case: the rubric first, then the run's metrics, then those only the case asks for."""
 
     def __init__(
         self, plan: RunPlan, build: Callable[[MetricUse], Metric], rubric: Callable[[RunPlan], Metric | None]
     ) -> None:
-        """Take a plan, and what makes metrics: one from a use, and one from the plan's rubric."""
+        """Store the plan; `build` makes a metric from a use, and `rubric` the one of the plan's rubric, if any."""
         self._plan, self._build = plan, build
         self._built: dict[bytes, AppliedMetric] = {}
         self._rubric: tuple[AppliedMetric, ...] = ()
@@ -125,17 +125,17 @@ class Uses:
         """Every metric that applies to a case.
 
         Raises:
-            ConfigurationError: Something that the case asks for cannot be used.
+            ConfigurationError: A metric that the case asks for cannot be used.
         """
         return (*self._rubric, *map(self._made, self.merged(case))) if case.checks else self.common()
 
     def judges(self, case: TestCase) -> dict[str, str]:
-        """By score, the model of the judge that gives it to answers of this case."""
+        """Judge model of each score, for answers of this case."""
         judged = ((applied, applied.judge.model) for applied in self.of(case) if applied.judge)
         return {name: model for applied, model in judged for name in applied.score_names}
 
     def common(self) -> tuple[AppliedMetric, ...]:
-        """What applies to cases that ask for nothing themselves."""
+        """Metrics of cases without checks of their own."""
         if self._common is None:
             self._common = (*self._rubric, *map(self._made, self._plan.metrics))
         return self._common
@@ -147,29 +147,29 @@ class Uses:
             raise ConfigurationError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
 
     def _made(self, use: MetricUse) -> AppliedMetric:
-        """Cases often ask for the same: what is asked for in the same words is made once."""
-        words = _encode(use)
-        if (known := self._built.get(words)) is None:
+        """Build each distinct use once: cases often have equal checks."""
+        key = _encode(use)
+        if (known := self._built.get(key)) is None:
             if len(self._built) >= _MOST_BUILT:
                 self._built.clear()
-            known = self._built[words] = self._applied(use, self._build(use))
+            known = self._built[key] = self._applied(use, self._build(use))
         return known
 
     def _applied(self, use: MetricUse, metric: Metric) -> AppliedMetric:
         plan = self._plan
         judge = None
         if metric.needs_judge:
-            # A plan that is still being made does not know yet which judges it needs.
+            # A draft does not know yet which judges it needs.
             judge = plan.judges[use.judge] if use.judge and plan.judges else plan.judge
         return AppliedMetric.of(use, metric, judge)
 
 
 def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:
-    """Which uses of metrics a finished sample has been judged by, in order; known without making any of them."""
+    """Keys of the metric uses that judge a finished sample, in order. No metric is built."""
     uses = [use.key for use in (merged_uses(plan.metrics, case.checks) if case.checks else plan.metrics)]
     return [rubric_key(plan), *uses] if plan.rubric else uses
 
 
 def rubric_key(plan: RunPlan) -> str:
-    """What the rubric's own judgements are called; no score has this name."""
+    """Key of the rubric's own judgements; no score has this name."""
     return f"rubric {plan.rubric.name}" if plan.rubric else ""

@@ -1,1 +1,1 @@
-"""What to say about a run, as data. Drawing it is for whoever shows it."""
+"""Findings about runs and cases, as data. Callers render them."""

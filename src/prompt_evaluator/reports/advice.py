@@ -1,4 +1,4 @@
-"""What the dataset guide says to do about a result."""
+"""Advice on a result, following the dataset guide."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ _NAMED = 3
 _ABOUT_ERRORS = {
     "AuthenticationError": (
         "key_not_accepted",
-        "The key is missing or not accepted: correct it. `prompt-evaluator providers` lists which are there.",
+        "The API key is missing or was rejected: fix it. `prompt-evaluator providers` shows which keys are set.",
     ),
     "ModelNotFoundError": (
         "no_such_model",
-        "The service does not know the model: correct its name, and start a new run.",
+        "The service does not know the model: correct its name and start a new run.",
     ),
     "QuotaExhaustedError": (
         "out_of_quota",
-        "The account is out of quota: nothing will be answered before that changes.",
+        "The account is out of quota: no call will succeed until that changes.",
     ),
     "RateLimitedError": (
         "rate_limited",
-        "The service kept saying 429: lower --max-concurrency, or set requests_per_minute.",
+        "The service kept returning 429: lower --max-concurrency or set requests_per_minute.",
     ),
     "TimedOutError": (
         "timed_out",
-        "Some calls timed out, and may have been paid for: raise the provider's try_timeout, or lower --max-tokens.",
+        "Some calls timed out and may have been paid for: raise the provider's try_timeout or lower --max-tokens.",
     ),
     "DeadlineError": (
         "past_the_deadline",
-        "Some calls took longer than their deadline allows: see the provider's limits.",
+        "Some calls exceeded their deadline: check the provider's limits.",
     ),
     "InvalidJudgement": (
         "unreadable_judgements",
-        "The judge gave replies that cannot be read: try another judge model.",
+        "Some of the judge's replies were unreadable: try another judge model.",
     ),
 }
-"""By the error's class, the most important first."""
+"""Code and text by error class, most important first."""
 _ABOUT_FLAGS = {
     "majority": ("raised in most samples, a serious problem", "fix the prompt first.", "look at these answers first."),
     "frequent": (
         "raised often, likely a systemic issue",
-        "say in the prompt what must not happen.",
+        "state in the prompt what must not happen.",
         "look for what these answers have in common.",
     ),
-    "occasional": ("raised now and then", *["review these samples; it may be acceptable."] * 2),
+    "occasional": ("raised occasionally", *["review these samples; this may be acceptable."] * 2),
 }
-"""By band: what it means, and what to do where there is a prompt and where there is none."""
+"""By band: its meaning, the remedy if there is a prompt, and the remedy if there is none."""
 
 
 def advice(plan: RunPlan, result: RunResult) -> tuple[Note, ...]:
-    """What applies to this result, the most important first; nothing when nothing stands out."""
+    """Return what applies to this result, most important first; empty if nothing stands out."""
     metrics = result.overall_metric_stats
     return (
         *_about_errors(result),
@@ -80,12 +80,12 @@ def _about_errors(result: RunResult) -> Iterator[Note]:
 
 
 def _about_means(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[Note]:
-    remedy = "improve the core prompt" if _has_prompt(plan) else "change the model or how it is asked"
+    remedy = "improve the core prompt" if _has_prompt(plan) else "change the model or how it is called"
     poor = [name for name, stats in metrics.items() if is_poor(stats)]
     below = [name for name, stats in metrics.items() if stats.below and not stats.near and name not in poor]
     for code, names, how in (("poor_overall", poor, "poor overall"), ("below_bar", below, "below the bar")):
         if names:
-            first = " before looking at single cases" if plan.dataset.selected > 1 else ""
+            first = " before looking at individual cases" if plan.dataset.selected > 1 else ""
             text = f"{listed(names)} {_are(names)} {how}: {remedy}{first}."
             yield Note(code=code, text=text, values={"metrics": names})
 
@@ -96,7 +96,7 @@ def _about_uneven(result: RunResult) -> Iterator[Note]:
         return
     cases = _first_cases(result.worst, names)
     where = f" ({listed(cases)})" if cases else ""
-    text = f"{listed(names)} {_are(names)} good overall and poor on some cases{where}: "
+    text = f"{listed(names)} {_are(names)} good overall but poor on some cases{where}: "
     yield Note(
         code="uneven",
         text=f"{text}look for what these inputs have in common.",
@@ -108,20 +108,20 @@ def _about_bars(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
     near = {name: stats.fail_under for name, stats in metrics.items() if stats.near and stats.fail_under is not None}
     if not near:
         return
-    shown = listed(f"{name} ({bar:g})" for name, bar in near.items())
-    number = "is close to its bar" if len(near) == 1 else "are close to their bars"
-    text = f"{shown} {number}: take more samples before you decide."
+    names = listed(f"{name} ({bar:g})" for name, bar in near.items())
+    verb = "is close to its bar" if len(near) == 1 else "are close to their bars"
+    text = f"{names} {verb}: take more samples before deciding."
     yield Note(code="near_bar", text=text, values={"bars": near})
 
 
 def _about_spread(plan: RunPlan, result: RunResult) -> Iterator[Note]:
     everywhere, somewhere = _spread(result.overall_metric_stats)
     cases = _first_cases((case for case in result.flakiest if _is_high(case, result)), somewhere)
-    where = f" in single cases ({listed(cases)})" if cases else " in single cases"
+    where = f" of some cases ({listed(cases)})" if cases else " of some cases"
     if everywhere:
-        yield _varies("spread", everywhere, [], f" a lot{_against_spread(plan)}")
+        yield _varies("spread", everywhere, [], _against_spread(plan))
     if somewhere:
-        yield _varies("spread_in_cases", somewhere, cases, f" a lot{where}{_against_spread(plan)}")
+        yield _varies("spread_in_cases", somewhere, cases, f"{where}{_against_spread(plan)}")
 
 
 def _is_high(case: WorstCase, result: RunResult) -> bool:
@@ -130,32 +130,32 @@ def _is_high(case: WorstCase, result: RunResult) -> bool:
 
 
 def _varies(code: str, names: list[str], cases: list[str], how: str) -> Note:
-    text = f"{listed(names)} {'varies' if len(names) == 1 else 'vary'}{how}"
+    text = f"{listed(names)} {'varies' if len(names) == 1 else 'vary'} a lot between samples{how}"
     return Note(code=code, text=text, values={"metrics": names, "cases": cases})
 
 
 def _against_spread(plan: RunPlan) -> str:
     if plan.num_samples < ENOUGH_FOR_SPREAD:
-        return f", on few samples: take {ENOUGH_FOR_SPREAD} to see whether it is real."
+        return f": take {ENOUGH_FOR_SPREAD} per case to see whether this is real."
     temperature = plan.target.temperature
     warm = temperature is not None and temperature > COOLER
-    cooler = f"lower the temperature (it is {temperature:g}; try {COOLER:g}), or " if warm else ""
+    cooler = f"lower the temperature (now {temperature:g}; try {COOLER:g}), or " if warm else ""
     clearer = "make the prompt clearer with examples or constraints" if _has_prompt(plan) else "try another model"
-    return f" between samples: {cooler}{clearer}."
+    return f": {cooler}{clearer}."
 
 
 def _about_judges(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[Note]:
     everywhere, somewhere = _spread(metrics)
     unsure = [name for name in (*everywhere, *somewhere) if _mostly_the_judges(metrics[name])]
     if unsure:
-        text = f"Much of the spread of {listed(unsure)} is the judge's own: "
+        text = f"Much of the spread of {listed(unsure)} comes from the judge: "
         what = "the prompt" if _has_prompt(plan) else "the model"
-        text += f"use another judge, or raise --judge-repeats, before changing {what}."
+        text += f"use another judge or raise --judge-repeats before changing {what}."
         yield Note(code="judges_spread", text=text, values={"metrics": unsure})
 
 
 def _spread(metrics: dict[str, OverallMetric]) -> tuple[list[str], list[str]]:
-    """Metrics that vary everywhere, and those that vary in single cases only."""
+    """Return the metrics that vary overall, and those that vary only in some cases."""
     everywhere = [name for name, stats in metrics.items() if stats.variability == "high"]
     return everywhere, [name for name, stats in metrics.items() if is_spread(stats) and name not in everywhere]
 

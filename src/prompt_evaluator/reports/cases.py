@@ -1,4 +1,4 @@
-"""What the dataset guide says about the numbers of one case."""
+"""Findings about one case, following the dataset guide."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.findings import Mark, Scale
 
 _ALSO_WIDE = 2.5 / 4
-"""Beside a high std, the guide calls 2.5 to 5.0 on a scale from 1 to 5 a wide range."""
+"""If the std is high, the guide already calls 2.5 to 5.0 on a scale from 1 to 5 a wide range."""
 _WARNINGS = {"high_std", "wide_range", "flaky"}
 _WORST_FIRST: tuple[Mark, ...] = ("bad", "warning")
 
 
 class CaseScores(Protocol):
-    """The scores of one case by one metric, counted. `MetricStats` is one."""
+    """Statistics of one metric in one case, such as `MetricStats`."""
 
     @property
     def mean(self) -> float: ...
@@ -40,7 +40,7 @@ class CaseScores(Protocol):
 
 
 class FlagCounts(Protocol):
-    """How often a flag was raised in one case. `FlagStats` is one."""
+    """How often a flag was raised in one case, such as `FlagStats`."""
 
     @property
     def true_count(self) -> int: ...
@@ -54,13 +54,13 @@ def case_findings(
     flags: Mapping[str, FlagCounts],
     scale_of: Callable[[str], Scale],
 ) -> CaseFindings:
-    """Everything to say about one case.
+    """Return all findings about one case.
 
     Args:
-        test_case_id: Which.
-        metrics: Its numbers, by metric.
-        flags: Its counts, by flag.
-        scale_of: The lowest and the highest score that a metric can give.
+        test_case_id: The case's id.
+        metrics: Its statistics by metric.
+        flags: Its counts by flag.
+        scale_of: Returns the lowest and the highest possible score of a metric.
     """
     scores = tuple(case_metric(name, numbers, scale_of(name)) for name, numbers in metrics.items())
     raised = tuple(case_flag(name, counts) for name, counts in flags.items())
@@ -73,7 +73,6 @@ def case_findings(
 
 
 def case_metric(name: str, scores: CaseScores, scale: Scale) -> CaseMetricFinding:
-    """One metric in one case."""
     level = variability(scores.mean, scores.std, scale)
     notes = (*_spread(name, scores, scale), *_flaky(scores))
     return CaseMetricFinding(
@@ -103,7 +102,7 @@ def _numbers(name: str, scores: CaseScores, places: int) -> str:
 
 
 def _ends(scores: CaseScores, places: int) -> tuple[str, str]:
-    """With one digit less than a mean, as the guide writes them."""
+    """Format min and max with one digit fewer than a mean, as in the guide."""
     fewer = max(0, places - 1)
     return decimal(scores.min, fewer), decimal(scores.max, fewer)
 
@@ -134,14 +133,13 @@ def _note(code: str, text: str, scores: CaseScores) -> Note:
 
 
 def _flaky(scores: CaseScores) -> Iterator[Note]:
-    """A case that passes sometimes."""
     if 0 < scores.passed < scores.count:
         text = f"flaky: passes in {scores.passed:,} of {many(scores.count, 'sample')}"
         yield Note(code="flaky", text=text, values={"passed": scores.passed, "samples": scores.count})
 
 
 def case_flag(name: str, counts: FlagCounts) -> FlagFinding:
-    """One flag in one case. A case is too few to give an interval."""
+    """Return the finding about a flag in one case, without an interval: one case is too few."""
     raised, judged = counts.true_count, counts.total_count
     share = raised / judged if judged else None
     band = None if share is None else flag_band(share)

@@ -1,4 +1,4 @@
-"""What is known beside the scores: cases worth a look, errors, money, and what the samples can tell."""
+"""Findings other than scores: cases worth a look, errors, cost, and how much the samples can tell."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import RunResult, RunTotals, WorstCase
 
 _ROUNDING = 1 + 1e-9
-"""A mean of equal numbers may differ from them in its last digit."""
+"""The mean of equal numbers may differ from them in the last digit."""
 _CONFIDENCE = {
-    "none": "It says nothing about spread. Take 2 for a smoke test, 5 for an evaluation.",
-    "low": "Good for a smoke test; a spread or a difference may be chance. Take 5 or more for an evaluation.",
-    "moderate": "Good for an evaluation; a small difference or a rare flag may be chance. "
+    "none": "Spread cannot be measured. Take 2 for a smoke test, 5 for an evaluation.",
+    "low": "Good for a smoke test; spread and differences may be due to chance. Take 5 or more for an evaluation.",
+    "moderate": "Good for an evaluation; small differences and rare flags may be due to chance. "
     "Take 10 or more for a critical prompt.",
-    "high": "Good for a critical prompt. Take 50 or more to validate for production.",
-    "very high": "Good for validating for production.",
+    "high": "Good for a critical prompt. Take 50 or more for production validation.",
+    "very high": "Good for production validation.",
 }
 
 
@@ -50,10 +50,10 @@ def facts(plan: RunPlan, result: RunResult) -> Facts:
 
 
 def confidence(samples: int, cases: int) -> Note:
-    """What so many samples a case can tell, and what they cannot."""
+    """Return what this number of samples per case can tell, and what it cannot."""
     level = sample_confidence(samples)
-    head = "1 sample a case: no confidence." if samples == 1 else f"{samples:,} samples a case: {level} confidence."
-    one = " One case tells about itself only." if cases == 1 else ""
+    head = "1 sample per case: no confidence." if samples == 1 else f"{samples:,} samples per case: {level} confidence."
+    one = " One case says nothing about other inputs." if cases == 1 else ""
     return Note(
         code="confidence",
         text=f"{head} {_CONFIDENCE[level]}{one}",
@@ -64,7 +64,7 @@ def confidence(samples: int, cases: int) -> Note:
 def _cases(
     cases: Iterable[WorstCase], result: RunResult, describe: Callable[[WorstCase, int], str]
 ) -> tuple[NotableCase, ...]:
-    """Each case once, with every metric that it is in the list for."""
+    """Group the list by case, so that each case appears once with all its metrics."""
     by_case: dict[str, list[CaseScore]] = {}
     for case in cases:
         stats = result.overall_metric_stats.get(case.metric)
@@ -75,13 +75,13 @@ def _cases(
 
 
 def _is_worse(case: WorstCase, result: RunResult) -> bool:
-    """Than another case: where all are equal, or at the top of the scale, there is no worst."""
+    """Whether any case is better: if all are equal, or at the top of the scale, none is the worst."""
     stats = result.overall_metric_stats.get(case.metric)
     return stats is None or case.mean < min(stats.max_of_means, stats.scale[1])
 
 
 def _is_flakier(case: WorstCase, result: RunResult) -> bool:
-    """Than the mean of all cases: where all are equal, none is."""
+    """Whether the spread is above the mean of all cases: if all are equal, none is the flakiest."""
     stats = result.overall_metric_stats.get(case.metric)
     return stats is None or stats.std is None or (case.std or 0.0) > stats.std * _ROUNDING
 
@@ -102,10 +102,11 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
     unscored = tried - totals.samples.get("completed", 0)
     known = {name: count for name, count in totals.errors.items() if is_known(name)}
     named = f": {kinds(known)}" if known else ""
-    lacks = "lack a score" if result.overall_metric_stats else "have no score"
+    one, more = ("lacks a", "lack a") if result.overall_metric_stats else ("has no", "have no")
+    lacks = f"{one if unscored == 1 else more} score"
     text = f"{unscored:,} of {many(tried, 'sample')} ({percent(totals.error_share)}) {lacks}{named}."
     return ErrorsFinding(
-        text=f"{text}{_nowhere(result)}",
+        text=f"{text}{_never_scored(result)}",
         unscored=unscored,
         tried=tried,
         share=totals.error_share,
@@ -118,8 +119,8 @@ def _errors(result: RunResult) -> ErrorsFinding | None:
     )
 
 
-def _nowhere(result: RunResult) -> str:
-    """Metrics that failed wherever they were tried, while others have scores."""
+def _never_scored(result: RunResult) -> str:
+    """Name the metrics that failed on every sample, if other metrics have scores."""
     names = [name for name in result.not_measured if name not in result.totals.skipped]
     if not names or not result.overall_metric_stats:
         return ""
@@ -127,11 +128,11 @@ def _nowhere(result: RunResult) -> str:
 
 
 def _skipped(result: RunResult) -> Note | None:
-    """Of metrics that have a score somewhere, their notes say how many samples were skipped."""
+    """Name the metrics skipped in every case. Others mention skipped samples in their own notes."""
     names = [name for name in result.totals.skipped if name not in result.overall_metric_stats]
     if not names:
         return None
-    text = f"{', '.join(names)}: no case has what it needs. See `prompt-evaluator metrics`."
+    text = f"{', '.join(names)}: no case has the required fields. See `prompt-evaluator metrics`."
     return Note(code="skipped", text=text, values={"metrics": names})
 
 
@@ -152,10 +153,10 @@ def _judge(result: RunResult) -> Note | None:
     }
     if not spread:
         return None
-    shown = ", ".join(f"{name} {decimal(std, places)}" for name, (std, places) in spread.items())
+    values = ", ".join(f"{name} {decimal(std, places)}" for name, (std, places) in spread.items())
     return Note(
         code="judge_disagrees_with_itself",
-        text=f"Differs from itself on the same answer by (std): {shown}.",
+        text=f"Std between judgements of the same answer: {values}.",
         values={"std": {name: std for name, (std, _) in spread.items()}},
     )
 
@@ -182,5 +183,5 @@ def _late(totals: RunTotals) -> str:
 def _cost(totals: RunTotals) -> str:
     if totals.cost is None:
         return "cost unknown" if totals.unpriced_calls else "no cost"
-    more = f" and {many(totals.unpriced_calls, 'call')} of unknown price" if totals.unpriced_calls else ""
+    more = f" plus {many(totals.unpriced_calls, 'call')} of unknown price" if totals.unpriced_calls else ""
     return f"{money(totals.cost)}{more}"

@@ -1,4 +1,4 @@
-"""How often flags were raised, and whether that is bad."""
+"""Findings about flags over all cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = {"never": "never raised", "majority": "most samples"}
 
 
 def flag_findings(result: RunResult) -> tuple[FlagFinding, ...]:
-    """In the order of the result; none where no sample was judged."""
+    """Return findings in the result's order; empty if no sample was judged."""
     found = result.overall_flag_stats
     judged = any(stats.total_count for stats in found.values())
     return tuple(_finding(name, stats) for name, stats in found.items()) if judged else ()

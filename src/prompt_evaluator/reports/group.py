@@ -1,4 +1,4 @@
-"""What to say about runs that were made together: one finding for each model on each dataset."""
+"""Findings about a group of runs, one for each model on each dataset."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _MARKS: dict[MemberStatus, Mark] = {"completed": "good", "partial": "warning"}
 _SYNTHETIC = Note(code="synthetic", text="SYNTHETIC: made up offline by the mock. These are not a model's results.")
-_NOT_BEGUN = "the run before it stopped"
+_NOT_BEGUN = "an earlier run stopped the group"
 
 
 def group_findings(members: Sequence[Member]) -> GroupFindings:
-    """Everything to say about the runs together. There is one member for each model on each dataset."""
+    """Return all findings about a group. There is one member for each model on each dataset."""
     outcomes = [member.outcome for member in members if member.outcome]
     plans = [outcome.record.plan for outcome in outcomes]
     found = [_member(member) for member in members]
@@ -75,6 +75,7 @@ def _member(member: Member) -> MemberFinding:
         skipped=tuple(name for name in result.totals.skipped if name not in result.overall_metric_stats)
         if result
         else (),
+        not_measured=tuple(result.not_measured) if result else (),
         cost=result.totals.cost if result else None,
         unpriced_calls=result.totals.unpriced_calls if result else 0,
         seconds=member.seconds,
@@ -92,11 +93,11 @@ def _label(member: Member, status: MemberStatus) -> str:
     if status == "aborted":
         stopped_by = member.outcome.stopped_by if member.outcome else None
         return "failed" if isinstance(stopped_by, ProviderError) else "stopped"
-    return status.replace("_", " ")
+    return "not started" if status == "not_begun" else status
 
 
 def _worse(mark: Mark, status: MemberStatus) -> Mark:
-    """Scores of a run that lacks some of them are no better than a warning."""
+    """Lower a good mark to a warning if the run is incomplete."""
     return "warning" if mark == "good" and status != "completed" else mark
 
 
@@ -123,15 +124,15 @@ def _notes(plans: Sequence[RunPlan]) -> Iterator[Note]:
 
 
 def _self_judged(plans: Sequence[RunPlan]) -> Note | None:
-    """Models are known to prefer their own answers, and marks by different judges say little about each other."""
+    """Warn about models judging themselves: they favour their own answers, and judges are hard to compare."""
     judged = {plan.target.model for plan in plans if plan.judge_models}
     own = {plan.target.model: None for plan in plans if plan.target.model in plan.judge_models}
     if not own:
         return None
     values: dict[str, NoteValue] = {"models": list(own), "flag": "--judge-model"}
     if len(own) > 1 and own.keys() == judged:
-        text = "Each model judged its own answers: name one judge for all with --judge-model."
+        text = "Each model judged its own answers: choose one judge for all with --judge-model."
         return Note(code="each_judged_itself", text=text, values=values)
     whose = "its" if len(own) == 1 else "their"
-    text = f"{listed(own)} judged {whose} own answers: name another judge with --judge-model."
+    text = f"{listed(own)} judged {whose} own answers: choose another judge with --judge-model."
     return Note(code="judged_itself", text=text, values=values)

@@ -37,13 +37,13 @@ def headline(record: RunRecord, result: RunResult | None, stopped_by: Exception 
 
 def _sentence(plan: RunPlan, status: RunStatus) -> str:
     judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
-    rubric = f" with the rubric {name}" if (name := _rubric(plan)) else ""
+    rubric = f" using rubric {name}" if (name := _rubric(plan)) else ""
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
     return f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}."
 
 
 def _ended_before(record: RunRecord) -> str:
-    return f"Run {record.plan.run_id} had ended before: {record.status}. Nothing was missing or paid for."
+    return f"Run {record.plan.run_id} had already ended: {record.status}. Nothing was missing or paid for."
 
 
 def _rubric(plan: RunPlan) -> str | None:
@@ -61,11 +61,11 @@ def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
 
 
 def judges_itself(plan: RunPlan) -> Note | None:
-    """Said where the model under test is also a judge. The mock's judgements mean nothing anyway."""
+    """Return a note if the model under test is also a judge, except for the mock, whose scores mean nothing anyway."""
     model = plan.target.model
     if plan.synthetic or model not in plan.judge_models:
         return None
-    text = f"{model} judges its own answers, and models tend to favour their own: name another with --judge-model."
+    text = f"{model} judges its own answers, and models tend to favour their own: choose another with --judge-model."
     return Note(code="judges_itself", text=text, values={"model": model})
 
 
@@ -76,7 +76,6 @@ def _stopped(record: RunRecord, result: RunResult) -> Note:
     why = f" ({record.stop_reason.rstrip('.')})" if record.stop_reason else ""
     return Note(
         code="stopped",
-        text=f"Stopped after {done:,} of {many(total, 'sample')}{why}. "
-        "The numbers below are of the cases that are finished.",
+        text=f"Stopped after {done:,} of {many(total, 'sample')}{why}. The numbers below cover only finished cases.",
         values={"done": done, "samples": total, "reason": record.stop_reason},
     )

@@ -1,4 +1,4 @@
-"""What marks and words of a summary mean: one table for help texts and pages."""
+"""The legend of marks and words in summaries, for help texts and pages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from prompt_evaluator.reports.levels import ENOUGH_PASS, POOR
 
 
 class Entry(NamedTuple):
-    """One thing that is shown, and what it means."""
+    """A mark or word, and what it means."""
 
     shown: str
     meaning: str
     remark: str = ""
-    """What else a page says about it."""
+    """Shown on pages only."""
 
 
 class Part(NamedTuple):
-    """Entries that are read together."""
+    """Entries that belong together."""
 
     title: str
     entries: tuple[Entry, ...]
     unit: str = ""
-    """What all meanings are about; then they are limits, and short."""
+    """What the meanings measure, if they are limits rather than sentences."""
 
 
-def _on_the_guides_scale(share: float) -> str:
+def _on_guide_scale(share: float) -> str:
     return f"{1 + 4 * share:g} on a scale from 1 to 5"
 
 
@@ -34,25 +34,25 @@ LEGEND = (
     Part(
         "Marks",
         (
-            Entry("✓", "nothing stands out; a flag: never raised"),
+            Entry("✓", "nothing stands out; for a flag: never raised"),
             Entry(
                 "⚠",
-                "look closer: high variability or a wide range in cases, flaky cases, fewer than "
+                "look closer: high variability or a wide range in some cases, flaky cases, fewer than "
                 f"{percent(ENOUGH_PASS)} of samples pass, close to its bar, or some scores are missing; "
-                "a flag: occasional or frequent",
+                "for a flag: occasional or frequent",
             ),
-            Entry("✗", "below its bar, or poor; a flag: raised in most samples"),
-            Entry("no mark", "a flag that is rare, or was not judged"),
+            Entry("✗", "below its bar, or poor; for a flag: raised in most samples, or above its bar"),
+            Entry("no mark", "a flag that is rare or was not judged"),
         ),
     ),
     Part(
         "Words",
         (
-            Entry("poor", f"a mean below the middle of its scale ({_on_the_guides_scale(POOR)})"),
-            Entry("flaky", "a case that passes in some of its samples and not in others"),
-            Entry("wide range", "scores of a case, or means of cases, three quarters of the scale apart or more"),
-            Entry("throttled", "of the time that calls took, the share for which a rate limit or a 429 held them back"),
-            Entry("SYNTHETIC", "the mock had a part in it: the numbers say nothing about a model"),
+            Entry("poor", f"a mean below the middle of its scale ({_on_guide_scale(POOR)})"),
+            Entry("flaky", "a case in which some samples pass and others do not"),
+            Entry("wide range", "scores within a case, or means of cases, that span at least 75 % of the scale"),
+            Entry("throttled", "share of call time spent waiting for a rate limit or after a 429"),
+            Entry("SYNTHETIC", "the mock took part: the numbers say nothing about a real model"),
         ),
     ),
     Part(
@@ -71,18 +71,18 @@ LEGEND = (
             Entry("rare", "below 5 %", "look at the samples"),
             Entry("occasional", "5 % to below 20 %", "review them; may be acceptable"),
             Entry("frequent", "20 % to 50 %", "likely systemic"),
-            Entry("most samples", "above 50 %", "a serious problem of the prompt; `majority` in files"),
+            Entry("most samples", "above 50 %", "a serious problem with the prompt; `majority` in files"),
         ),
         unit="share of samples",
     ),
     Part(
         "Confidence",
         (
-            Entry("none", "1", "nothing about spread"),
+            Entry("none", "1", "spread cannot be measured"),
             Entry("low", "2 to 4", "good for a smoke test"),
             Entry("moderate", "5 to 9", "good for an evaluation"),
             Entry("high", "10 to 49", "good for a critical prompt"),
-            Entry("very high", "50 and more", "good for validating for production"),
+            Entry("very high", "50 or more", "good for production validation"),
         ),
         unit="samples per case",
     ),

@@ -1,4 +1,4 @@
-"""What numbers come to by the dataset guide: good, poor, spread."""
+"""Classifies means and spread as good or poor, following the dataset guide."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import OverallMetric
 
 ENOUGH_FOR_SPREAD = 10
-"""Samples a case from which on the guide takes a high spread for real."""
+"""Samples per case needed to tell real spread from noise, according to the guide."""
 COOLER = 0.3
-"""The temperature that the guide says to try against spread."""
+"""The temperature that the guide recommends against spread."""
 GOOD, POOR = 0.75, 0.5
-"""Shares of a scale: from 4 up and below 3 on a scale from 1 to 5."""
+"""Shares of the scale: at least 4 is good and below 3 is poor on a scale from 1 to 5."""
 ENOUGH_PASS = 0.75
-"""The share of samples that have to pass for a metric to be marked as good."""
+"""Share of samples that must pass for a metric to be marked as good."""
 
 
 def is_spread(stats: OverallMetric) -> bool:
-    """Whether samples differ more than the guide accepts, over all or in single cases."""
+    """Whether samples vary more than the guide accepts, overall or in some cases."""
     return stats.variability == "high" or bool(stats.high_variability_cases)
 
 
@@ -42,7 +42,7 @@ def has_poor_cases(stats: OverallMetric) -> bool:
 
 
 def digits(scale: Scale | None) -> int:
-    """As many as a scale of that size deserves."""
+    """Return how many decimal places suit the scale."""
     size = scale[1] - scale[0] if scale else 4.0
     return 3 if size <= 1 else 2 if size <= 10 else 1 if size <= 100 else 0  # noqa: PLR2004
 

@@ -1,4 +1,4 @@
-"""What each metric says over all cases."""
+"""Findings about metrics over all cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL_THE_SAME = Note(code="all_the_same", text="all the same")
 
 
 def metric_findings(result: RunResult) -> tuple[MetricFinding, ...]:
-    """In the order of the result."""
+    """Return findings in the result's order."""
     tried = sum(number for status, number in result.totals.cases.items() if status != "pending")
     return tuple(_finding(name, stats, tried) for name, stats in result.overall_metric_stats.items())
 
@@ -70,7 +70,7 @@ def _about_bar(stats: OverallMetric) -> tuple[str, str]:
     if not stats.near:
         return "below_bar", f"below {bar}"
     if stats.below:
-        return "just_below_bar", f"just below {bar}, may be chance"
+        return "just_below_bar", f"just below {bar}, may be due to chance"
     return "near_bar", f"above {bar}, but close to it"
 
 
@@ -80,7 +80,7 @@ def _stability(stats: OverallMetric) -> Iterator[Note]:
     elif stats.variability == "high":
         yield Note(code="high_variability", text="high variability")
     if stats.flaky_cases:
-        text = f"{many(stats.flaky_cases, 'case')} flaky"
+        text = many(stats.flaky_cases, "flaky case")
         yield Note(code="flaky", text=text, values={"cases": stats.flaky_cases})
     if cases := stats.wide_range_cases:
         yield Note(code="wide_range_in_cases", text=f"wide range in {many(cases, 'case')}", values={"cases": cases})
@@ -93,7 +93,7 @@ def _stability(stats: OverallMetric) -> Iterator[Note]:
 
 
 def _coverage(stats: OverallMetric, tried: int) -> Iterator[Note]:
-    """How much of the run the numbers are about."""
+    """Describe reduced scores, and which samples and cases the numbers leave out."""
     places = digits(stats.scale)
     for reducer, value in stats.reduced.items():
         yield Note(
@@ -110,5 +110,5 @@ def _coverage(stats: OverallMetric, tried: int) -> Iterator[Note]:
         )
     if stats.bounds:
         low, high = stats.bounds
-        text = f"{decimal(low, places)} to {decimal(high, places)} if the errors had scores"
+        text = f"{decimal(low, places)} to {decimal(high, places)} depending on the missing scores"
         yield Note(code="bounds", text=text, values={"low": low, "high": high})

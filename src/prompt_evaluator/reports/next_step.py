@@ -1,4 +1,4 @@
-"""The one command that is worth typing after a run."""
+"""The most useful command to type after a run."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import RunResult
 
 PROGRAM = ("prompt-evaluator",)
-_COMPARE = "change the prompt or the model, run it again, and compare"
+_COMPARE = "change the prompt or the model, run again and compare"
 _SAMPLES, _TEMPERATURE, _REUSE, _RUBRIC = "--num-samples", "--temperature", "--reuse", "--rubric"
 _SAME_AS = {_SAMPLES: ("--quick",)}
-"""Switches that say what the flag says."""
+"""Switches that set the same value as the flag."""
 _PIPE = "pipe the same input into:"
 _CARRIED = ("--config", "--allow-mock-judge")
-"""What a command about a run needs as well, if the run was started with it."""
+"""Options that a command about a run repeats if the run was started with them."""
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """Who will type the command: in which folder, and what starts the program there."""
+    """Where the command will be typed, and what starts the program there."""
 
     folder: Path
     """Absolute."""
@@ -38,14 +38,14 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
-    """What to do about this result."""
+    """Return what to do about this result."""
     if record.status == "aborted" or result.totals.errors:
         return continuation(record.plan, result, reader)
     return _after(record.plan, result, _Writer(record.plan, reader))
 
 
 def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> NextStep:
-    """What gets a run that misses something to its end, or a better one started where it cannot get there."""
+    """Return how to finish an incomplete run, or how to start a better one if it cannot be finished."""
     writer = _Writer(plan, reader)
     if result is None:
         return writer.about_the_run("resume", "resume", ())
@@ -56,26 +56,26 @@ def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> Nex
 
 
 def shown_path(path: Path, seen_from: Path) -> str:
-    """An absolute path, or the way from that folder where that is shorter."""
+    """Return an absolute path, or one relative to the folder if that is below it and shorter."""
     relative = os.path.relpath(path, seen_from)
     return str(path) if relative.startswith("..") or len(relative) >= len(str(path)) else relative
 
 
 def _before_resuming(result: RunResult) -> str | None:
-    """What trying again does not mend by itself: a key, or somebody's own code."""
+    """Return what the user has to fix first, because retrying does not help: a key, or their own code."""
     if "AuthenticationError" in result.totals.errors:
-        return "correct the key, then:"
+        return "fix the API key, then:"
     broken = [failure.metric for failure in result.totals.failures if failure.metric and not is_known(failure.kind)]
     return f"fix {listed(dict.fromkeys(broken))}, then:" if broken else None
 
 
 def _is_judges(result: RunResult, kind: str) -> bool:
-    """Whether an error of this kind came from a judge, and not from the model under test."""
+    """Whether an error of this kind came from a judge rather than the model under test."""
     return any(failure.kind == kind and failure.metric is not None for failure in result.totals.failures)
 
 
 def _after(plan: RunPlan, result: RunResult, writer: _Writer) -> NextStep:
-    """What follows a run that has all its scores."""
+    """Return the next step after a run that has all its scores."""
     if plan.parent_run_id:
         return writer.with_another_rubric()
     stats = result.overall_metric_stats.values()
@@ -93,18 +93,18 @@ def _after(plan: RunPlan, result: RunResult, writer: _Writer) -> NextStep:
 
 
 def _change(plan: RunPlan) -> str:
-    return "change the prompt" if plan.target.prompt else "change the model or how it is asked"
+    return "change the prompt" if plan.target.prompt else "change the model or how it is called"
 
 
 class _Writer:
-    """Writes commands for one reader about one run."""
+    """Writes commands about one run for one reader."""
 
     def __init__(self, plan: RunPlan, reader: Reader) -> None:
         self._plan, self._reader = plan, reader
         self._typed = _of_this_run(plan) if plan.command else None
 
     def with_samples(self, samples: int) -> NextStep:
-        """With more samples; those that are there are not paid for again."""
+        """Run again with more samples, reusing the existing ones."""
         return self.again("more_samples", {_SAMPLES: str(samples), _REUSE: None})
 
     def with_another_rubric(self) -> NextStep:
@@ -116,12 +116,12 @@ class _Writer:
         return self.about_the_run("another_rubric", "score", (_RUBRIC, other), carried=_CARRIED)
 
     def with_another_model(self, *, judge: bool) -> NextStep:
-        """The model's name stands in the command even where it came from the settings, so that it can be corrected."""
+        """Run again, with the model name in the command so that it can be corrected, even if a setting gave it."""
         model = self._plan.judge.model if judge and self._plan.judge else self._plan.target.model
         of_target = "--model" if self._typed and self._typed.name[0] == "benchmark" else "--generator-model"
         flag = "--judge-model" if judge or self._plan.parent_run_id else of_target
         written = (self._typed.value(flag) if self._typed else None) or model
-        return self.again("another_model", {flag: written}, before=f"correct the name of the model {written}, then:")
+        return self.again("another_model", {flag: written}, before=f"correct the model name {written}, then:")
 
     def about_the_run(
         self,
@@ -132,7 +132,7 @@ class _Writer:
         before: str | None = None,
         carried: tuple[str, ...] = _CARRIED[:1],
     ) -> NextStep:
-        """Another command that is given the run's id."""
+        """Run another command with the run's id."""
         kept = [
             part for option in (self._typed.options if self._typed else ()) if option[0] in carried for part in option
         ]
@@ -147,7 +147,7 @@ class _Writer:
         before: str | None = None,
         otherwise: str | None = None,
     ) -> NextStep:
-        """The run once more, with these flags in place of its own; a switch has no value."""
+        """Repeat the run with these flags replacing its own; the value of a switch is None."""
         changes = changes or {}
         added = [part for flag, value in changes.items() for part in (flag, value) if part is not None]
         typed = self._typed
@@ -173,7 +173,7 @@ class _Writer:
 
 
 def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """The command as it was typed, without the program; arguments before the flags, so that no flag takes one."""
+    """Return the command as typed, without the program; arguments come first, so that no flag takes one."""
     arguments = typed.arguments or ()
     options = [part for option in typed.options if option[0] not in without for part in option]
     if any(argument.startswith("-") for argument in arguments):
@@ -182,14 +182,14 @@ def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str
 
 
 def _of_this_run(plan: RunPlan) -> CommandLine | None:
-    """Of a command that started several runs, the part that started this one."""
+    """Return the command that starts this run alone, if it was started together with others."""
     typed = plan.command
     if typed is None or typed.name != ("benchmark", "run"):
         return typed
     own = {"--model": plan.target.model, "--dataset": Path(plan.dataset.path or "").stem}
     for flag, value in own.items():
-        given = [option[1] for option in typed.options if option[0] == flag]
-        if len(given) != 1 or "," in given[0]:
+        values = [option[1] for option in typed.options if option[0] == flag]
+        if len(values) != 1 or "," in values[0]:
             kept = tuple(option for option in typed.options if option[0] != flag)
             typed = msgspec.structs.replace(typed, options=((flag, value), *kept))
     return typed

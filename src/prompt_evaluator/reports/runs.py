@@ -1,4 +1,4 @@
-"""Everything to say about a run."""
+"""All findings about a run."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def run_findings(
     reader: Reader,
     stopped_by: PromptEvaluatorError | None = None,
 ) -> Findings:
-    """Everything to say about a run.
+    """Return all findings about a run.
 
     Args:
         record: The run.
-        result: What it came to; None for a run that had ended before.
-        main_file: Its main artifact, as an absolute path.
-        reader: Who will read paths and commands.
-        stopped_by: What ended it early, if something went wrong.
+        result: Its result; None if the run had already ended.
+        main_file: Absolute path of its main artifact.
+        reader: Decides how paths and commands are written.
+        stopped_by: The error that ended it early, if any.
     """
     shown = shown_path(main_file, reader.folder)
     if result is None:
@@ -58,4 +58,4 @@ def run_findings(
 
 def _case_files(record: RunRecord) -> str:
     packed = record.plan.dataset.selected > MOST_CASE_FILES
-    return f"{PACK_FILE} beside it, a case a line" if packed else "test_case_<id>.json beside it"
+    return f"{PACK_FILE} next to it, one case per line" if packed else "test_case_<id>.json next to it"

@@ -1,1 +1,1 @@
-"""From what somebody asked for to a plan."""
+"""Makes a plan from the options of a run."""

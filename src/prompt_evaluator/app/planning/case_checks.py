@@ -1,4 +1,4 @@
-"""Can the metrics that a case asks for be used?"""
+"""Checks whether the metrics that a case asks for can be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def problems_with_uses(case: TestCase) -> Iterator[str]:
-    """A sentence for each use whose name, option, pattern or schema is wrong."""
+    """Yield a sentence for each use with a wrong name, option, pattern or schema."""
     for use in case.checks:
         try:
             build_metric(use)

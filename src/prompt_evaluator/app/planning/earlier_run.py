@@ -1,4 +1,4 @@
-"""Cases that are chosen by how they fared in an earlier run."""
+"""Selects cases by how they fared in an earlier run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WORDS = {"failing": "is failing", "flaky": "is flaky", "errors": "has errors"}
 
 
 def with_earlier_run(options: EvaluateOptions, session: Session) -> EvaluateOptions:
-    """The options with the ids that `only` and `of` come to, and with the whole id of that run.
+    """Resolve `only` and `of` to case ids, and `of` to the run's full id.
 
     Raises:
-        ConfigurationError: One of the two is missing, there is no such run, or it has no such case.
+        ConfigurationError: One of the two is missing, the run does not exist, or it has no such case.
     """
     if options.only is None and options.of is None:
         return options
     if options.only is None or options.of is None:
         given, missing = ("--of", "--only failing, flaky or errors") if options.only is None else ("--only", "--of RUN")
-        raise ConfigurationError(f"{given} needs {missing}: together they say which cases of which run.")
+        raise ConfigurationError(f"{given} needs {missing}: together they select cases of an earlier run.")
     run_id = session.store.full_id(options.of)
     ids = session.store.matching_ids(msgspec.structs.replace(CaseQuery(run_id=run_id), **{options.only: True}))
     if not ids:

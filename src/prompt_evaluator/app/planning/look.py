@@ -1,4 +1,4 @@
-"""What a look at the selected cases shows, before any of them is asked about."""
+"""Inspects the selected cases before any call is made."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Look:
-    """Takes one case after the other; what it found is complete after the last."""
+    """Collects facts about cases, one at a time; complete after the last one."""
 
     def __init__(self, draft: RunPlan) -> None:
         self.selected = 0
         self.scores: dict[str, None] = {}
-        """The names of all scores, in the order in which they appear."""
+        """Names of all scores, in order of appearance."""
         self.asks_judge = False
-        """Whether anything asks the run's own judge."""
+        """Whether any metric asks the run's own judge."""
         self.judges: dict[str, None] = {}
-        """Judges that uses of metrics name for themselves."""
+        """Judges that metric uses name."""
         self._draft = draft
         self._uses = make_uses(draft)
         self._requests = RequestBuilder(draft.target, draft.target.model)
@@ -34,17 +34,17 @@ class Look:
         rubric = draft.rubric
         self._taken = {rubric_key(draft), *(flag.name for flag in rubric.flags)} if rubric else set[str]()
         self._kinds: dict[str, str] = {}
-        """By the name of each use, which metric it is."""
+        """Metric of each use, by the use's key."""
         self._common_is_checked = False
         self._scorable = False
         self._missing: dict[str, str] = {}
-        """By metric, why it would be skipped; of use while nothing can be scored."""
+        """Why each metric would be skipped; collected only while nothing can be scored."""
 
     def add(self, case: TestCase) -> None:
-        """Look at a case.
+        """Inspect a case.
 
         Raises:
-            ConfigurationError: A template does not fit it, its metrics cannot be used, or two scores have one name.
+            ConfigurationError: A template does not fit it, its metrics cannot be used, or two scores share a name.
         """
         self.selected += 1
         if self._renders:
@@ -59,12 +59,12 @@ class Look:
             self._look_for_scores(case, applied)
 
     def refuse_nothing_to_score(self) -> None:
-        """A run without a single score would only cost money."""
+        """Raise an error if no answer could be scored: the run would only cost money."""
         if self._scorable:
             return
         if not self.scores:
-            what = "There is nothing to score the answers by."
-            raise ConfigurationError(f"{what} Name a rubric or --metrics, or give the cases `checks`.")
+            what = "There is nothing to score the answers with."
+            raise ConfigurationError(f"{what} Choose a rubric or --metrics, or add `checks` to the cases.")
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self._missing.items())
         what = f"Every metric would be skipped for every case ({reasons})."
         raise ConfigurationError(f"{what} Choose other metrics, or give the cases what these need.")
@@ -75,18 +75,18 @@ class Look:
         except ConfigurationError as error:
             if not case.checks:
                 raise
-            where = f" ({case.file}, line {case.line})" if case.file and case.line else ""
-            raise ConfigurationError(f"The case {case.id!r}{where} has a check that cannot be used: {error}") from None
+            where = f"{case.file}:{case.line}: " if case.file and case.line else ""
+            raise ConfigurationError(f"{where}The case {case.id!r} has a check that cannot be used: {error}") from None
 
     def _check_names(self, applied: Iterable[AppliedMetric]) -> None:
-        """Two scores, or a score and a flag, of one name would be mistaken for each other in every result."""
+        """Refuse two scores, or a score and a flag, with the same name: results could not tell them apart."""
         seen = set(self._taken)
         for each in applied:
             for name in each.score_names:
                 if name in seen:
                     rubric = self._draft.rubric
                     owner = f"The rubric {rubric.name!r}" if rubric else "Another metric"
-                    what = f"{owner} has a score or flag called {name!r}, like the metric."
+                    what = f"{owner} already has a score or flag named {name!r}."
                     raise ConfigurationError(f"{what} Give the metric another `name`, or rename the criterion.")
                 seen.add(name)
 
@@ -98,8 +98,8 @@ class Look:
             self.asks_judge = True
         first = self._kinds.setdefault(applied.key, applied.use.metric)
         if first != applied.use.metric:
-            both = f"{first!r} and {applied.use.metric!r}"
-            raise ConfigurationError(f"Two metrics, {both}, are called {applied.key!r}. Give one another `name`.")
+            what = f"Two metrics, {first!r} and {applied.use.metric!r}, are called {applied.key!r}."
+            raise ConfigurationError(f"{what} Give one of them another `name`.")
 
     def _look_for_scores(self, case: TestCase, applied: Iterable[AppliedMetric]) -> None:
         for each in applied:

@@ -1,4 +1,4 @@
-"""The metrics that a run is asked to use: from flags, Python, the configuration and files of metrics."""
+"""Collects the metrics of a run: from flags, Python, the configuration and metrics files."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _SHAPE = "Write a list of metrics: names, or mappings with `metric` and its opti
 
 
 def metric_uses(options: EvaluateOptions) -> tuple[MetricUse, ...]:
-    """Every use that the run asks for, those of a file first.
+    """Every metric use of the run, those from a file first.
 
     Raises:
-        ConfigurationError: One cannot be read, or two have one name.
-        InputError: The file of metrics is wrong; says where.
+        ConfigurationError: One cannot be read, or two have the same name.
+        InputError: The metrics file is invalid; says where.
     """
     found = list(_in_file(options.metrics_file)) if options.metrics_file else []
-    for given in options.metrics:
+    for entry in options.metrics:
         try:
-            found += _uses(given)
+            found += _uses(entry)
         except ValueError as error:
             raise ConfigurationError(f"A metric cannot be used: {error}.") from None
     seen: set[str] = set()
@@ -45,24 +45,24 @@ def metric_uses(options: EvaluateOptions) -> tuple[MetricUse, ...]:
         try:
             msgspec.json.encode(use)
         except (TypeError, ValueError, RecursionError) as error:
-            raise ConfigurationError(f"The metric {use.key!r} has an option that cannot be kept: {error}.") from None
+            raise ConfigurationError(f"The metric {use.key!r} has an option that cannot be stored: {error}.") from None
     return tuple(found)
 
 
-def _uses(given: str | dict[str, Any]) -> tuple[MetricUse, ...]:
-    """A text is one use, as in a file, if it can be read as one; otherwise several, separated by commas."""
-    if isinstance(given, str):
+def _uses(entry: str | dict[str, Any]) -> tuple[MetricUse, ...]:
+    """Parse a text as one use, as in a file, if possible; otherwise as several, separated by commas."""
+    if isinstance(entry, str):
         try:
-            return parse_uses(given)
+            return parse_uses(entry)
         except ValueError:
-            return parse_uses_text(given)
-    return parse_uses(given)
+            return parse_uses_text(entry)
+    return parse_uses(entry)
 
 
 def _in_file(path: Path) -> tuple[MetricUse, ...]:
     if path.suffix.lower() not in _FORMATS:
         advice = "Give it one of these extensions."
-        raise InputError("A file of metrics is a .yaml, .yml or .json file", path=path, advice=advice)
+        raise InputError("A metrics file must be a .yaml, .yml or .json file", path=path, advice=advice)
     document = _FORMATS[path.suffix.lower()](read_bytes(path), path)
     listed = document.root
     if isinstance(listed, dict) and set(listed) == {"metrics"}:
@@ -85,7 +85,7 @@ def _in_file(path: Path) -> tuple[MetricUse, ...]:
 
 
 def _line(listed: Any, document: Document) -> int | None:
-    """Of the first item that cannot be read."""
+    """Line of the first item that cannot be read."""
     if not isinstance(listed, list):
         return None
     for position, item in enumerate(listed):

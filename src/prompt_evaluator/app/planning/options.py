@@ -1,4 +1,4 @@
-"""From what a command or a Python caller gave to the options of a run: what was not given comes from the settings."""
+"""Makes the options of a run from what a command or Python caller gave; the rest comes from the settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.declaration import DATASET, FILE, NO_RUBRIC, PATH, RUBRIC
-from prompt_evaluator.model.options import LIMITS, OPTIONS, EvaluateOptions, RunLimits
+from prompt_evaluator.model.options import OPTIONS, EvaluateOptions
+from prompt_evaluator.model.run_limits import LIMITS, RunLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.declaration import Option
 
 KEYWORDS = {word: option for option in (OPTIONS | LIMITS).values() for word in (option.keyword, option.name)}
-"""What a Python caller may say: `samples`, and `num_samples` as well, because that is the name of the flag."""
+"""Keywords of the Python API: `samples`, and also `num_samples`, because that is the name of the flag."""
 
 
 def evaluate_options(settings: Settings, given: Mapping[str, Any], **fixed: Any) -> EvaluateOptions:
-    """Options from what was given and, where nothing was, from the settings.
+    """Make options from what was given, and otherwise from the settings.
 
     Args:
-        settings: They have been told of what was given.
-        given: By the names of the options; None means that an option was not given.
-        fixed: What holds whatever the settings say.
+        settings: Settings that already include what was given.
+        given: Values by option name; None means not given.
+        fixed: Values that override everything else.
     """
     chosen = settings.parameters() | {
         name: _placed(option, given[name], settings)
@@ -40,17 +41,17 @@ def evaluate_options(settings: Settings, given: Mapping[str, Any], **fixed: Any)
 
 
 def run_limits(settings: Settings) -> RunLimits:
-    """How far a run may go, as the settings say."""
+    """Limits of a run, from the settings."""
     return RunLimits(**{name: value for name, value in settings.parameters().items() if name in LIMITS})
 
 
 def given_options(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Python caller said, by the names of the options, checked as a flag is.
+    """A Python caller's keywords by option name, checked like flags.
 
-    None is the same as not given, but for the rubric, where it means that there is none.
+    None means not given, except for the rubric, where it means no rubric.
 
     Raises:
-        ConfigurationError: There is no such option, or its value cannot be; says which.
+        ConfigurationError: An option is unknown, or its value is invalid; says which.
     """
     given: dict[str, Any] = {}
     for word, value in keywords.items():
@@ -67,7 +68,7 @@ def given_options(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _placed(option: Option, value: Any, settings: Settings) -> Any:
-    """The file behind a path or a short name."""
+    """Resolve a path or short name to its file."""
     if option.kind is DATASET:
         return settings.named("dataset_paths", value)
     if option.kind is FILE:

@@ -1,4 +1,4 @@
-"""From what somebody asked for to a plan: every file but the dataset is read, and every name is checked."""
+"""Makes a plan from options: reads every file except the dataset, and checks every name."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _Source: TypeAlias = DatasetReader | InMemoryDataset
 
 
 def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str] | None = None) -> Prepared:
-    """Read everything but the cases; raises a sentence about the first thing that is wrong.
+    """Read everything except the cases. Raise an error about the first thing that is wrong.
 
-    The cases are read by whoever goes through those of the result: once, all of them, also where only some are wanted.
+    Cases are read while the caller iterates over the result's: once, and all of them, even if only some are selected.
     """
     generator = models.name(options.generator_model)
     judge = models.name(options.judge_model) if options.judge_model else generator
@@ -61,7 +61,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
     source: _Source,
     rubrics: Mapping[str, str] | None,
 ) -> RunPlan:
-    """The plan before the cases are looked at: which judges are needed is not known yet."""
+    """The plan before the cases are read: which judges are needed is not known yet."""
     run_id = str(uuid.uuid4())
     return RunPlan(
         run_id=run_id,
@@ -91,7 +91,7 @@ def _source(options: EvaluateOptions) -> _Source:
 
 
 def _reference(source: _Source) -> DatasetRef:
-    """As far as it is known: hash and count of a file once it has been read."""
+    """What is known of the dataset; for a file, hash and count only once it has been read."""
     path = str(source.path) if source.path else None
     return DatasetRef(path=path, hash=source.hash, count=source.count, selected=0)
 
@@ -113,12 +113,12 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
 
 
 def _checked_params(params: dict[str, Any]) -> dict[str, Any]:
-    """What a run decides itself is not a parameter, and a key would be kept with every result."""
+    """Refuse parameters that the run sets itself, and secrets, which would be stored with the results."""
     for name in params:
         if name.lower() in _OWN_PARAMS:
             raise ConfigurationError(f"The parameter {name!r} cannot be passed through: the run sets it itself.")
         if _SECRET_PARAM.search(name):
-            what = f"The parameter {name!r} looks like a secret, and parameters are kept with the results."
+            what = f"The parameter {name!r} looks like a secret, but parameters are stored with the results."
             raise ConfigurationError(f"{what} Configure keys and headers under `providers:`.")
     return params
 
@@ -131,7 +131,7 @@ def _prompt(options: EvaluateOptions) -> PromptRef | None:
     try:
         digest = hashlib.sha256(options.system_text.encode()).hexdigest()
     except UnicodeEncodeError as error:
-        raise ConfigurationError(f"The system prompt has a character that cannot be sent: {error}.") from None
+        raise ConfigurationError(f"The system prompt contains a character that cannot be sent: {error}.") from None
     return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 

@@ -1,4 +1,4 @@
-"""A plan that is completed by going through its cases, once."""
+"""A plan that is completed by reading its cases once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.catalogue import ModelName
 
 _NO_JUDGES = ("command", "python", "router")
-"""Targets that answer questions, not rubrics."""
+"""Provider kinds that cannot judge."""
 
 
 class Prepared:
-    """A draft, and the cases that complete it.
+    """A draft plan, and the cases that complete it.
 
-    Nothing may be asked about a case before `finish`: only then is it known that all of them can be used.
+    Make no calls before `finish`: only then is it known that all cases can be used.
     """
 
     def __init__(
@@ -38,28 +38,28 @@ class Prepared:
         allow_mock_judge: bool,
         dataset: Callable[[], DatasetRef] | None = None,
     ) -> None:
-        """Take what is known without the cases, and the cases, none of which is read yet.
+        """Store the parts; no case is read yet.
 
         Args:
-            draft: The plan, with the run's own judge whether it is needed or not.
-            cases: Gone through once.
-            models: Who can be asked.
+            draft: The plan, with the run's own judge even if it is not needed.
+            cases: Iterated over once.
+            models: The models that can be called.
             allow_mock_judge: Whether the mock may judge a real model's answers.
-            dataset: Says after the last case what was read; the draft knows it when this is not given.
+            dataset: Called after the last case, returns what was read. If None, the draft's own is used.
         """
         self.draft = draft
         self._models, self._allow_mock_judge, self._dataset = models, allow_mock_judge, dataset
         self._look = Look(draft)
         self._refused: PromptEvaluatorError | None = None
         self.cases: Iterator[TestCase] = self._seen(cases)
-        """The selected cases, once, as they are read; raises what is wrong with the dataset or one of them."""
+        """The selected cases, once, as they are read. Raises an error if the dataset or a case is invalid."""
 
     def finish(self) -> RunPlan:
-        """The completed plan: which cases there are and which judges they need. Reads what is left of the cases.
+        """Return the plan, completed with the number of cases and the judges they need. Reads any remaining cases.
 
         Raises:
             ConfigurationError: Something cannot be used, or nothing would be scored.
-            InputError: Something is wrong with the dataset; also what was raised before, while its cases were read.
+            InputError: The dataset is invalid. An error raised while cases were read is raised again.
         """
         deque(self.cases, maxlen=0)
         if self._refused:
@@ -81,12 +81,12 @@ class Prepared:
             raise
 
     def _with_judges(self, draft: RunPlan) -> RunPlan:
-        """Each judge that is needed has to be able to judge."""
+        """Check the plan and add its judges, each of which must be able to judge."""
         look, models = self._look, self._models
         if not look.selected:
             filters = "--case-ids, --where or --only" if "only" in draft.filters else "--case-ids or --where"
             hint = f"Loosen {filters}." if draft.dataset.count else "Give at least one."
-            what = "No case passes the filters" if draft.dataset.count else "There are no cases"
+            what = "No case matches the filters" if draft.dataset.count else "There are no cases"
             raise ConfigurationError(f"{what}. {hint}")
         look.refuse_nothing_to_score()
         _check_size(draft, draft.judge.repeats if draft.judge and look.asks_judge else 1)
@@ -107,9 +107,9 @@ class Prepared:
 
 
 def with_known_cases(draft: RunPlan, plan: RunPlan) -> RunPlan:
-    """A draft for a run that there is: what only its cases tell is taken from its plan, and no case is read.
+    """Complete a draft for an existing run without reading cases: what depends on them comes from the run's plan.
 
-    Draft and plan then differ where their settings do, as long as the dataset is the one that the run was made from.
+    Draft and plan then differ only in their settings, provided the dataset is the one the run was made from.
     """
     same_dataset = draft.dataset.path == plan.dataset.path and draft.dataset.hash in ("", plan.dataset.hash)
     return msgspec.structs.replace(
@@ -122,31 +122,31 @@ def with_known_cases(draft: RunPlan, plan: RunPlan) -> RunPlan:
 
 
 def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig:
-    """A judge that a metric names is asked as the run's own is."""
+    """A judge named by a metric has the settings of the run's own."""
     assert draft.judge is not None  # noqa: S101 - a draft always has one
     return msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
 
 
 def _check_size(draft: RunPlan, repeats: int) -> None:
-    """Each may be sensible by itself and their product not."""
+    """Limit the product: each factor may be reasonable while all together are not."""
     samples, attempts, most = draft.num_samples, draft.target.attempts, RESULTS_PER_CASE.most
     if (product := samples * attempts * repeats) > most:
         raise ConfigurationError(
-            f"{samples:,} samples × {attempts:,} attempts × {repeats:,} judgements make up to {product:,} results of a "
-            f"case, and at most {most:,} are possible. Lower --num-samples, --attempts or --judge-repeats."
+            f"{samples:,} samples × {attempts:,} attempts × {repeats:,} judgements make up to {product:,} results per "
+            f"case, but the limit is {most:,}. Lower --num-samples, --attempts or --judge-repeats."
         )
 
 
 def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
     if settings[judge.provider].kind in _NO_JUDGES:
         raise ConfigurationError(
-            f"{judge} cannot judge answers. Name a judge model (--judge-model), or score by metrics that need no judge "
+            f"{judge} cannot judge answers. Choose a judge model (--judge-model), or use metrics that need no judge "
             "(--rubric none --metrics ...)."
         )
 
 
 def _check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
-    """The mock makes its judgements up: on a real model's answers they would look like results."""
+    """Refuse the mock as judge of a real model: its made-up judgements would look like results."""
     if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
         what = f"The mock would judge the answers of {generator}, with scores that mean nothing."
-        raise ConfigurationError(f"{what} Name a real --judge-model, or pass --allow-mock-judge.")
+        raise ConfigurationError(f"{what} Choose a real --judge-model, or pass --allow-mock-judge.")
