@@ -1,4 +1,4 @@
-"""Help for somebody who mistyped a name: the nearest one that there is, or a list of a bearable length."""
+"""Suggestions for a mistyped name: the nearest known name, or a short list."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _CUTOFF = 0.6
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = _CUTOFF) -> str | None:
-    """The known name that is most like this one, in upper or lower case; None where none is."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for who mistyped something
+    """Return the most similar known name, ignoring case; None if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for errors
 
     folded = {each.casefold(): each for each in known}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
@@ -24,9 +24,9 @@ def some_of(names: Collection[str], most: int = _LISTED, *, total: int | None = 
     """`a, b, c`, or `a, b and 12 more`.
 
     Args:
-        names: In the order in which they are listed.
-        most: How many are named.
-        total: How many there are, where `names` is only a part of them.
+        names: In the order to list them.
+        most: How many to list.
+        total: How many there are in total, if `names` is only a part of them.
     """
     shown = list(names)[:most]
     hidden = (len(names) if total is None else total) - len(shown)

@@ -231,7 +231,7 @@ def test_ten_calls_of_ten_cents_are_a_dollar() -> None:
         assert budget.try_take()
         budget.pay(None, 0.1)
         budget.settle()
-    with pytest.raises(BudgetSpentError, match=r"\$1\.0000 are spent, and the next costs about \$0\.1000"):
+    with pytest.raises(BudgetSpentError, match=r"\$1\.0000 has been spent, and the next costs about \$0\.1000"):
         budget.try_take()
 
 
@@ -254,7 +254,7 @@ def test_a_call_that_timed_out_is_reckoned_with_as_paid() -> None:
     budget.may_have_paid(None)
     budget.settle()
 
-    said = r"\$0\.8000 are spent \(\$0\.4000 of it perhaps, on tries that timed out\), and the next"
+    said = r"\$0\.8000 has been spent \(including up to \$0\.4000 on tries that timed out\), and the next"
     with pytest.raises(BudgetSpentError, match=said):
         budget.try_take()
 

@@ -227,7 +227,7 @@ def test_a_broken_table_is_refused_with_its_line(
         ("", "The file has no labels"),
         ("\n[]\n", "Line 2 is an array, not an object"),
         ('{"run_id": "a"', "Invalid JSON at line 1"),
-        ('{"run_id": "a", "run_id": "b"}', "Invalid JSON at line 1: the key 'run_id' stands twice"),
+        ('{"run_id": "a", "run_id": "b"}', "Invalid JSON at line 1: the key 'run_id' appears twice"),
     ],
     ids=["nothing", "a list", "half an object", "a key twice"],
 )

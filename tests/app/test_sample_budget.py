@@ -142,7 +142,7 @@ async def test_money_is_spent_on_whole_samples() -> None:
     await desk.work(100)
 
     assert desk.started == desk.judged == 30
-    said = "The budget of $0.6100 allows no further sample: $0.6000 are spent, and the next costs about $0.0200."
+    said = "The budget of $0.6100 allows no further sample: $0.6000 has been spent, and the next costs about $0.0200."
     assert set(desk.refusals) == {said}
 
 

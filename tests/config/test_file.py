@@ -23,7 +23,7 @@ WRONG = {
     ),
     "a key of another group": ("judge:\n  seed: 1", 2, "`judge.seed`", "Did you mean `generator.seed`?"),
     "a key like no other": ("zzz: 1", 1, "`zzz`", "Known here: benchmark, dataset_paths, generator, "),
-    "a dotted key": ("generator.model: a/b", 1, "written in one", "Write `model:` below `generator:`"),
+    "a dotted key": ("generator.model: a/b", 1, "written as one key", "Write `model:` below `generator:`"),
     "an unknown field of a provider": (
         "providers:\n  x:\n    kind: openai\n    base_urls: y",
         4,
@@ -52,19 +52,19 @@ WRONG = {
     "a key in the file": (
         "providers:\n  openai:\n    api_key: sk-canary",
         3,
-        "keys do not belong into the file",
+        "keys do not belong in the file",
         "`api_key_env`",
     ),
     "a key in place of its variable": (
         "providers:\n  openai:\n    api_key_env: sk-canary",
         3,
-        "is no name of an environment variable",
+        "is not the name of an environment variable",
         "OPENAI_API_KEY",
     ),
     "a key that could be a variable": (
         "providers:\n  openai:\n    api_key_env: gsk_canary0123456789abcdef",
         3,
-        "is no name of an environment variable",
+        "is not the name of an environment variable",
         "OPENAI_API_KEY",
     ),
     "a text for a number": ("\nnum_samples: many", 2, "a whole number from 1 to 10,000, not the text 'many'", ""),
@@ -98,8 +98,8 @@ WRONG = {
     "a path that is none": ("dataset_paths:\n  a: 3", 2, "`dataset_paths.a` has to be the path of a file", ""),
     "a path that is empty": ("rubrics:\n  a:", 2, "`rubrics.a` has to be the path of a file, not empty", ""),
     "another version": ("version: 2", 1, "`version` has to be 1, not the number 2", "Another version"),
-    "a list": ("- a", None, "The configuration is no mapping", "name: value"),
-    "a key twice": ("rubric: a\nrubric: b", 2, "stands twice", ""),
+    "a list": ("- a", None, "The configuration is not a mapping", "name: value"),
+    "a key twice": ("rubric: a\nrubric: b", 2, "appears twice", ""),
     "no YAML": ("rubric: [a", 2, "Invalid YAML", ""),
 }
 

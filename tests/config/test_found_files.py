@@ -88,7 +88,7 @@ def test_somebody_elses_configuration_is_refused(project: Path, start: str, give
     assert problem.path == path
     assert "The configuration was found, not named, and it belongs to the user " in str(problem)
     assert "who is neither you nor root, so it is not used" in str(problem)
-    assert f"Name it on purpose with --config {path} or PROMPT_EVALUATOR_CONFIG={path}, or " in str(problem)
+    assert f"Name it explicitly with --config {path} or PROMPT_EVALUATOR_CONFIG={path}, or " in str(problem)
     assert str(problem).endswith(f"{TRUST_VARIABLE}={project}.")
 
 

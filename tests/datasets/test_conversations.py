@@ -124,20 +124,20 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no parts": ([{"role": "user", "content": []}], "item 0: the user says nothing"),
     "part is a text": ([{"role": "user", "content": ["x"]}], "a part has no type: write {type: text, text: …}"),
     "part without text": ([{"role": "user", "content": [{"type": "text"}]}], "a text part has no text: write"),
-    "audio": ([{"role": "user", "content": [{"type": "input_audio"}]}], "is of the type 'input_audio': write"),
+    "audio": ([{"role": "user", "content": [{"type": "input_audio"}]}], "has the type 'input_audio': write"),
     "no user": ([{"role": "system", "content": "x"}], "no turn is the user's: add one with `role: user`"),
-    "answered": (TALK[:3], "the last turn is of the role 'assistant': end with a turn of the user or of a tool"),
-    "system last": ([HELLO, TALK[0]], "the last turn is of the role 'system'"),
-    "user calls": ([{**HELLO, "tool_calls": [{"name": "f"}]}], "a turn of the role 'user' has `tool_calls`"),
+    "answered": (TALK[:3], "the last turn has the role 'assistant': end with a turn of the user or of a tool"),
+    "system last": ([HELLO, TALK[0]], "the last turn has the role 'system'"),
+    "user calls": ([{**HELLO, "tool_calls": [{"name": "f"}]}], "a turn with the role 'user' has `tool_calls`"),
     "calls are a text": ([HELLO, {"role": "assistant", "tool_calls": "f"}, HELLO], "`tool_calls` is the text 'f'"),
     "call without name": (called(arguments={}), "item 1: a tool call has no name: write {name: …"),
     "id is a number": (called(name="f", id=3), "`id` of the call 'f' is the number 3: write it in quotes"),
     "arguments": (called(name="f", arguments=[1]), "`arguments` of the call 'f' is a list: write a mapping"),
-    "user answers": ([{**HELLO, "tool_call_id": "c"}], "a turn of the role 'user' has `tool_call_id`"),
+    "user answers": ([{**HELLO, "tool_call_id": "c"}], "a turn with the role 'user' has `tool_call_id`"),
     "answers a number": ([HELLO, {"role": "tool", "content": "", "tool_call_id": 3}], "`tool_call_id` is the number 3"),
     "answers nobody": (
         [HELLO, {"role": "tool", "content": "", "tool_call_id": "c"}],
-        "item 1: no turn before makes the call 'c' that it answers: give that call this `id`",
+        "item 1: no earlier turn makes the call 'c' that it answers: give that call this `id`",
     ),
 }
 
@@ -184,7 +184,7 @@ def test_beside_an_input_messages_are_metadata_for_loading_and_a_problem_for_com
 
     assert (case.input, case.messages, case.metadata) == ("x", (), {"messages": messages})
     assert (problem.line, problem.field) == (3, "messages")
-    assert "there is an input too, and only one of them can be asked" in str(problem)
+    assert "there is an input too, and only one of them can be used" in str(problem)
     with pytest.raises(InputError, match="there is an input too"):
         open_dataset(path)
 

@@ -97,13 +97,13 @@ def test_a_blank_input_is_refused_in_jsonl_too(write: Write) -> None:
 @pytest.mark.parametrize(
     ("fields", "advice"),
     [
-        ("input: [a, b]", "Write one text in place of the list; `messages` is for a conversation."),
+        ("input: [a, b]", "Write one text instead of the list; `messages` is for a conversation."),
         ("input: [a]", "Write the text alone, without a list around it; `messages` is for a conversation."),
-        ("input: {a: b}", "Write one text in place of the mapping."),
+        ("input: {a: b}", "Write one text instead of the mapping."),
         ("input: 7", "Write it in quotes."),
         (
             "input: x\n  reference: [a, b]",
-            "Write one text in place of the list; `references` is for several good answers, or leave it out.",
+            "Write one text instead of the list; `references` is for several good answers, or leave it out.",
         ),
         ("input: x\n  task: [a]", "Write the text alone, without a list around it, or leave it out."),
     ],
@@ -171,7 +171,7 @@ def test_ids_that_are_wrong_themselves_are_no_duplicates(write: Write) -> None:
         (
             "name: b\ntaks:\n- id: a",
             2,
-            "a benchmark with `taks` in place of `tasks`",
+            "a benchmark with `taks` instead of `tasks`",
             "Write `tasks:`, a list of tasks",
         ),
         ("tasks: none", 1, "a benchmark whose `tasks` is the text 'none'", "each beginning with a dash."),

@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "call as metric": ({"metric": "length(max_words=3)"}, "'length(max_words=3)' is not the name of a metric"),
     "no function": ("python:", "'python:' is not the name of a metric"),
     "no program": ("command: ", "'command:' is not the name of a metric"),
-    "options are a text": ({"regex": "^a"}, "'regex' has the text '^a' in place of options: write a mapping"),
+    "options are a text": ({"regex": "^a"}, "'regex' has the text '^a' instead of options: write a mapping"),
     "options is a list": ({"metric": "a", "options": [1]}, "`options` of 'a' is a list: write a mapping"),
     "an option twice": ({"metric": "a", "b": 1, "options": {"b": 2}}, "'a' has the option 'b' twice: keep one"),
     "metric twice": ({"a": {"metric": "b"}}, "'a' has an option 'metric': name one metric"),
@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "wrong bracket": ("regex(pattern=[a)])", "closes a bracket ')' that is not open"),
     "inner not closed": ("regex(pattern=[a)", "does not close its bracket '['"),
     "quote not closed": ('regex(pattern="a)', 'does not close its quote ": close it, or put the whole value in quotes'),
-    "quote with a tail": ('regex(pattern="a"b)', "goes on after its closing quote"),
+    "quote with a tail": ('regex(pattern="a"b)', "continues after its closing quote"),
     "backslash": (r'regex(pattern="\d")', r'"\d" is not a JSON text: write \\ for \, or use single quotes'),
 }
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_write(value: Any, sentence:
         ("is_json,", "a metric's name is empty"),
         ("regex(pattern=(a), length", "does not close its bracket '('"),
         ("a, b(name=a)", "two uses are called 'a'"),
-        ('"is_json" x', "goes on after its closing quote"),
+        ('"is_json" x', "continues after its closing quote"),
     ],
 )
 def test_a_wrong_text_of_the_command_line_is_refused(text: str, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Which providers can be used, and does this one answer?"""
+"""Lists the available providers, and tests whether one answers."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
 
 
 _LONGEST_WAIT = 60.0
-"""Seconds for one short answer."""
+"""Most seconds to wait for one short answer."""
 
 
 class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to know about a provider without calling it. Never a key's value."""
+    """What is known about a provider without calling it. Never contains a key's value."""
 
     name: str
     kind: str
     key: str
-    """The variable or file the key comes from, or what takes its place."""
+    """The variable or file that the key comes from; `none needed` without one."""
     key_present: bool | None
-    """None where no key is needed."""
+    """None if no key is needed."""
     address: str | None
-    """Where its calls go, without a login."""
+    """Where its calls go, without credentials."""
     address_source: str | None
-    """The variable that the address is from, over what is configured or built in."""
+    """The variable that the address comes from; None if it is configured or built in."""
     proxy: str | None
-    """The proxy that calls go through, and who names it, without its login."""
+    """The proxy that calls go through and where it is set, without credentials."""
     limits: Limits
 
 
 def list_providers(configured: Mapping[str, ProviderSettings] | None = None) -> list[ProviderStatus]:
-    """Every provider, built in or configured."""
+    """Return every provider, built-in or configured."""
     return [_status(name, settings) for name, settings in sorted(Models(configured).settings.items())]
 
 
 def calls_at_once(limits: Limits) -> int:
-    """How many calls a provider with these limits may have in flight."""
+    """Return how many calls a provider with these limits may have in flight."""
     return limits.max_concurrency or DEFAULT_CONCURRENCY
 
 
 def asked_for(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> str:
-    """Who is asked by `try_provider`: `openai/gpt-4o-mini at https://api.openai.com/v1`."""
+    """Describe what `try_provider` calls, such as `openai/gpt-4o-mini at https://api.openai.com/v1`."""
     models = Models(configured)
     name = models.name(model)
     status = _status(name.provider, models.settings[name.provider])
@@ -62,10 +62,10 @@ def asked_for(model: str, configured: Mapping[str, ProviderSettings] | None = No
 
 
 async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> Answer:
-    """Make one short call, in one try, and return what came back.
+    """Make one short call, in one try, and return the answer.
 
     Raises:
-        ProviderError: There is no answer. Nobody is there, or nobody says anything within a minute.
+        ProviderError: The service refused, could not be reached, or did not answer within a minute.
     """
     models = Models(configured)
     name = models.name(model)
@@ -80,21 +80,21 @@ async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | 
         try:
             return await models.client(name.provider).complete(request)
         except UnreachableError as error:
-            said = str(error).removeprefix(f"{error.provider}: ")
-            raise UnreachableError(f"{said} {UNREACHED}", provider=error.provider) from None
+            message = str(error).removeprefix(f"{error.provider}: ")
+            raise UnreachableError(f"{message} {UNREACHED}", provider=error.provider) from None
 
 
 def _status(name: str, settings: ProviderSettings) -> ProviderStatus:
     key = Key(name, settings)
     variable = settings.base_url_env
-    set_there = os.environ.get(variable) if variable else None
+    from_variable = os.environ.get(variable) if variable else None
     return ProviderStatus(
         name=name,
         kind=settings.kind,
         key=key.source or "none needed",
         key_present=key.present if key.source else None,
-        address=masked(set_there or settings.base_url) or (f"${variable}" if variable else None),
-        address_source=variable if set_there else None,
+        address=masked(from_variable or settings.base_url) or (f"${variable}" if variable else None),
+        address_source=variable if from_variable else None,
         proxy=shown_proxy(name, settings),
         limits=settings.limits,
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @config_option
 @click.pass_context
 def providers_command(context: click.Context, *, as_json: bool, config_path: Path | None) -> None:
-    """List the providers of models: their keys (present or missing, never a value), addresses and limits."""
+    """List model providers: their keys (present or missing, never the value), addresses and limits."""
     if context.invoked_subcommand is not None:
         return
     found = list_providers(read_settings(config_path).providers)
@@ -41,7 +41,7 @@ def providers_command(context: click.Context, *, as_json: bool, config_path: Pat
 @click.argument("name")
 @config_option
 def providers_test_command(name: str, *, config_path: Path | None) -> None:
-    """Make one short call to NAME (PROVIDER/MODEL) and report what came back."""
+    """Make one short call to NAME (PROVIDER/MODEL) and show the answer."""
     configured = read_settings(config_path).providers
     click.echo(f"Asking {asked_for(name, configured)} ...", err=True)
     answer = asyncio.run(try_provider(name, configured))

@@ -1,4 +1,4 @@
-"""Settings, and `load_dataset`, which users were promised under this name."""
+"""Settings, and `load_dataset`, which is documented under this name."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ __all__ = ["load_dataset"]
 
 def __getattr__(name: str) -> Any:
     if name == "load_dataset":
-        from prompt_evaluator.datasets.loading import load_dataset  # noqa: PLC0415 - config itself reads no cases
+        from prompt_evaluator.datasets.loading import load_dataset  # noqa: PLC0415 - settings do not need it
 
         return load_dataset
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

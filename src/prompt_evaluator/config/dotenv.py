@@ -1,4 +1,4 @@
-"""`.env`: variables that are meant for this project, read strictly and never shown."""
+"""Reads `.env` strictly. Its values are never shown."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Variable(NamedTuple):
 
 
 def read_dotenv(folder: Path, environment: Mapping[str, str]) -> dict[str, Variable]:
-    """The variables of the `.env` in a folder; none where there is no such file.
+    """Return the variables of a folder's `.env`; empty if there is no such file.
 
     Raises:
-        InputError: A line is no assignment. The line is named and never quoted: it may contain a key. Or somebody else
-            may have written the file.
+        InputError: A line is not an assignment, or someone else may have written the file. The message has the line's
+            number but not its text, which may contain a key.
     """
     path = folder / FILE_NAME
-    if not path.is_file():  # some keep a virtual environment under this name
+    if not path.is_file():  # may also be a virtual environment
         return {}
     check_found(path, ".env", instead="Set the variables that you need yourself", environment=environment)
     found: dict[str, Variable] = {}
@@ -58,9 +58,9 @@ def _assignment(text: str, path: Path, line: int) -> tuple[str, str]:
     if quoted is None:
         return name, _COMMENT.sub("", value)
     if not (inner := quoted.fullmatch(value)):
-        what = f"The value of {name} does not end where its quotes do"
+        what = f"The value of {name} does not end with its closing quote"
         raise InputError(
-            what, path=path, line=line, advice=r"Close the quotes on the same line; write \n for a new one."
+            what, path=path, line=line, advice=r"Close the quotes on the same line; write \n for a line break."
         )
     if quoted is _SINGLE:
         return name, inner[1]

@@ -1,4 +1,4 @@
-"""The entries under `providers:`, checked field by field, so that each mistake is named by its place."""
+"""Checks the entries under `providers:` field by field, so that each error names its place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAVES: dict[type, tuple[type, str]] = {
     inspect.BoolType: (bool, "true or false"),
 }
 _PATHS = {"ca_file", "cert_file", "key_file"}
-"""They start from the configuration file's folder."""
+"""Relative to the configuration file's folder."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
 
@@ -32,9 +32,9 @@ _LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
 def providers(
     found: dict[str, Any], place: Place, built_in: Mapping[str, ProviderSettings]
 ) -> dict[str, ProviderSettings]:
-    """Each entry as settings.
+    """Convert each entry to settings.
 
-    An entry without `kind` changes what is built in under its name; one with it stands alone.
+    An entry without `kind` overrides fields of the built-in provider of that name; one with `kind` replaces it.
     """
     return {name: _provider(name, entry, place / name, built_in) for name, entry in found.items()}
 
@@ -54,7 +54,7 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
 
 
 def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
-    """The value without its empty fields, or an error about the first part of it that is wrong."""
+    """Return the value without its empty fields. Raise `InputError` for the first part that is wrong."""
     match shape:
         case inspect.StructType():
             return _struct(place.mapping(value, _HELP), shape, place)
@@ -77,8 +77,8 @@ def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) ->
     fields = {field.encode_name: field for field in shape.fields}
     for name in mapping:
         if name == "api_key" and "api_key_env" in fields:
-            what = f"`{(place / name).name}`: keys do not belong into the file"
-            raise (place / name).problem(what, "Put it into an environment variable and name that in `api_key_env`.")
+            what = f"`{(place / name).name}`: keys do not belong in the file"
+            raise (place / name).problem(what, "Put it in an environment variable and name that in `api_key_env`.")
         if name not in fields:
             raise (place / name).unknown(fields)
     given = {name: item for name, item in mapping.items() if item is not None}
@@ -99,12 +99,12 @@ def _leaf(value: Any, shape: inspect.Type, place: Place) -> Any:
 def _number(value: Any, bound: Bound, place: Place) -> int | float:
     try:
         return bound.read(value)
-    except ValueError:  # a text in the place of a number may be a key in the wrong place
+    except ValueError:  # a text instead of a number may be a misplaced key
         raise place.wrong(bound.words, value, advice=_HELP, shown=not isinstance(value, str)) from None
 
 
 def _check_variable(name: str | None, place: Place) -> None:
-    """Refuse, without quoting it, what is more likely the key than the name of the variable that holds it."""
+    """Refuse a value that looks like the key itself instead of a variable's name, without quoting it."""
     if name is not None and (not _VARIABLE.fullmatch(name) or _LOOKS_LIKE_A_KEY.fullmatch(name)):
-        advice = "Write the variable's name, such as OPENAI_API_KEY, and put the value into that variable."
-        raise place.problem(f"`{place.name}` is no name of an environment variable", advice)
+        advice = "Write the variable's name, such as OPENAI_API_KEY, and put the value in that variable."
+        raise place.problem(f"`{place.name}` is not the name of an environment variable", advice)

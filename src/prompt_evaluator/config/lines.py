@@ -1,4 +1,4 @@
-"""On which line of the file a setting stands."""
+"""Finds the line of a setting in the file."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import yaml
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_OLD_BREAKS = dict.fromkeys((0x85, 0x2028, 0x2029), " ")  # libyaml would count them as lines; nobody else does
+_OLD_BREAKS = dict.fromkeys((0x85, 0x2028, 0x2029), " ")  # line breaks only to libyaml
 
 
 class Lines:
-    """Lines of a text that has been read as YAML before: whatever could go wrong with it has."""
+    """Line numbers of a text that is known to be valid YAML."""
 
     def __init__(self, text: str) -> None:
         self._root = yaml.compose(text.translate(_OLD_BREAKS), Loader=_Loader)
 
     def of(self, *keys: str) -> int | None:
-        """The line of a key by the way to it, or of the innermost key on that way that is written out."""
+        """Return the line of a nested key, or of its innermost parent that is in the file."""
         node, line = self._root, None
         for key in keys:
             if not isinstance(node, yaml.MappingNode):

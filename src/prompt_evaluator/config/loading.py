@@ -1,4 +1,4 @@
-"""Which value holds: flags go over the environment, that over the file, and that over what is built in."""
+"""Decides each setting's value: flags override the environment, which overrides the file, which overrides defaults."""
 
 from __future__ import annotations
 
@@ -33,54 +33,54 @@ _RUBRIC_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Every setting with its value and its origin. Paths are absolute."""
+    """Every setting with its value and origin. Paths are absolute."""
 
     path: Path | None
     """The configuration file."""
     cwd: Path
     values: dict[str, SourcedValue]
     names: dict[NameTable, dict[str, SourcedValue]]
-    """Short names with their paths."""
+    """Short names and their paths."""
     providers: dict[str, ProviderSettings]
-    """What is configured; the providers that are built in come on top."""
+    """Configured providers, without those that are only built in."""
     provider_origins: dict[str, str]
     environment: dict[str, str]
-    """The environment, and below it what `.env` adds."""
+    """The environment plus `.env`, which does not override it."""
     dotenv_files: tuple[Path, ...] = ()
 
     @property
     def home(self) -> Path:
-        """The folder that state belongs to: beside the file, or the working directory."""
+        """The folder for state: the configuration file's, or the working directory."""
         return self.path.parent if self.path else self.cwd
 
     @property
     def store(self) -> Path | str:
-        """Where runs are kept: a file, or the address of a database, which may contain a password."""
+        """Where runs are stored: a file, or the address of a database, which may contain a password."""
         location: Path | str = self.value("store")
         return location
 
     @property
     def rubrics(self) -> dict[str, str]:
-        """The rubrics that are configured, as `load_rubric` takes them."""
+        """The configured rubrics, as `load_rubric` expects them."""
         return {name: str(sourced.value) for name, sourced in self.names["rubrics"].items()}
 
     def value(self, name: str) -> Any:
-        """The value, in the type that the table gives it; None where nobody says and nothing is built in."""
+        """Return the value in its declared type; None if it is not set and has no default."""
         return self._sourced(name).value
 
     def origin(self, name: str) -> str:
-        """Who says so: `--seed`, a variable, `prompt_evaluator.yaml, line 7`, or `built-in`."""
+        """Return where the value is set: `--seed`, a variable, `prompt_evaluator.yaml, line 7`, or `built-in`."""
         return self._sourced(name).origin
 
     def parameters(self) -> dict[str, Any]:
-        """Every setting that is an option, by the name of the option, such as `judge_model`."""
+        """Return every setting that is an option, by the option's name, such as `judge_model`."""
         return {setting.parameter: self.value(name) for name, setting in SETTINGS.items() if setting.parameter}
 
     def named(self, table: NameTable, text: str | os.PathLike[str]) -> Path:
-        """The file behind a short name; anything else is a path and given back as it is.
+        """Resolve a short name to its file; anything else is returned unchanged, as a path.
 
         Raises:
-            UnknownNameError: It is no short name, and no path either: a mere word that is no file.
+            UnknownNameError: It looks like a short name, but is neither a known one nor an existing file.
         """
         name = os.fspath(text)
         if (sourced := self.names[table].get(name)) is not None:
@@ -91,7 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return path
 
     def unknown_variables(self) -> list[str]:
-        """Variables that look like ours and are not read by anybody."""
+        """Return variables that have our prefix but are not settings."""
         known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE, TRUST_VARIABLE}
         return sorted(name for name in self.environment if name.startswith(PREFIX) and name not in known)
 
@@ -108,21 +108,21 @@ def load_settings(
     cwd: Path | None = None,
     built_in: Mapping[str, ProviderSettings] | None = None,
 ) -> Settings:
-    """Look everywhere and decide.
+    """Read all sources and decide the value of every setting.
 
-    What `.env` says is also put into the process's own environment, where keys are looked up; it never replaces what
-    is there, and variables of ours are left out, so that their origin stays known.
+    Variables from `.env` are also added to `os.environ`, where keys are looked up. They never replace existing ones;
+    our own `PROMPT_EVALUATOR_` variables are left out, so that their origin stays known.
 
     Args:
-        config_path: The file; else that which `PROMPT_EVALUATOR_CONFIG` names, or the nearest upwards from `cwd`.
-        flags: Settings by name; None means that the flag was not given.
-        environment: Where variables are looked up.
-        cwd: The folder that relative paths of flags and variables start from.
-        built_in: Providers that an entry without `kind` changes.
+        config_path: The file; by default the one `PROMPT_EVALUATOR_CONFIG` names, or the nearest in `cwd` or above.
+        flags: Settings by name; None means that the flag is not set.
+        environment: Where variables are looked up; only `os.environ` itself is added to.
+        cwd: Relative paths of flags and variables start here.
+        built_in: Providers that an entry without `kind` overrides.
 
     Raises:
-        InputError: The file or `.env` is wrong somewhere, or was found where somebody else may have written it.
-        ConfigurationError: A flag or a variable is wrong.
+        InputError: The file or `.env` is invalid, or someone else may have written it.
+        ConfigurationError: A flag or a variable is invalid.
     """
     here = (cwd or Path.cwd()).absolute()
     added = read_dotenv(here, environment)
@@ -151,7 +151,7 @@ def load_settings(
 
 
 def _named_paths(file: File, home: Path) -> dict[NameTable, dict[str, SourcedValue]]:
-    """What the file gives a name to; paths start from its own folder."""
+    """Resolve the paths of short names, relative to the file's folder."""
     return {
         table: {
             name: SourcedValue(home / Path(sourced.value).expanduser(), sourced.origin)
@@ -168,7 +168,7 @@ def _export(added: Mapping[str, Variable]) -> None:
 
 
 class _Sources:
-    """Everybody who can say what a setting is."""
+    """All sources of settings."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - one for each source
         self,
@@ -187,14 +187,14 @@ class _Sources:
                 raise UnknownNameError("setting", name, SETTINGS)
 
     def decide(self, setting: Setting) -> SourcedValue:
-        """The first who says something; for a mapping, the first who says something about a key."""
+        """Return the value of the first source that sets it; mappings are merged key by key."""
         if setting.kind is MAPPING:
             return self._merged(setting)
         value, origin, base = next(self._all(setting))
         return SourcedValue(self._placed(setting, value, base), origin)
 
     def _merged(self, setting: Setting) -> SourcedValue:
-        """All mappings in one, whose order does not depend on who said what. Its origin is all who decided on a key."""
+        """Merge all mappings, sorted by key. The origin names every source that set a key."""
         merged: dict[str, Any] = {}
         origins = []
         for value, origin, _ in self._all(setting):
@@ -219,7 +219,7 @@ class _Sources:
         yield setting.default, BUILT_IN, self._home
 
     def _placed(self, setting: Setting, value: Any, base: Path) -> Any:
-        """Paths from where whoever wrote them meant; short names as what they stand for."""
+        """Resolve paths relative to their source's folder, and short names."""
         if value is None or setting.kind not in (FILE, FOLDER, STORE, RUBRIC):
             return value
         path = base / Path(value).expanduser()

@@ -1,4 +1,4 @@
-"""Sentences about what is wrong in the configuration file."""
+"""Errors about the configuration file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 40
 
 
 class Place(NamedTuple):
-    """Somewhere in the file: the way of keys that leads there."""
+    """A place in the file, as the keys that lead to it."""
 
     path: Path
     lines: Lines
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         return InputError(what, path=self.path, line=self.line, advice=advice, field=self.name or None)
 
     def wrong(self, words: str, value: Any, *, advice: str = "", shown: bool = True) -> InputError:
-        """The value is not what it has to be. `shown=False` where it could be a secret in the wrong place."""
+        """Return an error about a value that is not `words`. Pass `shown=False` if it may be a misplaced secret."""
         return self.problem(f"`{self.name}` has to be {words}, not {described(value, shown=shown)}", advice)
 
     def mapping(self, value: Any, advice: str) -> dict[str, Any]:
@@ -52,19 +52,19 @@ class Place(NamedTuple):
         return value
 
     def unknown(self, known: Iterable[str], elsewhere: Iterable[str] = ()) -> InputError:
-        """No setting is called so; one of this name somewhere else is suggested, or the nearest of its level."""
+        """Return an error about an unknown setting; suggest its name elsewhere, or the nearest one at this level."""
         *outer, last = self.keys
         names = sorted(known)
         moved = [name for name in elsewhere if last in (name, name.rpartition(".")[2])]
         close = nearest(last, names)
         near = moved[0] if moved else ".".join((*outer, close)) if close else None
-        # Whatever somebody wrote as a name is cut: it may be a key in the wrong place.
+        # The name is cut, because it may be a misplaced key.
         what = f"There is no setting `{'.'.join((*outer, last[:_SHOWN]))}`"
         return self.problem(what, f"Did you mean `{near}`?" if near else f"Known here: {', '.join(names)}.")
 
 
 def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one for each kind of value
-    """A value in a sentence."""
+    """Describe a value in a sentence."""
     match value:
         case None:
             return "empty"
@@ -78,5 +78,5 @@ def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one 
             return f"the text {value[:_SHOWN]!r}" if shown else "a text"
         case int() | float():
             return f"the number {as_given(value)}" if shown else "a number"
-        case _:  # from Python, where it may be anything
+        case _:  # from Python
             return f"a value of the type {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""The configuration file: where it is, and what it says, each part checked and with its line."""
+"""Finds, reads and checks the configuration file."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*NAME_TABLES, "prov
 
 
 class SourcedValue(NamedTuple):
-    """A value, and who says so."""
+    """A value and where it is set."""
 
     value: Any
     origin: str
 
 
 class File(NamedTuple):
-    """What the file says."""
+    """The checked content of the file."""
 
-    values: dict[str, SourcedValue] = {}  # noqa: RUF012 - nobody writes to it
+    values: dict[str, SourcedValue] = {}  # noqa: RUF012 - never changed
     names: dict[NameTable, dict[str, SourcedValue]] = {}  # noqa: RUF012
     providers: dict[str, ProviderSettings] = {}  # noqa: RUF012
     provider_origins: dict[str, str] = {}  # noqa: RUF012
 
 
 def find_config(environment: Mapping[str, str], start: Path, real: Mapping[str, str]) -> Path | None:
-    """The file that `PROMPT_EVALUATOR_CONFIG` names, or the nearest one upwards from a folder.
+    """Return the file that `PROMPT_EVALUATOR_CONFIG` names, or the nearest one in a folder or its parents.
 
     Args:
-        environment: The environment with what `.env` adds.
-        start: The folder to begin with.
-        real: The environment alone: a file cannot say that it is to be trusted.
+        environment: The environment plus `.env`.
+        start: The folder to start from.
+        real: The environment without `.env`, because a file cannot declare itself trusted.
 
     Raises:
-        InputError: Somebody else may have written the nearest one.
+        InputError: Someone else may have written the nearest one.
     """
     if named := environment.get(CONFIG_VARIABLE):
         return start / Path(named).expanduser()
     for folder in (start, *start.parents):
         path = folder / FILE_NAME
-        if os.path.isfile(path):  # noqa: PTH113 - False also in a folder that may not be looked into
-            instead = f"Name it on purpose with --config {quote(str(path))} or {CONFIG_VARIABLE}={quote(str(path))}"
+        if os.path.isfile(path):  # noqa: PTH113 - also False if the folder is not accessible
+            instead = f"Name it explicitly with --config {quote(str(path))} or {CONFIG_VARIABLE}={quote(str(path))}"
             check_found(path, "configuration", instead=instead, environment=real)
             return path
     return None
@@ -69,14 +69,14 @@ def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
     """Read and check the whole file.
 
     Raises:
-        InputError: Something in it is unknown or wrong; says where and what to do.
+        InputError: Something in it is unknown or wrong.
     """
     data = read_bytes(path)
     root = parse_yaml(data, path).root
     if root is None:
         return File()
     if not isinstance(root, dict):
-        raise InputError("The configuration is no mapping", path=path, advice="Write settings as `name: value`.")
+        raise InputError("The configuration is not a mapping", path=path, advice="Write settings as `name: value`.")
     top = Place(path, Lines(check_text(data, path).decode()))
     for name in root:
         if name not in TOP_LEVEL:
@@ -116,7 +116,7 @@ def _check_group(found: Any, place: Place) -> None:
 def _unknown(name: str, top: Place) -> InputError:
     if name in SETTINGS:
         group, _, last = name.partition(".")
-        return (top / name).problem(f"`{name}` is written in one", f"Write `{last}:` below `{group}:`, indented.")
+        return (top / name).problem(f"`{name}` is written as one key", f"Write `{last}:` below `{group}:`, indented.")
     return (top / name).unknown(TOP_LEVEL, SETTINGS)
 
 

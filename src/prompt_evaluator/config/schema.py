@@ -1,4 +1,4 @@
-"""The configuration file as a JSON schema, for editors that complete and check as one types."""
+"""The JSON schema of the configuration file, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 
 def config_schema() -> Schema:
-    """A schema that accepts what is read and nothing else."""
+    """Return the schema of the whole file."""
     properties: Schema = {"version": _nullable({"const": VERSION})}
     for name, setting in SETTINGS.items():
         group, _, last = name.rpartition(".")
@@ -25,9 +25,9 @@ def config_schema() -> Schema:
     (_,), parts = msgspec.json.schema_components([ProviderSettings], ref_template="#/$defs/{name}")
     for part in parts.values():
         part["additionalProperties"] = False
-    parts["ProviderSettings"]["required"] = []  # an entry without `kind` changes a provider that is built in
+    parts["ProviderSettings"]["required"] = []  # an entry without `kind` overrides a built-in provider
     properties["providers"] = {
-        "description": "How models are reached; the name is what stands before the slash of a model's name.",
+        "description": "How to reach models. An entry's name is the part of a model's name before the slash.",
         "type": ["object", "null"],
         "additionalProperties": {"$ref": "#/$defs/ProviderSettings"},
     }

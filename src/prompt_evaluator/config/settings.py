@@ -1,4 +1,4 @@
-"""Every setting there is: its name, what it may be, what it is when nobody says, and where it can be set."""
+"""Every setting: its name, type and default, and where it can be set."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 PREFIX = "PROMPT_EVALUATOR_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
-"""Names the configuration file; it is no setting."""
+"""Names the configuration file; not a setting itself."""
 VERSION = 1
-"""Of the file's format."""
+"""Version of the file's format."""
 
 NameTable = Literal["prompt_templates", "dataset_paths", "rubrics"]
 NAME_TABLES: dict[NameTable, tuple[str, str]] = {
     "prompt_templates": ("prompt", "Short names for files with prompts."),
     "dataset_paths": ("dataset", "Short names for datasets."),
-    "rubrics": ("rubric", "Short names for rubrics of your own; one of them may take the name of one that ships."),
+    "rubrics": ("rubric", "Short names for your own rubrics; they may override built-in ones."),
 }
-"""Mappings of short names to paths: what one of them names, and its help."""
+"""Mappings of short names to paths: the kind of file that they name, and the help text."""
 
 
 STORE = Kind(Annotated[str, Meta(min_length=1)], "the path of a file or a postgresql:// address")
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One value that can be set in the file, by a variable and, mostly, by a flag."""
+    """A value that can be set in the file, by a variable and, usually, by a flag."""
 
     name: str
-    """As the file nests it: `generator.model` is `model:` under `generator:`."""
+    """As nested in the file: `generator.model` is `model:` under `generator:`."""
     kind: Kind
     default: Any = None
-    """A path is taken from beside the configuration file."""
+    """A path is relative to the configuration file's folder."""
     otherwise: str | None = None
-    """What happens when nobody says, where that is not a fixed value."""
+    """What happens by default, if that is not a fixed value."""
     help: str
     flag: str | None = None
     parameter: str | None = None
@@ -68,7 +68,7 @@ def _of_options() -> Iterator[Setting]:
 
 
 def _written(default: Any) -> Any:
-    """A default as it would stand in the file; nothing is the same as an empty one."""
+    """Return a default as it would be written in the file; an empty one becomes None."""
     return None if default in ((), {}) else str(default) if isinstance(default, Path) else default
 
 
@@ -81,14 +81,14 @@ SETTINGS: dict[str, Setting] = {
             name="store",
             kind=STORE,
             default=".prompt_evaluator/store.db",
-            help="Where runs are kept: a file, or a PostgreSQL database.",
+            help="Where runs are stored: a file or a PostgreSQL database.",
         ),
     )
 }
 
 
 def flags_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Options by their names, such as `judge_model`, as settings, such as `judge.model`; others are left out."""
+    """Convert options, such as `judge_model`, to settings, such as `judge.model`; leave out those that are not set."""
     return {
         setting.name: value
         for setting in SETTINGS.values()

@@ -1,4 +1,4 @@
-"""A value in the type that its option declares, whether a file, a variable, a flag or a Python caller gave it."""
+"""Converts values from files, variables, flags and Python callers to the declared type of their option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
-    """The value in its own type, also from a text; raises a ValueError where it cannot be."""
+    """Convert a value to its declared type, parsing it if it is `text`. Raise `ValueError` if it is not allowed."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if text and kind in (MAPPING, METRICS):
@@ -34,7 +34,7 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
 
 
 def checked(kind: Kind, value: Any, origin: str, *, text: bool = False) -> Any:
-    """The same, with a sentence about who gave a value that cannot be."""
+    """Same as `converted`, but raise `ConfigurationError`, with a sentence that names the origin."""
     try:
         return converted(kind, value, text=text)
     except ValueError:
@@ -54,7 +54,7 @@ def _json_or_text(text: str) -> Any:
 
 
 def _plain(mapping: dict[str, Any]) -> Any:
-    """Only what can be sent: a Python caller may have put anything into it, also NaN, which would be sent as null."""
+    """Refuse what cannot be sent: Python callers may pass anything, even NaN, which would be sent as null."""
     try:
         plain = msgspec.to_builtins(mapping)
         unchanged = msgspec.json.decode(msgspec.json.encode(plain)) == plain

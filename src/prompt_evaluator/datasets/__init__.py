@@ -1,4 +1,4 @@
-"""Reading cases: bytes in, checked cases out, or an error that says where and what to do."""
+"""Reads cases from files and checks them; errors say where the problem is and what to do."""
 
 from prompt_evaluator.datasets.in_memory import InMemoryDataset, in_memory_cases
 from prompt_evaluator.datasets.loading import load_dataset

@@ -1,4 +1,4 @@
-"""`messages`: a conversation in place of one input, in our own words or as chat services write it."""
+"""Parses `messages`: a conversation instead of one input, in our own format or that of chat services."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _ROLES: tuple[Role, ...] = get_args(Role)
 _IGNORED = {"name"}
-"""Written by services beside what we know, and without a meaning for the answer."""
+"""Fields that services write but that do not affect the answer."""
 _FIELDS = {"role", "content", "tool_calls", "tool_call_id", *_IGNORED}
 _CLOSE = 0.75
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def is_meant_as_conversation(value: object) -> bool:
-    """Whether somebody seems to have written a conversation, well or not."""
+    """Return whether a value looks like a conversation, valid or not."""
     return (
         isinstance(value, list)
         and all(isinstance(turn, dict) for turn in value)
@@ -31,10 +31,10 @@ def is_meant_as_conversation(value: object) -> bool:
 
 
 def parse_messages(value: object) -> tuple[Message, ...]:
-    """The turns of a conversation that waits for an answer.
+    """Parse the turns of a conversation, which must end with a turn of the user or of a tool.
 
     Raises:
-        ValueError: A sentence without its end: what is wrong, and what to write.
+        ValueError: What is wrong and what to write, without a full stop.
     """
     if not isinstance(value, list) or not value:
         what = "it is empty" if value == [] else f"it is {described(value)}, not a list"
@@ -43,13 +43,13 @@ def parse_messages(value: object) -> tuple[Message, ...]:
     if not any(turn.role == "user" for turn in turns):
         raise ValueError("no turn is the user's: add one with `role: user`")
     if turns[-1].role not in ("user", "tool"):
-        raise ValueError(f"the last turn is of the role {turns[-1].role!r}: end with a turn of the user or of a tool")
+        raise ValueError(f"the last turn has the role {turns[-1].role!r}: end with a turn of the user or of a tool")
     _check_answered_calls(turns)
     return turns
 
 
 def last_question(turns: Sequence[Message]) -> str:
-    """What the user said last."""
+    """Return the user's last message."""
     return next(turn.content for turn in reversed(turns) if turn.role == "user")
 
 
@@ -94,7 +94,7 @@ def _text_part(part: object) -> str:
         raise _wrong("image parts are not supported yet", "describe the picture in a text")
     text = part.get("text") if isinstance(part, dict) else None
     if kind != "text" or not isinstance(text, str):
-        what = f"a part of `content` is of the type {kind!r}" if isinstance(kind, str) else "a part has no type"
+        what = f"a part of `content` has the type {kind!r}" if isinstance(kind, str) else "a part has no type"
         raise _wrong(what if kind != "text" else "a text part has no text", "write {type: text, text: …}")
     return text
 
@@ -103,14 +103,14 @@ def _tool_calls(value: object, role: Role) -> tuple[ToolCall, ...]:
     if value in _NOTHING:
         return ()
     if role != "assistant":
-        raise _wrong(f"a turn of the role {role!r} has `tool_calls`", "only the assistant calls tools")
+        raise _wrong(f"a turn with the role {role!r} has `tool_calls`", "only the assistant calls tools")
     if not isinstance(value, list):
         raise _wrong(f"`tool_calls` is {described(value)}", "write a list of calls with `name` and `arguments`")
     return tuple(_tool_call(call) for call in value)
 
 
 def _tool_call(call: object) -> ToolCall:
-    """Ours is `{name, arguments, id}`; OpenAI wraps name and arguments in `function`."""
+    """Parse `{name, arguments, id}`, or OpenAI's format, which has name and arguments in `function`."""
     outer = call if isinstance(call, dict) else {}
     inner = outer["function"] if isinstance(outer.get("function"), dict) else outer
     name, identifier = inner.get("name"), outer.get("id")
@@ -131,25 +131,25 @@ def _arguments(value: object, name: str) -> dict[str, Any] | str:
     try:
         return msgspec.json.decode(value, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return value  # what a model really wrote, which need not be JSON
+        return value  # as a model wrote it, which need not be JSON
 
 
 def _answered_call(value: object, role: Role) -> str | None:
     if value is None:
         return None
     if role != "tool":
-        raise _wrong(f"a turn of the role {role!r} has `tool_call_id`", "only a tool answers a call")
+        raise _wrong(f"a turn with the role {role!r} has `tool_call_id`", "only a tool answers a call")
     if not isinstance(value, str) or not value:
         raise _wrong(f"`tool_call_id` is {described(value)}", "write the `id` of the call that it answers")
     return value
 
 
 def _check_answered_calls(turns: Sequence[Message]) -> None:
-    """Services refuse an answer to a call that nobody made; better now than after other cases were paid for."""
+    """Refuse an answer to a call that was never made. Services would too, but only after other cases were paid for."""
     made: set[str | None] = {None}
     for position, turn in enumerate(turns):
         if turn.tool_call_id not in made:
-            what = f"item {position}: no turn before makes the call {turn.tool_call_id!r} that it answers"
+            what = f"item {position}: no earlier turn makes the call {turn.tool_call_id!r} that it answers"
             raise _wrong(what, "give that call this `id`")
         made.update(call.id for call in turn.tool_calls)
 

@@ -1,7 +1,7 @@
-"""Equal ids among any number of cases, in little memory.
+"""Finds duplicate ids among any number of cases, with little memory.
 
-A set of a million ids takes about 76 MB. A bitmap of places takes 16 MB and leaves some suspects; eight bytes of hash
-per id clear all that are not really there twice, so that a file without equal ids is read once.
+A set of a million ids takes about 76 MB. A bitmap takes 16 MB and finds suspects; a 64-bit hash per id clears those
+that are not duplicates, so that a file without duplicate ids is read only once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MASK = (1 << _BITS) - 1
 
 
 class IdFilter:
-    """Which ids were added more than once."""
+    """Finds ids that were added more than once."""
 
     def __init__(self) -> None:
         self._bitmap = bytearray(1 << (_BITS - 3))
@@ -49,17 +49,17 @@ class IdFilter:
         self._hashes.fromlist(hashes)
 
     def repeated(self) -> set[str]:
-        """Every id that was added again; two with the same 64 bits of hash are taken for one."""
+        """Return the ids that were added more than once; ids with the same 64-bit hash count as equal."""
         numbers = {hash(case_id) for case_id in self._suspects}
         times = Counter(number for number in self._hashes if number in numbers) if numbers else Counter[int]()
         return {case_id for case_id in self._suspects if times[hash(case_id)] > 1}
 
 
 def report_duplicates(path: Path, suspects: set[str], report: Report) -> str:
-    """Read a JSONL file again for the suspects alone, and report each id that really stands twice.
+    """Read a JSONL file again and report each suspect that really is a duplicate.
 
     Returns:
-        The hash of what was read this time.
+        The hash of the file as read this time.
     """
     file = JsonlFile(path, lambda _: None)
     first: dict[str, Position] = {}

@@ -1,4 +1,4 @@
-"""What every dialect asks of the fields of a case."""
+"""Checks of a case's fields that all dialects share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.syntax.document import Document
 
 MAX_ID = 1_000
-"""Characters of an id: it becomes part of reports, addresses and commands."""
+"""Most characters of an id, which appears in reports, addresses and commands."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OTHER_WORDS = {
     "id": ("case_id", "test_id", "task_id", "uuid"),
@@ -28,12 +28,12 @@ _OTHER_WORDS = {
     "expected_output": ("expected", "answer", "reference", "output"),
     "name": ("title",),
 }
-"""What other tools call a required field."""
+"""Names that other tools use for a required field."""
 _NOTHING_WRONG = object()
 _CLOSE = 0.75
-"""How like a required field's name another has to be: `inptu` is like `input`, and `kind` is not like `id`."""
+"""How similar a name must be to a required field's: `inptu` is similar to `input`, `kind` is not similar to `id`."""
 _SEVERAL = {"input": "`messages` is for a conversation", "reference": "`references` is for several good answers"}
-"""Where a list may go instead."""
+"""Advice for a list where a text is expected."""
 
 
 def is_id(value: str) -> bool:
@@ -41,7 +41,7 @@ def is_id(value: str) -> bool:
 
 
 def written_id(record: dict[str, Any]) -> str | None:
-    """The id that a record has, whatever else is wrong with it."""
+    """Return the record's id if it is valid, even if other fields are not."""
     value = record.get("id")
     return value if type(value) is str and is_id(value) else None
 
@@ -59,7 +59,7 @@ def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
 
 
 def check_text(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
-    """A required text with content; null is as good as missing, and blanks are as good as nothing."""
+    """Check a required, non-blank text; null counts as missing."""
     if record.get(name) is None:
         report(_missing(name, record, where, f"Add {name}, a non-empty text."))
     elif type(value := record[name]) is not str:
@@ -84,7 +84,7 @@ def check_optional_text(name: str, record: dict[str, Any], where: Position, repo
 def check_texts(
     name: str, record: dict[str, Any], where: Position, report: Report, *, alternatives: bool = False
 ) -> bool:
-    """An optional list of non-empty texts; with `alternatives`, an item may be a list of them."""
+    """Check an optional list of non-blank texts; with `alternatives`, an item may also be a list of such texts."""
     value = record.get(name)
     if value is None:
         return True
@@ -112,7 +112,7 @@ def _has_content(item: object) -> bool:
 
 
 def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
-    """A field called `metadata` that is a mapping is merged in and wins; otherwise it is a field like any other."""
+    """Merge a mapping called `metadata` into the other fields, overriding them; any other value stays as it is."""
     inner = extra.get("metadata")
     if not isinstance(inner, dict):
         return extra
@@ -122,8 +122,8 @@ def merge_metadata(extra: dict[str, Any]) -> dict[str, Any]:
 def mappings(
     items: list[Any], document: Document, path: Path, report: Report
 ) -> Iterator[tuple[Position, dict[str, Any]]]:
-    """Each case of a list with its place; what is not a mapping is reported and left out."""
-    # An alias may stand for a value from deep inside, where no lines are kept.
+    """Yield each case of a list with its position; report and skip items that are not mappings."""
+    # An alias may refer to a deeply nested value, whose lines are not kept.
     lines, file = document.places.get(id(items), {}), absolute(path)
     for index, item in enumerate(items):
         if isinstance(item, dict):
@@ -135,7 +135,7 @@ def mappings(
 
 
 def _missing(name: str, record: dict[str, Any], where: Position, advice: str) -> InputError:
-    """A required field is not there; what the author may have written in its place is pointed out."""
+    """Return an error about a missing field; point out a field that was probably written instead."""
     filled = [str(key) for key, value in record.items() if value is not None]
     meant = nearest(name, filled, cutoff=_CLOSE) or next((word for word in _OTHER_WORDS[name] if word in filled), None)
     if meant is None:

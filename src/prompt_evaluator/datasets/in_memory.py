@@ -1,4 +1,4 @@
-"""Cases that come from no file but from a caller, held to the rules of files."""
+"""Cases from a Python caller, checked by the same rules as files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHERE = Path("the given cases")
 
 
 class InMemoryDataset:
-    """Cases from a caller, with what a reader of a file knows about them."""
+    """Cases from a caller, with the interface of a `DatasetReader`."""
 
     path = None
 
@@ -34,10 +34,10 @@ class InMemoryDataset:
 
 
 def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
-    """Cases as they are, or made from the fields that they would have in a file.
+    """Check cases, each a `TestCase` or a mapping with the fields of a case in a file.
 
     Raises:
-        InputError: One is neither, a field is missing or wrong, an id is there twice, or a value cannot be kept.
+        InputError: An item is neither, a field is missing or wrong, an id is a duplicate, or a value cannot be stored.
     """
     first: dict[str, Position] = {}
     cases = []
@@ -52,7 +52,7 @@ def in_memory_cases(given: Iterable[object]) -> tuple[TestCase, ...]:
 
 def _case(given: object, where: Position) -> TestCase:
     if isinstance(given, TestCase):
-        # Structs check nothing when they are made.
+        # msgspec does not validate a struct's fields on creation.
         GUIDE.case({name: getattr(given, name) for name in CASE_FIELDS}, where, stop_at_the_first)
         case: TestCase | None = given
     elif isinstance(given, Mapping):
@@ -60,14 +60,14 @@ def _case(given: object, where: Position) -> TestCase:
     else:
         what = f"Case {where.index} is a {type(given).__name__}, neither a TestCase nor a mapping"
         raise where.problem(what, advice="Give mappings with `id` and `input`.")
-    assert case is not None  # noqa: S101 - otherwise the dialect has raised
+    assert case is not None  # noqa: S101 - otherwise the dialect raised
     return _kept(case, where)
 
 
 def _kept(case: TestCase, where: Position) -> TestCase:
-    """Refuse now what the store could not hold later."""
+    """Refuse values that could not be stored later."""
     try:
         return msgspec.json.decode(msgspec.json.encode(case), type=TestCase)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        what = f"The case {case.id!r} has a value that cannot be kept: {error}"
+        what = f"The case {case.id!r} has a value that cannot be stored: {error}"
         raise where.problem(what, advice="Use texts, numbers, lists and mappings.") from None

@@ -1,7 +1,7 @@
-"""JSONL in blocks: constant memory whatever the size of the file, and as fast as decoding alone.
+"""Reads JSONL in blocks: in constant memory for files of any size, and nearly as fast as decoding alone.
 
-Each block of lines is decoded by msgspec. Whatever msgspec refuses, or would silently change (the last of two equal
-keys wins there), is read again by the exact path, which either takes it or says what is wrong.
+Each block of lines is decoded by msgspec. A block that msgspec refuses, or would silently change (it keeps the last of
+two equal keys), is read again by the exact parser, which accepts it or says what is wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.datasets.positions import Report
 
 MAX_LINE = 16 * 1024 * 1024
-"""Bytes of one line. More is a damaged file, not a case."""
+"""Most bytes of one line. A longer line means a damaged file."""
 _BLOCK = 256 * 1024
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -32,14 +32,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Batch(NamedTuple):
-    """The objects of one block, and the line each stands on."""
+    """The objects of one block, and the line of each."""
 
     lines: Sequence[int]
     records: list[dict[str, Any]]
 
 
 class JsonlFile:
-    """One pass over a file; `hash` is complete when the pass is."""
+    """One pass over a file; `hash` is complete at its end."""
 
     def __init__(self, path: Path, report: Report) -> None:
         self.path, self.report = path, report
@@ -59,17 +59,17 @@ class JsonlFile:
             first_line += len(lines)
 
     def _fast(self, block: bytes, lines: list[bytes], first_line: int) -> Batch | None:
-        """None when anything about the block is unusual."""
+        """Decode a block; None if anything about it is unusual."""
         if len(block) > MAX_LINE:
             return None
         try:
             records = [_decode(line) for line in lines]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
-        # A repeated key is lost in decoding, and its quotes with it. An escaped quote could make up the number.
+        # Decoding drops a repeated key, and its quotes with it. An escaped quote could hide that by adding one.
         if _encode(records).count(b'"') != block.count(b'"') or (b"\\" in block and b"\\u0022" in block):
             return None
-        # Brackets come in pairs, so a short line cannot be deep, and need not be counted.
+        # Brackets come in pairs, so a short line cannot be too deep.
         if any(len(line) > 2 * MAX_DEPTH and line.count(b"{") + line.count(b"[") > MAX_DEPTH for line in lines):
             return None
         return Batch(range(first_line, first_line + len(lines)), records)
@@ -91,10 +91,10 @@ class JsonlFile:
         return Batch(numbers, records)
 
     def _blocks(self) -> Iterator[bytes]:
-        """Whole lines, in pieces of about `_BLOCK` bytes. Of a line that is too long only the start is kept."""
+        """Yield whole lines in blocks of about `_BLOCK` bytes. Only the start of a line that is too long is kept."""
         descriptor = open_bytes(self.path)
         try:
-            parts: list[bytes] = []  # of a line whose end has not been read yet
+            parts: list[bytes] = []  # start of a line whose end has not been read yet
             held = 0
             start = True
             while chunk := os.read(descriptor, _BLOCK):

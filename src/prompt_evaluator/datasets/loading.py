@@ -1,4 +1,4 @@
-"""`load_dataset`: the format guide's promise, word for word."""
+"""`load_dataset`, exactly as the format guide specifies it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _load_document(path: Path, file_format: str) -> tuple[list[TestCase], str]:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Loading makes only values that stay; a collector that goes over them again and again doubles the time."""
+    """Pause garbage collection: loading creates no garbage, and repeated collections would double its time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

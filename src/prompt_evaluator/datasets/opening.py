@@ -1,4 +1,4 @@
-"""Datasets that are gone through more than once: every case is checked before the first is used."""
+"""Datasets that can be iterated more than once; every case is checked before the first is used."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def open_dataset(path: Path | str, *, inspect: Inspect | None = None) -> Dataset:
-    """A dataset whose every case has been checked, and which has at least one.
+    """Check every case of a file, which must have at least one, and return the dataset.
 
     Args:
         path: The file.
-        inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
+        inspect: Returns a sentence for each problem with a case's metrics.
 
     Raises:
         InputError: The first problem found.
@@ -52,7 +52,7 @@ def _jsonl(path: Path, reader: DatasetReader) -> _CheckedJsonl:
 
 
 class _CheckedJsonl:
-    """The cases of a file that was checked before, read anew each time."""
+    """The cases of a file that was checked before, read again on each iteration."""
 
     def __init__(self, path: Path, checked_hash: str, stamp: tuple[int, int]) -> None:
         self._path, self._hash, self._stamp = path, checked_hash, stamp

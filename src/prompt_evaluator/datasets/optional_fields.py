@@ -1,7 +1,7 @@
-"""The fields of a case that have a shape: `checks`, `references` and `messages`.
+"""The structured fields of a case: `checks`, `references` and `messages`.
 
-`load_dataset` promises that a field of any other shape is the author's own and stays in `metadata`. Commands that
-evaluate are told what looks like a mistake.
+For `load_dataset`, a field of any other structure is the author's own and stays in `metadata`. Commands that evaluate
+report it if it looks like a mistake.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHECKS_ADVICE = "Write a list of metrics: names, or mappings with `metric` and i
 
 
 class Question(NamedTuple):
-    """What is asked: one text, or a conversation that ends with it."""
+    """The question of a case: one text, or a conversation whose last user message it is."""
 
     input: str
     messages: tuple[Message, ...] = ()
@@ -34,24 +34,24 @@ class Question(NamedTuple):
 
 
 class Expectations(NamedTuple):
-    """What a case says about good answers, beside its texts."""
+    """What a case expects of a good answer, in addition to its texts."""
 
     checks: tuple[MetricUse, ...]
     references: tuple[str, ...]
     read: frozenset[str]
     """The fields that were understood; all others are metadata."""
     doubts: tuple[InputError, ...]
-    """What looks like a mistake, but may be the author's own."""
+    """Fields that look like a mistake, but may be the author's own."""
 
     def accepted(self, report: Report, *, strict: bool) -> bool:
-        """Whether the case can be used; strict readers are told why not."""
+        """Return whether the case can be used. If `strict`, report the doubts and refuse the case."""
         for doubt in self.doubts if strict else ():
             report(doubt)
         return not (strict and self.doubts)
 
 
 def read_expectations(record: dict[str, Any], where: Position, implied: tuple[MetricUse, ...] = ()) -> Expectations:
-    """`checks` over what the dialect's own fields imply, and `references`."""
+    """Read `references`, and `checks`, which override those that the dialect's own fields imply."""
     checks, references = implied, ()
     read, doubts = set(), []
     if "checks" in record:
@@ -74,14 +74,14 @@ def read_expectations(record: dict[str, Any], where: Position, implied: tuple[Me
 
 
 def read_question(record: dict[str, Any], where: Position, report: Report, *, strict: bool) -> Question | None:
-    """`input`, or `messages` where there is no input; None after reporting a problem."""
+    """Read `input` or, without one, `messages`; None after reporting a problem."""
     written = record.get("messages")
     if record.get("input") is None and written is not None:
         return _conversation(written, where, report)
     if not check_text("input", record, where, report):
         return None
     if strict and is_meant_as_conversation(written):
-        why = "there is an input too, and only one of them can be asked"
+        why = "there is an input too, and only one of them can be used"
         report(where.invalid("messages", why, "Remove input, and end the conversation with it; or remove messages."))
         return None
     return Question(record["input"])

@@ -1,4 +1,4 @@
-"""Where in a file something stands, and how a problem there is reported."""
+"""Positions of cases in a file, and errors about them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Report = Callable[[InputError], None]
-"""Takes a problem. Loading raises it; a survey keeps it and goes on."""
+"""Called with each problem. Loading raises it; a survey collects it and continues."""
 
 
 def stop_at_the_first(problem: InputError) -> NoReturn:
-    """The `Report` of everyone who wants all cases or none."""
+    """A `Report` that raises."""
     raise problem
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One case's place in its file."""
+    """A case's position in its file."""
 
     path: Path
     line: int | None
     index: int | None = None
-    """Set where cases are items of a list; a JSONL case is known by its line alone."""
+    """Set if cases are items of a list; None for JSONL, where the line identifies a case."""
     field_lines: Mapping[str | int, int] = field(default_factory=dict)
     file: str | None = None
-    """The absolute path, as cases keep it; None for cases that did not come from a file."""
+    """The absolute path, for `TestCase.file`; None for cases that did not come from a file."""
 
     @property
     def label(self) -> str:
-        """The place in the words of the format guide."""
+        """The position, worded as in the format guide."""
         return f"line {self.line}" if self.index is None else f"index {self.index}"
 
     def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> InputError:
@@ -43,7 +43,7 @@ class Position:
         return InputError(what, path=self.path, advice=advice, line=line, index=self.index, field=field, note=note)
 
     def missing(self, field: str, advice: str, *, instead: str | None = None, note: str = "") -> InputError:
-        """Take the field, and the one that was written `instead` of it if that is what is wrong."""
+        """Return an error about a missing field. `instead` is the field that was probably written by mistake."""
         what = f"Record at {self.label} is missing required field: {field}"
         return self.problem(what, advice=advice, field=instead or field, note=note)
 

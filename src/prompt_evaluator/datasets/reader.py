@@ -1,4 +1,4 @@
-"""One pass over a dataset: the cases as they are read, and what the file is once the last was."""
+"""One pass over a dataset: its cases while reading, its hash and count at the end."""
 
 from __future__ import annotations
 
@@ -36,50 +36,50 @@ _BLOCK = 1024 * 1024
 
 
 class DatasetReader:
-    """The checked cases of a file, which is read once, while they are gone through.
+    """The checked cases of a file, which is read once, during iteration.
 
-    A JSONL file is never held whole, so a problem far down is found after cases before it have been given out: use
-    none of them before the last has been read. A file that grows meanwhile is what was read of it.
+    A JSONL file is never completely in memory, so earlier cases are yielded before a problem further down is found: do
+    not use any case before the last one is read. If the file grows meanwhile, cases and hash cover the part read.
     """
 
     def __init__(self, path: Path | str, *, inspect: Inspect | None = None) -> None:
-        """Take a file that is there and has a known extension; its content is read later.
+        """Check the path; the content is read later.
 
         Args:
             path: The file.
-            inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
+            inspect: Returns a sentence for each problem with a case's metrics.
 
         Raises:
-            InputError: It is not there, or not a file that could have cases.
+            InputError: The file does not exist, is not a regular file, or has an unknown extension.
         """
         self._file = Path(path)
         self.format = checked_format(self._file, ALL_FORMATS)
         check_file(self._file)
         self.path = self._file.resolve()
         self.name = stem(self._file)
-        """A document may name itself: known once its first case is."""
+        """The file's stem, until the first case is read; a YAML or JSON document may have its own name."""
         self.description: str | None = None
         self.dialect: str | None = GUIDE.name if self.format == ".jsonl" else None
-        """None until a document has been parsed."""
+        """None until a document is parsed."""
         self.count = 0
         self.hash = ""
-        """SHA-256 of the bytes that were read; empty until all were."""
+        """SHA-256 of the bytes read; empty until the end."""
         self._reading = Reading(stop_at_the_first, strict=True, inspect=inspect)
         self._begun = False
 
     def __iter__(self) -> Iterator[TestCase]:
-        """The cases in file order, once.
+        """Iterate over the cases in file order. Can be called only once.
 
         Raises:
-            InputError: The first problem found. Equal ids, and a file without cases, are found at the end.
+            InputError: The first problem found. A file without cases and, in JSONL, duplicate ids are found last.
         """
         if self._begun:
-            raise RuntimeError("A dataset reader goes over its file once: make another.")
+            raise RuntimeError("A dataset reader can be iterated only once: create another.")
         self._begun = True
         return chain.from_iterable(self._checked_blocks())
 
     def again(self) -> Iterable[TestCase]:
-        """The cases of the file, read anew: for an error that says what there is."""
+        """Read the cases again, for an error message that lists them."""
         return DatasetReader(self._file)
 
     def _checked_blocks(self) -> Iterator[list[TestCase]]:
@@ -108,13 +108,13 @@ class DatasetReader:
             ids.add(cases)
             yield cases
         self.hash = file.hash
-        # The lines of equal ids were not kept, so they are looked up. Where there are none any more, the file changed.
+        # The lines of duplicate ids were not kept, so look them up. If there are none now, the file has changed.
         if (twice := ids.repeated()) and report_duplicates(self._file, twice, stop_at_the_first) != self.hash:
             raise changed(self._file)
 
 
 def file_hash(path: Path | str) -> str:
-    """The hash that a reader of the file would give, without parsing anything.
+    """Return the same hash as a `DatasetReader`, without parsing the file.
 
     Raises:
         InputError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""From the content of a file to its cases, whoever reads it and however strictly."""
+"""Turns the content of a file into cases, for all readers, strict or lenient."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 GUIDE_FORMATS = (".jsonl", ".yaml", ".yml")
 ALL_FORMATS = (*GUIDE_FORMATS, ".json")
 LENIENT = Reading(stop_at_the_first)
-"""As the format guide promises: whatever does not have our shape is the author's own."""
+"""As the format guide specifies: fields that do not have our structure are the author's own."""
 
 
 def checked_format(path: Path, supported: tuple[str, ...]) -> str:
-    """The extension in lower case. It is judged first, whether the file is there or not."""
+    """Return the extension in lower case. Raise if it is not supported, whether or not the file exists."""
     file_format = path.suffix.lower()
     if file_format in supported:
         return file_format
@@ -47,7 +47,7 @@ def changed(path: Path) -> InputError:
 
 
 def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
-    """The cases of one pass over a JSONL file, a block at a time; equal ids are the caller's to find."""
+    """Yield the cases of a JSONL file, a block at a time. Callers must look for duplicate ids."""
     nothing_shared = SharedChecks(reading)
     for lines, records in file.batches():
         if reading.observe:
@@ -55,7 +55,7 @@ def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
                 reading.observe(record)
         name = absolute(file.path)
         cases = list(map(quick_case, records, repeat(name), lines))
-        if all(cases):  # most blocks: nothing more is done per case
+        if all(cases):  # true of most blocks; nothing more to do per case
             yield cast("list[TestCase]", cases)
             continue
         for position, case in enumerate(cases):
@@ -68,7 +68,7 @@ def jsonl_cases(file: JsonlFile, reading: Reading) -> Iterator[list[TestCase]]:
 
 
 def document_cases(document: Document, path: Path, reading: Reading) -> tuple[Dialect, list[TestCase]]:
-    """All cases of a parsed file, with the dialect that claimed it."""
+    """Return the dialect that claims a parsed file, and all its cases."""
     dialect = recognise(document, path)
     shared = read_shared_checks(document, path, reading)
     cases = []
@@ -77,7 +77,7 @@ def document_cases(document: Document, path: Path, reading: Reading) -> tuple[Di
         if reading.observe:
             reading.observe(record)
         case = _case(dialect, record, where, shared)
-        case_id = case.id if case else written_id(record)  # an id is taken even by a case that cannot be used
+        case_id = case.id if case else written_id(record)  # an unusable case takes its id too
         if case_id is not None and (earlier := first.setdefault(case_id, where)) is not where:
             reading.report(duplicate(case_id, where, earlier))
         if case:
@@ -93,6 +93,6 @@ def _case(dialect: Dialect, record: dict[str, Any], where: Position, shared: Sha
 def parse_document(data: bytes, path: Path, file_format: str) -> Document:
     if file_format == ".json":
         return parse_json(data, path)
-    from prompt_evaluator.syntax.yamltext import parse_yaml  # noqa: PLC0415 - JSONL users never pay for YAML
+    from prompt_evaluator.syntax.yamltext import parse_yaml  # noqa: PLC0415 - not needed for JSONL
 
     return parse_yaml(data, path)

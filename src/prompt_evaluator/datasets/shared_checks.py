@@ -1,4 +1,4 @@
-"""The metrics that a whole file asks for, and a look at what each of its cases asks for in the end."""
+"""Metrics for all cases of a file, and the inspection of each case's metrics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from prompt_evaluator.syntax.document import Document
 
 Observe = Callable[[dict[str, Any]], None]
-"""Sees each case as it was written, before anything is made of it."""
+"""Called with each case as written."""
 Inspect = Callable[[TestCase], Iterable[str]]
-"""Looks at what a case asks for, and has a sentence for everything that is wrong with it."""
+"""Returns a sentence for each problem with a case's metrics."""
 _LIST = "`prompt-evaluator metrics` lists all metrics and their options."
 
 
@@ -32,26 +32,26 @@ class Reading:
 
     report: Report
     strict: bool = False
-    """Whether a field that looks like ours but cannot be used is a problem. `load_dataset` promises that it is not."""
+    """Whether to report a field that looks like ours but cannot be used. `load_dataset` must not."""
     observe: Observe | None = None
     inspect: Inspect | None = None
-    """For cases that ask for metrics, which only others know."""
+    """Called with cases that have `checks`; metrics are not known here."""
     unusable: Observe | None = None
-    """Sees each record that no case could be made of, after its problems were reported."""
+    """Called with each record that cannot be used, after its problems are reported."""
 
 
 @dataclass(slots=True)
 class SharedChecks:
-    """What a file asks for on behalf of all its cases. Its problems are reported once, at its own line."""
+    """Metrics for all cases of a file. Their problems are reported once, at their own line."""
 
     reading: Reading
     uses: tuple[MetricUse, ...] = ()
     where: Position | None = None
     problems: dict[str, bool] = field(default_factory=dict)
-    """What is wrong with the shared uses taken alone, and whether it has been reported."""
+    """Problems with the shared uses alone, and whether each has been reported."""
 
     def add_to(self, case: TestCase, where: Position) -> TestCase | None:
-        """The case with what it asks for in the end; None after reporting why it cannot be used."""
+        """Return the case with the shared uses added; None after reporting why it cannot be used."""
         try:
             whole = structs.replace(case, checks=merged_uses(self.uses, case.checks)) if self.uses else case
         except ValueError as error:
@@ -79,7 +79,7 @@ class SharedChecks:
 
 
 def read_shared_checks(document: Document, path: Path, reading: Reading) -> SharedChecks:
-    """`checks` beside the list of cases, where the file is a mapping."""
+    """Read `checks` next to the list of cases, if the file is a mapping."""
     root = document.root
     if not isinstance(root, dict) or "checks" not in root:
         return SharedChecks(reading)

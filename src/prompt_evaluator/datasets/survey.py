@@ -1,4 +1,4 @@
-"""Everything there is to say about a dataset file, its problems above all."""
+"""Reads a whole dataset file and collects its problems and a summary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.datasets.shared_checks import Inspect
 
 MAX_PROBLEMS = 1_000
-"""Problems kept of one file; the rest are only counted."""
+"""How many problems of a file are kept; the rest are only counted."""
 
 
 class Survey(msgspec.Struct, kw_only=True):
@@ -43,7 +43,7 @@ class Survey(msgspec.Struct, kw_only=True):
     """Cases that can be used."""
     hash: str | None = None
     fields: Counter[str] = msgspec.field(default_factory=Counter)
-    """How many cases fill each field, by the name their author gave it."""
+    """How many cases have a value in each field, by the field's name in the file."""
     problems: list[InputError] = []
     problem_count: int = 0
 
@@ -61,23 +61,23 @@ class Survey(msgspec.Struct, kw_only=True):
 
 
 def survey(path: Path | str, *, inspect: Inspect | None = None) -> Survey:
-    """Read a whole file, keep every problem, raise nothing.
+    """Read a whole file and collect its problems instead of raising them.
 
     Args:
         path: The file.
-        inspect: Has a sentence for everything that is wrong with the metrics that a case asks for.
+        inspect: Returns a sentence for each problem with a case's metrics.
     """
     result = Survey(path=Path(path))
     return _surveyed(result, Reading(result.add_problem, strict=True, observe=result.observe, inspect=inspect))
 
 
 def with_count(problem: InputError, reading: Reading) -> InputError:
-    """The first problem of a file, which says how many there are where it is not the only one.
+    """Return the first problem of a file, with the number of problems if there are several.
 
-    The file is read once more, and to its end: only a reader that has found a problem pays for that.
+    This reads the whole file again.
 
     Args:
-        problem: What stopped the reader; returned as it is where nothing else is found.
+        problem: The problem that stopped the reader; returned unchanged if it is the only one.
         reading: How strictly the file was read.
     """
     result = Survey(path=problem.path)

@@ -1,1 +1,1 @@
-"""Files that people write, read strictly: plain values with line numbers, or a sentence about what is wrong where."""
+"""Strict parsers for files that people write: plain values with line numbers, or an error that says what and where."""

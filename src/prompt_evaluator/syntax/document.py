@@ -1,13 +1,13 @@
-"""What every syntax hands to the dialects: plain values, and where the outer ones stand."""
+"""What every parser returns: plain values, and the lines of the outer ones."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 MAX_DEPTH = 200
-"""How deep lists and mappings may be nested. Far above any real case, far below where recursion ends the process."""
+"""How deep lists and mappings may be nested: far deeper than any real case, far below Python's recursion limit."""
 PLACED_DEPTH = 3
-"""Lists and mappings down to this depth keep their line numbers: enough for the fields of each task of a benchmark."""
+"""Line numbers are kept down to this depth: enough for the fields of each task of a benchmark."""
 
 
 class Document(NamedTuple):
@@ -15,4 +15,4 @@ class Document(NamedTuple):
 
     root: Any
     places: dict[int, dict[str | int, int]]
-    """The line of each field or item, by `id` of the mapping or list, which lives as long as `root` does."""
+    """The line of each field or item, by `id()` of the mapping or list; valid as long as `root` exists."""

@@ -1,6 +1,6 @@
-"""JSON read strictly, with line numbers and an explanation for everything that is refused.
+"""Strict JSON, with line numbers and an explanation of every error.
 
-This is the exact path: a whole `.json` file, or the one line of a JSONL file that the fast path would not take.
+This is the exact path: for a whole `.json` file, or for lines of a JSONL file that the fast path does not accept.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _TOO_DEEP = f"values are nested more than {MAX_DEPTH} levels deep"
 
 
 def parse_json(data: bytes, path: Path) -> Document:
-    """A whole `.json` file."""
+    """Parse a whole `.json` file."""
     text = check_text(data, path).decode()
     return _Reader(text, path).document() if text.strip() else Document(None, {})
 
 
 def parse_json_line(line: bytes, *, path: Path, number: int) -> dict[str, Any]:
-    """One line of a JSONL file, which has to be one object."""
+    """Parse one line of a JSONL file, which must be an object."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -43,7 +43,7 @@ def parse_json_line(line: bytes, *, path: Path, number: int) -> dict[str, Any]:
     raise InputError(f"Line {number} is {kind}, not an object", path=path, line=number, advice=advice)
 
 
-class _Refused(Exception):  # noqa: N818 - a signal inside this module, never seen outside
+class _Refused(Exception):  # noqa: N818 - used inside this module only
     """Well-formed JSON that no case may contain."""
 
     def __init__(self, why: str, advice: str) -> None:
@@ -53,7 +53,7 @@ class _Refused(Exception):  # noqa: N818 - a signal inside this module, never se
 class _Reader:
     def __init__(self, text: str, path: Path, first_line: int = 1) -> None:
         self.text, self.path, self.first_line = text, path, first_line
-        self.counted = (0, first_line)  # the last place whose line is known: counting goes on from there
+        self.counted = (0, first_line)  # the last offset whose line is known; counting continues from there
         self.places: dict[int, dict[str | int, int]] = {}
         self.decoder = json.JSONDecoder(
             object_pairs_hook=_object,
@@ -80,7 +80,7 @@ class _Reader:
         return self._leaf(at, depth)
 
     def _leaf(self, at: int, depth: int) -> tuple[Any, int]:
-        """A value whose inner lines are not kept."""
+        """Parse a value whose inner lines are not kept."""
         try:
             value, end = self.decoder.raw_decode(self.text, at)
             _check_values(value, depth)
@@ -164,13 +164,13 @@ def _in_plain_words(error: json.JSONDecodeError) -> tuple[str, str]:  # noqa: PL
         return "it ends in the middle of a value", "Complete it, or remove it if the file was cut off."
     if error.msg == "Extra data":
         if rest.startswith(","):
-            return "a comma after the value", "Remove it; no comma stands between lines."
+            return "a comma after the value", "Remove it; lines are not separated by commas."
         return "more than one value", "Put each case on a line of its own."
     if rest.startswith("'"):
         return "single quotes", "Write names and texts in double quotes."
     if error.msg.startswith("Invalid control character"):
         return "a raw control character inside a text", r"Write it as an escape, such as \n or \t."
-    return error.msg[0].lower() + error.msg[1:], "Correct the JSON; an editor that knows JSON marks the place."
+    return error.msg[0].lower() + error.msg[1:], "Correct the JSON; an editor with JSON support shows the place."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _repeated(key: str) -> _Refused:
-    return _Refused(f"the key {key[:40]!r} stands twice in one object", "Keep one of them.")
+    return _Refused(f"the key {key[:40]!r} appears twice in one object", "Keep one of them.")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -216,7 +216,7 @@ def _check_values(value: Any, depth: int) -> None:
 
 
 def check_surrogates(text: str) -> None:
-    """Refuse half of a surrogate pair: no file, database or request can carry it."""
+    """Refuse a lone surrogate, which cannot be encoded for a file, database or request."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

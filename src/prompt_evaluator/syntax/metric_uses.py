@@ -1,12 +1,12 @@
-"""Every way of writing a use of a metric: in a file, in Python and on the command line.
+"""The ways to write a use of a metric in a file, in Python or on the command line.
 
     is_json                                     a name
-    length(max_words=50, min_words=3)           a name with options, as a text
+    length(max_words=50, min_words=3)           a name with options, as one text
     {metric: length, max_words: 50}             a mapping with `metric`
     {length: {max_words: 50}}                   a mapping of the name to its options
 
-In all of them `name`, `judge` and `not` are words about the use itself, and every other one is an option of the metric;
-an option that is called like one of these words can be given in a mapping called `options`.
+In all of them `name`, `judge` and `not` describe the use itself; all other keys are options of the metric. An option
+with one of these names can be set in a mapping called `options`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME = re.compile(rf"{_WORD}|(?:python|command):\s*\S.*", re.DOTALL)
 _OPTION = re.compile(_WORD)
 _CALL = re.compile(rf"\s*(?:python:[\w.:-]+|{_WORD})\(")
 _PROGRAM = "command:"
-"""What follows is for a shell to read: brackets and quotes in it are not ours."""
+"""The rest is a shell command: brackets and quotes in it are left alone."""
 
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _QUOTED = {
@@ -43,10 +43,10 @@ _SHOWN = 60
 
 
 def parse_uses(value: object) -> tuple[MetricUse, ...]:
-    """The uses in a value of a file: one, or a list of them.
+    """Parse a value of a file: one use, or a list of uses.
 
     Raises:
-        ValueError: A sentence without its end: what is wrong, and what to write.
+        ValueError: What is wrong and what to write, without a full stop.
     """
     if not isinstance(value, (list, tuple)):
         return (_use(value),)
@@ -54,10 +54,10 @@ def parse_uses(value: object) -> tuple[MetricUse, ...]:
 
 
 def parse_uses_text(text: str) -> tuple[MetricUse, ...]:
-    """The uses in a text of the command line, separated by commas; one that has commas itself can stand in quotes.
+    """Parse a text from the command line: uses separated by commas. A use that contains commas can be quoted.
 
     Raises:
-        ValueError: A sentence without its end: what is wrong, and what to write.
+        ValueError: What is wrong and what to write, without a full stop.
     """
     if not text.strip():
         raise _wrong("no metric is named", "write one or more names, separated by commas")
@@ -65,7 +65,7 @@ def parse_uses_text(text: str) -> tuple[MetricUse, ...]:
 
 
 def is_meant_as_uses(value: object) -> bool:
-    """Whether somebody seems to ask for metrics, rightly or wrongly; a plain text or a number may mean anything."""
+    """Return whether a value looks like uses of metrics, valid or not; a plain text or number may mean anything."""
     return isinstance(value, (list, tuple, dict)) or (isinstance(value, str) and _CALL.match(value) is not None)
 
 
@@ -97,7 +97,7 @@ def _use(value: object) -> MetricUse:
         raise _wrong(f"a mapping with {keys} does not say which metric", "add `metric` with its name")
     ((name, options),) = value.items()
     if options is not None and not isinstance(options, dict):
-        raise _wrong(f"{name!r} has {described(options)} in place of options", _OPTIONS)
+        raise _wrong(f"{name!r} has {described(options)} instead of options", _OPTIONS)
     return _made(name, options or {})
 
 
@@ -125,7 +125,7 @@ def _options(text: str, metric: str) -> dict[str, Any]:
 
 
 def _made(metric: object, given: dict[Any, Any]) -> MetricUse:
-    """A use from the metric's name and everything else that was written about it; null is as good as nothing."""
+    """Build a use from the metric's name and the other keys; null means not set."""
     metric = _metric_name(metric)
     if "metric" in given:
         raise _wrong(f"{metric!r} has an option 'metric'", "name one metric, and the others in a list")
@@ -166,12 +166,12 @@ def _label(word: str, given: dict[Any, Any], metric: str) -> str | None:
 
 
 def _all_options(given: dict[Any, Any], metric: str) -> dict[str, Any]:
-    """What is not about the use itself, and what stands under `options`."""
-    apart = given.get("options")
-    if apart is not None and not isinstance(apart, dict):
-        raise _wrong(f"`options` of {metric!r} is {described(apart)}", _OPTIONS)
+    """Merge the keys that do not describe the use itself with those under `options`."""
+    nested = given.get("options")
+    if nested is not None and not isinstance(nested, dict):
+        raise _wrong(f"`options` of {metric!r} is {described(nested)}", _OPTIONS)
     options = {name: value for name, value in given.items() if name not in _RESERVED}
-    for name, value in (apart or {}).items():
+    for name, value in (nested or {}).items():
         if name in options:
             raise _twice(metric, name)
         options[name] = value
@@ -181,7 +181,7 @@ def _all_options(given: dict[Any, Any], metric: str) -> dict[str, Any]:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas that are outside of quotes and brackets."""
+    """Split at commas outside of quotes and brackets."""
     parts, start, at, before = [], 0, 0, ","
     opened: list[str] = []
     while at < len(text):
@@ -212,7 +212,7 @@ def _after_quotes(text: str, at: int) -> int:
 
 
 def _value(text: str) -> Any:
-    """A value as YAML and JSON would read it; whatever they would not is a text as it stands."""
+    """Parse a value as YAML or JSON; anything else is text."""
     if text[:1] in _QUOTED:
         return _unquoted(text)
     if text[:1] in ("[", "{"):
@@ -228,7 +228,7 @@ def _unquoted(text: str) -> str:
     if text[:1] not in _QUOTED:
         return text
     if not _QUOTED[text[0]].fullmatch(text):
-        raise _wrong(f"{_short(text)!r} goes on after its closing quote", _QUOTE_IT)
+        raise _wrong(f"{_short(text)!r} continues after its closing quote", _QUOTE_IT)
     if text[0] == "'":
         return text[1:-1].replace("''", "'")
     try:

@@ -1,4 +1,4 @@
-"""From a path to bytes that are known to be text, without ever waiting on something that is not a file."""
+"""Reads files as bytes that are known to be UTF-8 text, and never blocks on something that is not a regular file."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 _MOST_LOOKED_AT = 10_000
-"""Files of a folder, where one is not found: there may be any number."""
+"""How many files of a folder to compare with a name that was not found."""
 _SAVE_AS_UTF8 = "Save the file as UTF-8."
 
 
 def stem(path: Path) -> str:
-    """The file's name without its extension, with a mark for every byte of it that is not UTF-8."""
+    """Return the file's name without its extension; bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path.stem).decode(errors="replace")
 
 
 def absolute(path: Path) -> str:
-    """The whole path of a file that exists, as a text that can be stored, with a mark for every byte that cannot."""
+    """Return the absolute path of an existing file as storable text; bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(path.resolve()).decode(errors="replace")
 
 
 def check_file(path: Path) -> os.stat_result:
-    """Refuse what is not a readable regular file; opening a FIFO or a device could wait for ever."""
+    """Refuse anything that is not a regular file: opening a FIFO or a device could block forever."""
     try:
         found = path.stat()
     except FileNotFoundError:
         if path.is_symlink():
-            what, advice = "The path is a symbolic link to a file that does not exist", "Mend the link."
+            what, advice = "The path is a symbolic link to a file that does not exist", "Fix the link."
         else:
             what, advice = "file not found", _near_file(path)
         raise InputNotFoundError(what, path=path, advice=advice) from None
@@ -48,7 +48,7 @@ def check_file(path: Path) -> os.stat_result:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file."""
+    """Read the whole file."""
     check_file(path)
     try:
         return path.read_bytes()
@@ -57,7 +57,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def open_bytes(path: Path) -> int:
-    """A file descriptor for reading in blocks; the caller closes it."""
+    """Return a file descriptor for reading in blocks; the caller closes it."""
     check_file(path)
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -66,7 +66,7 @@ def open_bytes(path: Path) -> int:
 
 
 def check_text(data: bytes, path: Path) -> bytes:
-    """The same bytes without a byte order mark, or an error naming the first byte that cannot be text."""
+    """Return the bytes without a byte order mark. Raise `InputError` for the first byte that is not UTF-8 text."""
     refuse_wide_encoding(data, path)
     try:
         data.decode()
@@ -78,13 +78,13 @@ def check_text(data: bytes, path: Path) -> bytes:
 
 
 def refuse_wide_encoding(start: bytes, path: Path) -> None:
-    """Name UTF-16 and UTF-32 for what they are, from the first bytes of a file."""
+    """Raise `InputError` if a file starts like UTF-16 or UTF-32."""
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start[:2]:
         raise InputError("The file is encoded as UTF-16 or UTF-32", path=path, line=1, advice=_SAVE_AS_UTF8)
 
 
 def bad_byte(text: bytes, offset: int, *, path: Path, line: int) -> InputError:
-    """The error for `text[offset]`, with the byte's place in its line."""
+    """Return the error for `text[offset]`, with the byte's offset in its line."""
     column = offset - (text.rfind(b"\n", 0, offset) + 1)
     what = f"Line {line} is not UTF-8: byte 0x{text[offset]:02x} at offset {column} of the line"
     return InputError(what, path=path, line=line, advice=_SAVE_AS_UTF8)
@@ -92,7 +92,7 @@ def bad_byte(text: bytes, offset: int, *, path: Path, line: int) -> InputError:
 
 def nul_byte(*, path: Path, line: int) -> InputError:
     what = f"Line {line} contains a NUL byte"
-    return InputError(what, path=path, line=line, advice="Remove it; the file may be damaged or not be text.")
+    return InputError(what, path=path, line=line, advice="Remove it; the file may be damaged or not a text file.")
 
 
 def unreadable(path: Path, error: OSError | ValueError) -> InputError:
@@ -101,7 +101,7 @@ def unreadable(path: Path, error: OSError | ValueError) -> InputError:
 
 
 def _near_file(path: Path) -> str:
-    """What to do about a file that is not there: a file beside it may have been meant."""
+    """Return advice about a missing file; suggest a similarly named file in its folder."""
     try:
         names = [found.name for found in islice(os.scandir(path.parent), _MOST_LOOKED_AT) if found.is_file()]
     except (OSError, ValueError):

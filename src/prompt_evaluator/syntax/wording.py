@@ -1,4 +1,4 @@
-"""Values in the words of somebody who writes YAML or JSON."""
+"""Describes values in the terms of YAML and JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from prompt_evaluator.model.bounds import as_given
 
 
 def described(value: object) -> str:
-    """What a value is, and which one if it is small."""
+    """Return a value's type, and the value itself if it is short."""
     match value:
         case None:
             return "null"
@@ -18,18 +18,18 @@ def described(value: object) -> str:
             return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
         case list():
             return "a list"
-        case _:  # only Python can hold anything but a mapping here
+        case _:  # from a file it is a mapping; Python callers may pass anything
             return "a mapping" if isinstance(value, dict) else f"a {type(value).__name__}"
 
 
 def text_instead(value: object) -> str:
-    """What to write where a text is expected and something else was written."""
+    """Return advice for a value that should be a text."""
     match value:
         case [str()]:
             return "Write the text alone, without a list around it"
         case list():
-            return "Write one text in place of the list"
+            return "Write one text instead of the list"
         case dict():
-            return "Write one text in place of the mapping"
+            return "Write one text instead of the mapping"
         case _:
             return "Write it in quotes"

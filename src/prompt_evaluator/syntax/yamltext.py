@@ -1,7 +1,7 @@
-"""YAML read from libyaml's event stream: the YAML 1.2 core schema, line numbers, and limits that hold.
+"""YAML built from libyaml's event stream: the YAML 1.2 core schema, with line numbers and limits.
 
-PyYAML's own loaders follow YAML 1.1 (`no` is False, dates become objects), keep the last of two equal keys, know no
-lines, and die on deep nesting. Building the values here avoids all four and is several times faster.
+PyYAML's own loaders follow YAML 1.1 (`no` is False, dates become objects), keep the last of two equal keys, lose line
+numbers, and crash on deep nesting. Building the values here avoids all four and is several times faster.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MAX_COPIES = 1_000_000
-"""Values that aliases may add in all. An alias costs nothing to read and everything to write out again."""
+"""How many values aliases may add in total. An alias is cheap to read, but its copies are expensive to write."""
 _LONG_TEXT = 100
-"""Characters of a text that count as one more of these values."""
+"""A text counts as one more value for each of this many characters."""
 
 _Parser: Any = getattr(yaml, "CLoader", yaml.Loader)
 _Scalar, _Alias = yaml.ScalarEvent, yaml.AliasEvent
@@ -32,12 +32,12 @@ _SequenceStart, _SequenceEnd = yaml.SequenceStartEvent, yaml.SequenceEndEvent
 _TAG = "tag:yaml.org,2002:"
 _SCALAR_TAGS = {_TAG + "null", _TAG + "bool", _TAG + "int", _TAG + "float"}
 
-# YAML 1.1 takes these for line breaks, and so does libyaml; YAML 1.2 and everybody who writes text do not.
+# Line breaks in YAML 1.1, and so in libyaml, but not in YAML 1.2 or in editors.
 _OLD_BREAKS = "\x85\u2028\u2029"
 
 
 def parse_yaml(data: bytes, path: Path) -> Document:
-    """A whole YAML file."""
+    """Parse a whole YAML file."""
     text = check_text(data, path).decode()
     if stand_ins := _stand_ins(text):
         text = text.translate(stand_ins)
@@ -61,7 +61,7 @@ class _Builder:
         self.names: dict[str, str] = {}
         self.nodes = self.copies = 0
         self.restore: dict[int, int] = {}
-        self.merged: list[Any] = []  # kept, or another value could get the `id` of one that has lines
+        self.merged: list[Any] = []  # kept alive so that no other value reuses an `id()` in `places`
 
     def document(self, restore: dict[int, int]) -> Document:
         self.restore = restore
@@ -92,7 +92,7 @@ class _Builder:
         else:
             value = self._sequence(event, depth)
         if event.anchor is not None:
-            # Only now: a node that contains its own alias must find it undefined.
+            # Only now, so that an alias inside its own node is undefined.
             self.anchors[event.anchor] = (value, self.nodes - before)
         return value
 
@@ -107,7 +107,7 @@ class _Builder:
                 merged += self._merged(event, depth)
                 continue
             if key in result:
-                raise self._error(event, f"the key {key[:40]!r} stands twice in one mapping", "Keep one of them.")
+                raise self._error(event, f"the key {key[:40]!r} appears twice in one mapping", "Keep one of them.")
             lines[key] = event.start_mark.line + 1
             result[key] = self._node(self.next(), depth + 1)
         if merged:
@@ -176,7 +176,8 @@ class _Builder:
         if wanted == "float" and type(value) is int:
             return float(value)
         if {"null": type(None), "bool": bool, "int": int, "float": float}[wanted] is not type(value):
-            raise self._error(event, f"{event.value[:40]!r} is no {wanted}", "Correct the value or remove the tag.")
+            why = f"{event.value[:40]!r} is not a valid {wanted}"
+            raise self._error(event, why, "Correct the value or remove the tag.")
         return value
 
     def _number(self, text: str, event: Any) -> Any:
@@ -204,17 +205,17 @@ class _Builder:
 
 
 def _stand_ins(text: str) -> dict[int, int]:
-    """A private character for each old line break in the text, none of which the text contains already."""
+    """Map each old line break in the text to a private-use character that the text does not contain."""
     if not (present := [ord(character) for character in _OLD_BREAKS if character in text]):
         return {}
-    escapes = text.upper()  # where it may be written as `\uE000`
+    escapes = text.upper()  # it may contain an escape such as `\uE000`
     free = (code for code in range(0xE000, 0xF8FF) if chr(code) not in text and f"{code:X}" not in escapes)
     return dict(zip(present, free, strict=False))
 
 
 def _malformed(error: yaml.MarkedYAMLError, path: Path) -> InputError:
     problem = error.problem or error.context or "not YAML"
-    no_colon = "could not find expected ':'" in problem  # noticed at the end of the text that was to be a field name
+    no_colon = "could not find expected ':'" in problem  # detected only at the end of the supposed field name
     mark = (error.context_mark if no_colon else None) or error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     advice = "Check the indentation, the colons after field names, and quotes around special characters."
@@ -225,7 +226,7 @@ def _malformed(error: yaml.MarkedYAMLError, path: Path) -> InputError:
         )
     elif "Unicode character escape" in problem:
         problem, advice = (
-            "an escape that is no character, such as half of a surrogate pair",
+            "an escape that is not a character, such as half of a surrogate pair",
             "Write the character itself.",
         )
     elif "end of stream" in problem:
@@ -234,7 +235,7 @@ def _malformed(error: yaml.MarkedYAMLError, path: Path) -> InputError:
 
 
 def _character(text: str, byte: int) -> int:
-    """The index in `text` of the character at a byte offset."""
+    """Convert a byte offset to an index into `text`."""
     return len(text.encode()[:byte].decode(errors="ignore"))
 
 

@@ -1,4 +1,4 @@
-"""Ways of writing cases, recognised by shape. Foreign words end here: nothing downstream knows them."""
+"""Dialects: ways of writing cases, recognised by structure. Their field names are not used anywhere else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_SHAPE = (BENCHMARK, HARNESS, GUIDE)
 
 
 def recognise(document: Document, path: Path) -> Dialect:
-    """The dialect that claims a parsed file."""
+    """Return the dialect that claims a parsed file. Raise `InputError` if none does."""
     for dialect in _BY_SHAPE:
         if dialect.claims(document.root, path.suffix.lower()):
             return dialect

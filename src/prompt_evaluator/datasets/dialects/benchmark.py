@@ -1,4 +1,4 @@
-"""The benchmark's mapping with `tasks:`."""
+"""The benchmark dialect: a mapping with `tasks:`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bo
 
 def _checks(record: dict[str, Any], calls: list[Any], sequence: list[Any]) -> tuple[MetricUse, ...]:
     checks = []
-    # An empty list is the schema's placeholder, unless tools are offered: then no call is what is expected.
+    # An empty list is a placeholder, unless tools are offered: then it means that no call is expected.
     if calls or (record.get("tools") and record.get("expected_tools") == []):
         checks.append(MetricUse(metric="tool_correctness", options={"expected_tools": calls}))
     if sequence:
@@ -98,7 +98,7 @@ def _is_function(tool: object) -> bool:
 def _calls(
     field: str, record: dict[str, Any], where: Position, report: Report, *, names_allowed: bool
 ) -> list[dict[str, Any]] | None:
-    """The expected calls with their arguments as mappings; None after reporting a problem."""
+    """Return the expected calls with their arguments as mappings; None after reporting a problem."""
     value = record.get(field)
     if value is None:
         return []

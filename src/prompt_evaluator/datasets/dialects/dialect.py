@@ -1,4 +1,4 @@
-"""What a dialect has to say about itself."""
+"""The interface of a dialect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 
 class ReadCase(Protocol):
-    """One case; None after reporting what is wrong with it."""
+    """Reads one case."""
 
     def __call__(
         self, record: dict[str, Any], where: Position, report: Report, *, strict: bool = False
     ) -> TestCase | None:
-        """Read one case; `strict` makes problems of fields that look like ours but cannot be used."""
+        """Return the case, or None after reporting its problems.
+
+        `strict` also reports fields that look like ours but cannot be used.
+        """
 
 
 class Dialect(NamedTuple):
@@ -25,8 +28,7 @@ class Dialect(NamedTuple):
 
     name: str
     claims: Callable[[Any, str], bool]
-    """Given the parsed file and its extension: is it written this way?"""
+    """Whether a file is in this dialect, given its parsed content and extension."""
     items: Callable[[Any], list[Any]]
-    """The cases, as written, of a file that was claimed."""
+    """Returns the cases, as written, of a claimed file."""
     case: ReadCase
-    """How one of them is read."""

@@ -1,4 +1,4 @@
-"""The format guide's cases: `id`, `input`, four optional texts, and whatever else the author likes."""
+"""The format guide's dialect: `id`, `input`, four optional texts, and any other fields."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CASE_FIELDS = ("id", "input", *_OPTIONAL)
 
 
 def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> TestCase | None:
-    """The case of a flawless record of plain texts, which becomes its metadata.
+    """Convert a valid record with only plain texts to a case, reusing the record as the case's metadata.
 
-    None for any other record, which stays as it was: one with `checks`, `references` or `messages` takes the slow way.
+    Return None for any other record, such as one with `checks`, `references` or `messages`, and leave it unchanged.
     """
     if "checks" in record or "messages" in record or "references" in record:
         return None
@@ -27,7 +27,7 @@ def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> Te
     case_id, text = pop("id", None), pop("input", None)
     description, task = pop("description", None), pop("task", None)
     constraints, reference = pop("expected_constraints", None), pop("reference", None)
-    if (  # unrolled: this is the hot loop of loading
+    if (  # unrolled: the hot loop of loading
         type(case_id) is str
         and ((case_id.isprintable() and 0 < len(case_id) <= MAX_ID and not case_id.isspace()) or is_id(case_id))
         and type(text) is str
@@ -55,7 +55,7 @@ def quick_case(record: dict[str, Any], file: str | None, line: int | None) -> Te
 
 
 def _case(record: dict[str, Any], where: Position, report: Report, *, strict: bool = False) -> TestCase | None:
-    if case := quick_case(dict(record), where.file, where.line):  # a copy: aliases let two cases share one mapping
+    if case := quick_case(dict(record), where.file, where.line):  # a copy: aliased cases share one mapping
         return case
     expected = read_expectations(record, where)
     checked = [

@@ -1,4 +1,4 @@
-"""The release harness's JSON task lists: `prompt`, required signals, and terms that give a hallucination away."""
+"""The release harness's dialect, a JSON task list: `prompt`, required phrases, and signs of hallucination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file in no known way of writing cases: what it looks like, and what to write."""
+"""The error for a file in no known dialect: what it looks like, and what to write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CLOSE = 0.75
 
 
 class _Look(NamedTuple):
-    """What a mapping looks like, what to do then, and the key that gives it away."""
+    """What a mapping looks like, what to do, and the key that shows it."""
 
     like: str
     advice: str
@@ -33,7 +33,7 @@ class _Look(NamedTuple):
 
 
 def unrecognised(document: Document, path: Path) -> InputError:
-    """The error about a file that no dialect claims."""
+    """Return the error for a file that no dialect claims."""
     root = document.root
     if not isinstance(root, dict):
         shape = "a list of values without fields" if isinstance(root, list) else described(root)
@@ -48,13 +48,13 @@ def unrecognised(document: Document, path: Path) -> InputError:
 
 
 def _look(root: Mapping[str, Any]) -> _Look | None:
-    """What the author seems to have had in mind; None where there is no telling."""
+    """Guess what the author meant; None if there is no guess."""
     if "tasks" in root:
         what = f"a benchmark whose `tasks` is {described(root['tasks'])}"
         return _Look(what, f"Write {_TASKS}, each beginning with a dash.", "tasks")
     lists = [name for name, value in root.items() if _is_list_of_mappings(value)]
     if meant := nearest("tasks", lists, cutoff=_CLOSE):
-        return _Look(f"a benchmark with `{meant}` in place of `tasks`", f"Write {_TASKS}.", meant)
+        return _Look(f"a benchmark with `{meant}` instead of `tasks`", f"Write {_TASKS}.", meant)
     return _other_file(root, lists) or _cases(root, lists)
 
 

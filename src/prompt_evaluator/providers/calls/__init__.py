@@ -1,1 +1,1 @@
-"""How every call is made, whoever answers: limits, tries, budget, breaker and accounting."""
+"""How every call is made, for any provider: limits, tries, budget, breaker and accounting."""

@@ -1,4 +1,4 @@
-"""Ends a hopeless run early: when every call fails, the next ones are not made until some time has passed."""
+"""Circuit breaker: once every call fails, no more are made until some time has passed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _FAILURES_IN_A_ROW = 20
 _FEW = 3
-"""One refusal may be one case's."""
+"""A single refusal may be due to a single case."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
-"""Seconds until an open circuit lets one call through, which then closes it or opens it for twice as long."""
+"""Seconds until an open circuit lets one call through, which closes it or keeps it open for twice as long."""
 UNREACHED = (
     "Check that the service is running and that its address is right (`prompt-evaluator providers` lists addresses)."
 )
@@ -33,14 +33,14 @@ _MONTH = 30 * 24 * 3600.0
 
 
 class Breaker:
-    """Opens when no call can be expected to succeed: for the kind of calls it is for, and no other.
+    """Opens when calls of one kind (a model, for answers or for judgements) cannot be expected to succeed.
 
-    That is: at the first hopeless error when nothing ever worked, or at three in a row; when the service was never
-    reached, after some seconds; after many failed calls in a row; after a time in which tries failed and none was
-    answered; when a wait is asked for that is longer than that.
+    It opens at the first hopeless error if no call ever succeeded, otherwise at three without an answer in between;
+    after a few seconds if the service was never reached; after many failed calls in a row; after `give_up_after`
+    seconds of failed tries without an answer; and if the service asks for a wait longer than that.
 
-    Then calls are refused, and those that wait are given up. After a pause one is let through on trial. An answer to
-    any call closes the circuit again.
+    An open circuit refuses new calls and fails waiting ones. After a pause it lets one call through on trial. An answer
+    to any call closes it.
     """
 
     def __init__(
@@ -51,7 +51,14 @@ class Breaker:
         asked: str = "",
         reach: Reach | None = None,
     ) -> None:
-        """Take the provider's name, a clock, who is asked, for the reason, and what is known of the endpoint."""
+        """Create a closed circuit.
+
+        Args:
+            provider: The provider's name.
+            clock: Returns seconds.
+            asked: The model and endpoint, for messages; by default the provider's name.
+            reach: Shared by all breakers of the same key and endpoint.
+        """
         self.reach = reach or Reach()
         self._provider, self._clock, self._asked = provider, clock, asked or provider
         self._answers = self._failures = self._hopeless = 0
@@ -64,12 +71,12 @@ class Breaker:
         self.is_open = False
 
     def check(self) -> None:
-        """Raise when no more calls should be made."""
+        """Raise `CircuitOpenError` if the circuit is open."""
         if self.is_open:
             raise self._error()
 
     def admit(self) -> bool:
-        """Whether the call is one on trial, whose end has to be told; raises when it should not be made."""
+        """Return whether the call is on trial, in which case its outcome must be reported. Raise if it is refused."""
         if self.is_open:
             if self._on_trial or self._clock() < self._refuses_until:
                 self.check()
@@ -77,7 +84,7 @@ class Breaker:
         return self._on_trial
 
     async def wait(self, future: asyncio.Future[None], wait: Wait = plain_wait) -> None:
-        """Wait for the future, or until the circuit opens, which then becomes the future's exception."""
+        """Wait for the future; if the circuit opens first, the future fails with `CircuitOpenError`."""
         await self._waiters.wait(future, wait)
 
     def succeeded(self) -> None:
@@ -91,12 +98,12 @@ class Breaker:
             self.is_open, self._pause, self._on_trial = False, _FIRST_PAUSE, False
 
     def try_failed(self, error: ProviderError, question: object, *, took: float, give_up_after: float) -> None:
-        """Count a try that may be made again.
+        """Count a failed try that may be retried.
 
         Args:
-            error: What came of it.
-            question: What was asked.
-            took: Seconds from its beginning to its end.
+            error: Why it failed.
+            question: The messages sent.
+            took: How many seconds the try took.
             give_up_after: Seconds without an answer after which the circuit opens.
         """
         if self.is_open:
@@ -128,14 +135,14 @@ class Breaker:
 
     @property
     def nobody_is_answered(self) -> bool:
-        """Whether several different questions have failed since the last answer, and the circuit may open soon."""
+        """Whether several different questions have failed since the last answer, so that the circuit may open soon."""
         return self._failing is not None and self._failing.of_several
 
     def failed(self, error: ProviderError, *, on_trial: bool = False) -> None:
-        """Count a call that has come to nothing, after all its tries."""
+        """Count a call that failed after all its tries."""
         if self.is_open and not on_trial:
             return
-        on_trial = on_trial and self.is_open  # else an answer has closed the circuit meanwhile
+        on_trial = on_trial and self.is_open  # an answer may have closed the circuit meanwhile
         self._failures += 1
         self._hopeless += error.hopeless
         if error.status is not None:
@@ -151,7 +158,7 @@ class Breaker:
             self._open(f"stopped after {self._failures} failures in a row, the last: {sentence(error)}")
 
     def gave_up(self) -> None:
-        """The call on trial ended without having shown anything; the next one is on trial."""
+        """Note that the call on trial ended without a result, so the next call is on trial."""
         self._on_trial = False
 
     def _never_reached(self, error: ProviderError) -> str:
@@ -168,9 +175,9 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of one key at one endpoint: one for each model, and for answers and judgements apart.
+    """The breakers of one key at one endpoint: one per model, with separate ones for answers and judgements.
 
-    A judge that answers nothing is hopeless, however well the generator behind the same key is doing.
+    A judge that never answers is hopeless even if the generator with the same key works.
     """
 
     def __init__(self, provider: str, endpoint: str, clock: Callable[[], float]) -> None:
@@ -186,7 +193,7 @@ class Breakers:
 
 
 def _when(seconds: float) -> str:
-    """At which time so many seconds from now are over."""
+    """Describe the time that is this many seconds from now."""
     if seconds > _MONTH:
         return "in some months"
     then = datetime.now(UTC) + timedelta(minutes=math.ceil(seconds / 60))

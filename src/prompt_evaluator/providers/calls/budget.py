@@ -1,4 +1,4 @@
-"""What may be spent: checked before each sample begins, and before each request is sent."""
+"""Limits on calls and cost, checked before each sample starts and before each request is sent."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.stop import Wait
 
 _ROUNDING = 1e-9
-"""Ten times ten cents are a dollar, though not in binary."""
+"""Ten times $0.10 is not exactly a dollar in binary floating point."""
 _FEW = 4
-"""Samples that may be under way while none has told what a sample costs."""
+"""How many samples may be in progress before the cost of one is known."""
 
 
 @dataclass(slots=True)
 class _Kind:
-    """Requests that cost about the same: a judgement costs another sum than an answer."""
+    """Requests that cost about the same: answers and judgements differ in cost."""
 
-    under_way: int = 0
+    in_flight: int = 0
     priced: int = 0
     cost: float = 0.0
     guess: float = 0.0
@@ -39,30 +39,32 @@ class _Kind:
 
 @dataclass(slots=True)
 class _Sample:
-    """A sample under way."""
+    """A sample in progress."""
 
     budget: Budget
     expected: int
-    """Calls that are set aside for it."""
+    """Calls reserved for it."""
     sent: int = 0
     cost: float = 0.0
 
 
 _SAMPLE: ContextVar[_Sample | None] = ContextVar("sample", default=None)
-"""The sample that this task works on: its calls are paid for from what was set aside for it."""
+"""The sample that the current task works on; its calls use what was reserved for it."""
 
 
 class Budget:
-    """A limit on requests and on money. Requests under way, and the next, are reckoned with at their kind's average.
+    """A limit on the number of requests and on their cost.
 
-    A sample is let in only when its calls fit beside those that are set aside for samples under way. So whatever was
-    begun can be finished; retries and further attempts beyond what was expected take what is free.
+    A request in flight, and the next one, is assumed to cost the average of its kind.
+
+    A sample starts only if its calls fit in addition to those reserved for samples in progress, so every sample that
+    starts can be finished. Retries and attempts beyond the expected calls use what is not reserved.
     """
 
     def __init__(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self._max_calls, self._max_cost = max_calls, max_cost
         self.limited = max_calls is not None or max_cost is not None
-        self._sent = self._under_way = self._reserved = 0
+        self._sent = self._in_flight = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
         self._samples_cost = self._ended_cost = self._unconfirmed = 0.0
@@ -73,14 +75,16 @@ class Budget:
         return self._max_cost is not None
 
     def try_take(self, kind: Hashable = None, guess: float = 0.0) -> bool:
-        """Whether a request may be sent now; if so, it counts as sent. Not while those under way may cost the rest.
+        """Return whether a request may be sent now; if so, it counts as sent.
+
+        It may not be sent as long as the requests in flight could use up the budget.
 
         Args:
-            kind: Which requests cost about as much as this one.
-            guess: What it may cost, for as long as no answer of its kind has told.
+            kind: Requests of the same kind cost about the same.
+            guess: The assumed cost until an answer of this kind has a known cost.
 
         Raises:
-            BudgetSpentError: It may not be sent, now or later.
+            BudgetSpentError: It may not be sent now or later.
         """
         sample = self._sample()
         if self._max_calls is not None and not self._has_call_left(sample, self._max_calls):
@@ -88,8 +92,8 @@ class Budget:
         if self._max_cost is not None and not self._affords(self._kinds[kind], guess, self._max_cost):
             return False
         self._sent += 1
-        self._under_way += 1
-        self._kinds[kind].under_way += 1
+        self._in_flight += 1
+        self._kinds[kind].in_flight += 1
         if sample is not None:
             self._reserved -= sample.sent < sample.expected
             sample.sent += 1
@@ -101,7 +105,7 @@ class Budget:
             await wait(self._next_change())
 
     def give_back(self, kind: Hashable = None) -> None:
-        """A request that was taken has not been sent after all."""
+        """Undo `take` for a request that was not sent."""
         self._sent -= 1
         if (sample := self._sample()) is not None:
             sample.sent -= 1
@@ -109,7 +113,7 @@ class Budget:
         self.settle(kind)
 
     def pay(self, kind: Hashable, cost: float | None) -> None:
-        """An answer has come, and this is what it cost, if that is known."""
+        """Add the cost of an answer, if known."""
         if cost is not None:
             self._kinds[kind].cost += cost
             self._kinds[kind].priced += 1
@@ -118,7 +122,7 @@ class Budget:
                 self._samples_cost += cost
 
     def may_have_paid(self, kind: Hashable) -> None:
-        """A request timed out. It is reckoned with at its kind's average: the service may have gone on with it."""
+        """Add the average cost of its kind for a request that timed out: the service may have billed it."""
         each = self._kinds[kind].each
         self._unconfirmed += each
         if (sample := self._sample()) is not None:
@@ -126,20 +130,20 @@ class Budget:
             self._samples_cost += each
 
     def settle(self, kind: Hashable = None) -> None:
-        """A request is over."""
-        self._under_way -= 1
-        self._kinds[kind].under_way -= 1
+        """Note that a request has ended."""
+        self._in_flight -= 1
+        self._kinds[kind].in_flight -= 1
         self._changed()
 
     def try_start_sample(self, calls: int) -> bool:
-        """Whether a sample may begin now; if so, its calls are set aside, and those of this task are paid from them.
+        """Return whether a sample may start now; if so, reserve its calls for the current task.
 
         Args:
-            calls: Calls that it is expected to take: 0 when there is nothing left to ask. What finished samples took
-                on average counts if it is more.
+            calls: How many calls it is expected to make; 0 if it makes none. If finished samples made more on average,
+                their average is reserved.
 
         Raises:
-            BudgetSpentError: It may not begin, now or later.
+            BudgetSpentError: It may not start now or later.
         """
         if not self.limited:
             return True
@@ -153,12 +157,12 @@ class Budget:
         return True
 
     async def start_sample(self, calls: int, wait: Wait = plain_wait) -> None:
-        """Wait until a sample may begin; raise as `try_start_sample` does."""
+        """Wait until a sample may start; raise as `try_start_sample` does."""
         while not self.try_start_sample(calls):
             await wait(self._next_change())
 
     def end_sample(self) -> None:
-        """This task's sample is over, whatever came of it: what it did not use is free again."""
+        """End the current task's sample, successful or not, and release the calls it did not use."""
         if (sample := self._sample()) is None:
             return
         _SAMPLE.set(None)
@@ -180,8 +184,8 @@ class Budget:
             raise BudgetSpentError(f"The budget of {_calls(most)} is used up.")
         if sample is not None and sample.sent < sample.expected:
             return True
-        # What is set aside for others is touched only when nothing under way could give any of it back.
-        return self._sent + self._reserved < most or not self._under_way
+        # Use calls reserved for other samples only if no request in flight could release any.
+        return self._sent + self._reserved < most or not self._in_flight
 
     def _has_calls_left(self, calls: int) -> bool:
         most = self._max_calls
@@ -199,10 +203,10 @@ class Budget:
     def _affords(self, next_one: _Kind, guess: float, most: float) -> bool:
         next_one.guess = max(next_one.guess, guess)
         spent = self._spent()
-        expected = sum(kind.under_way * kind.each for kind in self._kinds.values())
+        expected = sum(kind.in_flight * kind.each for kind in self._kinds.values())
         if spent + expected + next_one.each <= most + _ROUNDING:
             return True
-        if self._under_way:
+        if self._in_flight:
             return False
         raise BudgetSpentError(
             f"The budget of ${most:,.4f} allows no further call: {self._spent_text()}, and the next costs about "
@@ -227,18 +231,18 @@ class Budget:
         )
 
     def _sample_cost(self, calls: int) -> float:
-        """What samples have cost so far; before any has ended, its calls at the price of the dearest kind."""
+        """Average cost of ended samples; until the first one ends, the calls at the price of the dearest kind."""
         if self._ended:
             return self._ended_cost / self._ended
         return calls * max((kind.each for kind in self._kinds.values()), default=0.0)
 
     def _spent(self) -> float:
-        """What answers have cost, and what requests that timed out may have cost."""
+        """Return the cost of answers plus the assumed cost of requests that timed out."""
         return sum(kind.cost for kind in self._kinds.values()) + self._unconfirmed
 
     def _spent_text(self) -> str:
-        late = f" (${self._unconfirmed:,.4f} of it perhaps, on tries that timed out)" if self._unconfirmed else ""
-        return f"${self._spent():,.4f} are spent{late}"
+        late = f" (including up to ${self._unconfirmed:,.4f} on tries that timed out)" if self._unconfirmed else ""
+        return f"${self._spent():,.4f} has been spent{late}"
 
     def _next_change(self) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()

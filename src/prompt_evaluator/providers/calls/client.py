@@ -1,4 +1,4 @@
-"""The one place every call passes: limits, budget, tries, deadline, breaker and accounting."""
+"""Every call goes through here: limits, budget, tries, deadline, breaker and accounting."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.traits import Traits
 
 TRY: ContextVar[int] = ContextVar("try", default=1)
-"""Which try of a call this is, for the mock, whose faults have to differ from one try to the next."""
+"""Number of the current try, for the mock, whose faults must differ between tries."""
 
 _UNKNOWN_ANSWER_TOKENS = 256
 _CHARACTERS_PER_TOKEN = 4
 
 
 class Client:
-    """A provider as one run sees it. Governor and breakers are those of its key and endpoint; the rest is the run's."""
+    """A provider as one run uses it. Governor and breakers belong to its key and endpoint, the rest to the run."""
 
-    def __init__(  # noqa: PLR0913 - its parts, put together by `RunCalls` alone
+    def __init__(  # noqa: PLR0913 - its parts; only `RunCalls` makes one
         self,
         provider: Provider,
         settings: ProviderSettings,
@@ -56,17 +56,17 @@ class Client:
         self._answer = provider.answer if traits.trusted else Guarded(provider).answer
         self._limits, self._prices = settings.limits, Prices(provider.name, settings.prices)
         self._timeout = min(settings.limits.try_timeout, settings.limits.deadline)
-        """Of a call's first try."""
+        """Timeout of a call's first try."""
         self._max_tries = min(settings.limits.max_tries, traits.max_tries or settings.limits.max_tries)
         self._governor, self._breakers, self._lane = governor, breakers, lane
         self._known: dict[str, Breaker] = {}
-        """By model."""
+        """Breakers by model."""
         self._meter, self._budget, self._stop, self._rng = meter, budget, stop, rng
         self._urgent = urgent
         self._wait: Wait = plain_wait if urgent else stop.wait
 
     async def complete(self, request: Request) -> Answer:
-        """The answer to a request, after as many tries as it takes and the limits allow."""
+        """Answer a request, trying as often as needed within the limits."""
         breaker = self._known.get(request.model) or self._breaker(request.model)
         on_trial = breaker.is_open and breaker.admit()
         self._meter.started(self.name)
@@ -87,13 +87,13 @@ class Client:
 
     async def _call(self, request: Request, breaker: Breaker, *, on_trial: bool) -> Answer:
         limits, governor, budget = self._limits, self._governor, self._budget
-        spent = 0.0  # in tries and in waits between them; a place in the queue is not the service's fault
+        spent = 0.0  # in tries and the waits between them; time in our own queue does not count
         tries = 0
         retries: Retries | None = None
         kind = self._kind(request) if budget.limited else None
         try:
             while True:
-                # Before the queue: whoever waits for money that others may give back must not be in their way.
+                # Before queueing: a call that waits for budget must not block the calls that may release some.
                 if budget.limited and not budget.try_take(kind, guess := self._guessed_cost(request)):
                     await budget.take(kind, guess, self._wait)
                 estimate = _estimated_tokens(request) if governor.counts_tokens else 0.0
@@ -105,7 +105,7 @@ class Client:
                 began = time.monotonic()
                 try:
                     answer = await self._answer(request, timeout)
-                except BaseException as caught:  # noqa: BLE001 - a plug-in may raise anything, and it is this call's failure
+                except BaseException as caught:  # noqa: BLE001 - plug-ins may raise anything; it only fails this call
                     error = as_provider_error(caught, self.name)
                     self._learn(error, began, kind)
                 else:
@@ -134,16 +134,17 @@ class Client:
             raise
         finally:
             if retries is not None:
-                TRY.set(1)  # the next call of this task begins anew
+                TRY.set(1)  # for the next call of this task
 
     def _breaker(self, model: str) -> Breaker:
         self._known[model] = self._breakers.of(model, urgent=self._urgent)
         return self._known[model]
 
     async def _queue(self, kind: Hashable, estimate: float, breaker: Breaker | None, *, first: bool) -> None:
-        """Wait for a place, and before a first try for others to reach the service, where that is in doubt.
+        """Wait until the call may be sent.
 
-        Whatever keeps the call from being sent gives back what was taken from the budget.
+        Before its first try, also wait for other calls to reach the service, if that is in doubt. If the call is not
+        sent, give back what was taken from the budget.
         """
         governor = self._governor
         limited = governor.limited_seconds()
@@ -171,7 +172,7 @@ class Client:
             self._meter.throttled(self.name, governor.limited_seconds() - limited)
 
     async def _pause(self, error: ProviderError, seconds: float, breaker: Breaker | None) -> None:
-        """Wait for the next try."""
+        """Wait before the next try."""
         self._meter.retrying(error, seconds)
         start = time.monotonic()
         try:
@@ -181,15 +182,15 @@ class Client:
                 self._meter.throttled(self.name, time.monotonic() - start)
 
     def _waiting(self, breaker: Breaker | None) -> Wait:
-        """How this client waits: until the run is stopped, unless its calls are urgent, or the circuit opens."""
+        """Return how to wait: interrupted if the circuit opens or, unless calls are urgent, if the run is stopped."""
         if breaker is None:
             return self._wait
         return lambda future: breaker.wait(future, self._wait)
 
     def _learn(self, error: ProviderError, began: float, kind: Hashable) -> None:
-        """Take a failed try into account."""
+        """Update governor, meter and budget after a failed try."""
         if isinstance(error, RateLimitedError):
-            asked = error.retry_after or 0.0  # more than is waited for at all says nothing about others
+            asked = error.retry_after or 0.0  # too long to wait for; must not hold back other calls
             self._governor.pushed_back(began, error.retry_after if asked <= self._limits.max_retry_after else None)
         elif isinstance(error, TimedOutError):
             self._meter.time_outs += 1
@@ -226,6 +227,6 @@ def _estimated_tokens(request: Request) -> float:
 
 
 def _estimated_parts(request: Request) -> tuple[float, float]:
-    """Tokens of the question and of the answer."""
+    """Estimate the tokens of the question and of the answer."""
     characters = sum(len(message.content) for message in request.messages)
     return characters / _CHARACTERS_PER_TOKEN, request.max_tokens or _UNKNOWN_ANSWER_TOKENS

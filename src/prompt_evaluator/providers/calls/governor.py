@@ -1,8 +1,8 @@
-"""How hard one key at one endpoint is pressed: calls in flight, requests and tokens a minute.
+"""Limits the load on one key at one endpoint: calls in flight, and requests and tokens per minute.
 
-The number of calls in flight starts modest, grows while it is used up, and shrinks when the service pushes back (429)
-or slows down. Rates come from the configuration, from rate-limit headers, or, when a service only says 429, from
-what it let through. Everything is plain arithmetic on one thread; a call that may go at once pays no `await`.
+The limit on calls in flight starts low, grows while it is reached, and shrinks when the service pushes back (429) or
+slows down. Rates come from the configuration, from rate-limit headers or, if a service only replies 429, from the rate
+it has sustained. Everything is arithmetic on one thread; a call that may go immediately needs no `await`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.stop import Wait
 
 DEFAULT_CONCURRENCY = 64
-"""Calls in flight per key when nobody says anything else."""
+"""Calls in flight per key, unless configured."""
 _START = 8
-"""Calls in flight at first: a wrong key, or a judge that does not exist, costs few of them."""
+"""Calls in flight at first, so that a wrong key or an unknown judge wastes only a few."""
 _CUT = 0.7
 _REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
-"""Shares of recent calls that were told 429: from the first on it is no accident, from the second on anything goes."""
+"""Shares of recent calls that got a 429. Above the first, all calls slow down; above the second, the limit on calls in
+flight may fall below `_FEW`."""
 _FEW_CALLS, _MANY_CALLS = 20, 50
-"""How many calls are recent: few at first, to notice a limit soon, and more later, to tell it from accidents."""
+"""How many calls count as recent: few at first, to notice a limit soon; more later, to tell it from stray 429s."""
 _FEW = 4
-"""Fewer calls in flight than this help only against a hard limit."""
+"""Going below this many calls in flight helps only against a hard limit."""
 _REGROWTH = 0.05
-"""Share by which a limit that was cut grows again in the time of one call."""
+"""Share by which a limit that was cut grows back in the time of one call."""
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
 
 
 class _Waiting(NamedTuple):
     number: int
-    """Who came first has the lower one."""
+    """Increases in order of arrival."""
     future: asyncio.Future[None]
     tokens: float
 
 
 class Lane:
-    """The calls of one run at one governor: how many it has in flight, may have, and has waiting."""
+    """One run's calls at one governor: those in flight, their cap, and those waiting."""
 
     def __init__(self, governor: Governor, cap: int) -> None:
         self._governor = governor
@@ -58,12 +59,12 @@ class Lane:
 
     @property
     def limit(self) -> float:
-        """Calls in flight that the run may have for now."""
+        """How many calls the run may currently have in flight."""
         return min(self.cap, self._governor.limit)
 
 
 class Governor:
-    """Decides when the next call may go, whichever run it belongs to."""
+    """Decides when the next call may go, across all runs that share the key and endpoint."""
 
     def __init__(
         self,
@@ -72,9 +73,13 @@ class Governor:
         clock: Callable[[], float] = time.monotonic,
         lag: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """Take the limits, a clock, and how late the event loop runs.
+        """Start with the limits of one entry.
 
-        A saturated client sees its own lateness as the service's latency; without `lag` it would throttle itself.
+        Args:
+            limits: The configured limits.
+            clock: Returns seconds.
+            lag: Returns how many seconds late the event loop runs. Without it, a saturated client would mistake its own
+                delay for the service's latency and throttle itself.
         """
         self.cap = DEFAULT_CONCURRENCY
         self.limit = float(_START)
@@ -92,7 +97,7 @@ class Governor:
         self._pace = Pace()
         self._pushed_back = False
         self._last_cut = self._last_event = -math.inf
-        self._share_told, self._recent = 0.0, float(_FEW_CALLS)
+        self._refused_share, self._recent = 0.0, float(_FEW_CALLS)
         self._crowded_at = -math.inf
         self._limited_for, self._limited_since = 0.0, math.inf
         self.join(limits)
@@ -102,11 +107,11 @@ class Governor:
         return self._tokens is not None
 
     def join(self, limits: Limits, wanted: int | None = None) -> None:
-        """Hold to these limits as well: of several for one key the strictest counts.
+        """Apply the limits of another entry as well; if several entries share a key, the strictest limit applies.
 
         Args:
-            limits: Those of one entry.
-            wanted: How many calls in flight a run asks for. It counts only where no entry says anything.
+            limits: The entry's limits.
+            wanted: How many calls a run wants in flight. Ignored if an entry sets `max_concurrency`.
         """
         if most := limits.max_concurrency:
             self._configured_cap = min(most, self._configured_cap or most)
@@ -120,17 +125,17 @@ class Governor:
             self._fixed_tokens = True
 
     def open_lane(self, cap: int | None = None) -> Lane:
-        """A place for the calls of one run, of which no more than `cap` are in flight at once."""
+        """Add a lane for one run, with at most `cap` calls in flight."""
         lane = Lane(self, cap or DEFAULT_CONCURRENCY)
         self._lanes.append(lane)
         return lane
 
     def close_lane(self, lane: Lane) -> None:
-        """The run has ended; none of its calls waits any more."""
+        """Remove the lane of a run that has ended. None of its calls may be waiting."""
         self._lanes.remove(lane)
 
     def try_enter(self, lane: Lane, tokens: float) -> bool:
-        """Whether a call may go at once; if so, it counts as in flight. It overtakes nobody."""
+        """Return whether a call may go immediately; if so, it counts as in flight. It never overtakes waiting calls."""
         if (
             self._waiting
             or self.in_flight + 1 > self.limit
@@ -142,7 +147,7 @@ class Governor:
         return True
 
     async def enter(self, lane: Lane, tokens: float, *, urgent: bool = False, wait: Wait = plain_wait) -> None:
-        """Wait until a call may go: urgent ones before all others, and each kind in the order in which they came."""
+        """Wait until a call may go: urgent ones first, otherwise in order of arrival."""
         self._numbers += 1
         waiting = _Waiting(self._numbers, asyncio.get_running_loop().create_future(), tokens)
         queue = lane.urgent if urgent else lane.others
@@ -153,7 +158,7 @@ class Governor:
             await wait(waiting.future)
         except BaseException:
             if waiting.future.done() and not waiting.future.cancelled() and not waiting.future.exception():
-                self.leave(lane)  # admitted in the same moment; the place goes to the next in line
+                self.leave(lane)  # admitted at the same moment; free its place for the next call
             else:
                 with suppress(ValueError):
                     queue.remove(waiting)
@@ -162,32 +167,32 @@ class Governor:
             raise
 
     def leave(self, lane: Lane) -> None:
-        """A call is over, whatever came of it."""
+        """Note that a call has ended, successful or not."""
         self.in_flight -= 1
         lane.in_flight -= 1
         if self._waiting:
             self._pump()
 
     def limited_seconds(self) -> float:
-        """For how long, since the beginning, calls have waited because of a rate limit or a 429.
+        """Total seconds that calls have waited because of a rate limit or a 429.
 
-        Waiting for others to end, under a cap of our own or because calls start modestly, is no part of it.
+        Waiting for other calls to end because of our own cap or low starting limit does not count.
         """
         return self._limited_for + max(0.0, self._clock() - self._limited_since)
 
     def succeeded(self, seconds: float, began: float, estimate: float = 0.0, usage: Usage | None = None) -> None:
-        """Learn from an answer that has come this moment. Call before `leave`.
+        """Learn from an answer that has just arrived. Call before `leave`.
 
         Args:
             seconds: How long it took.
-            began: When it was asked for.
-            estimate: The tokens that were expected.
-            usage: Those that it really took.
+            began: When the try started.
+            estimate: Expected tokens.
+            usage: Actual tokens.
         """
         now = began + seconds
         self._pace.answered(now)
-        if self._share_told:
-            self._share_told -= self._share_told / self._recent
+        if self._refused_share:
+            self._refused_share -= self._refused_share / self._recent
         if self._recent < _MANY_CALLS:
             self._recent += 0.05
         if self._tokens is not None and usage is not None:
@@ -208,34 +213,38 @@ class Governor:
             bucket.take(usage.input_tokens + usage.output_tokens - estimate)
 
     def pushed_back(self, began: float, hold: float | None) -> None:
-        """The service said 429. Many of them at once are one event: only the first of a burst counts.
+        """Learn from a 429. A burst of them counts as one event.
 
-        One among many answers is an accident, or the first touch of a limit: only its own call waits. When they are
-        no longer rare, all calls wait, fewer go at once, and they go at the pace that the service is seen to bear.
+        If 429s are rare, only the refused call waits. Otherwise all calls wait, fewer are in flight, and they go at the
+        rate the service is known to sustain.
+
+        Args:
+            began: When the try started.
+            hold: How many seconds the service asks to wait.
         """
         now = self._clock()
-        self._share_told += (1 - self._share_told) / self._recent
-        serious = self._share_told > _REAL_LIMIT
+        self._refused_share += (1 - self._refused_share) / self._recent
+        serious = self._refused_share > _REAL_LIMIT
         if hold is not None and serious:
             self._held_until = max(self._held_until, now + hold)
         if began < self._last_event or not serious:
             return
         self._last_event = now
         self._pushed_back = True
-        self._cut(began, _CUT, at_least=1 if self._share_told > _HARD_LIMIT else _FEW)
+        self._cut(began, _CUT, at_least=1 if self._refused_share > _HARD_LIMIT else _FEW)
         if not self._fixed_requests and (pace := self._pace.learn(now)):
             self._requests = self._requests or Bucket(pace * 60, 0.1)
             self._requests.set_rate(pace * 60)
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        """Take over what rate-limit headers say, unless the user said something. None: nothing; infinite: no limit."""
+        """Adopt limits from rate-limit headers, unless configured. None means not stated, infinity no limit."""
         if requests_per_minute and not self._fixed_requests:
             if requests_per_minute != math.inf:
                 self._requests = self._requests or Bucket(requests_per_minute, 1.0)
                 self._requests.set_rate(requests_per_minute)
-                self._pace.told = True
-            elif self._pace.told:  # what was taken for a limit per minute turned out to be one for a day
-                self._requests, self._pace.told = None, False
+                self._pace.stated = True
+            elif self._pace.stated:  # the assumed limit per minute turned out to be per day
+                self._requests, self._pace.stated = None, False
         if tokens_per_minute and not self._fixed_tokens:
             if tokens_per_minute != math.inf:
                 self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
@@ -244,7 +253,7 @@ class Governor:
                 self._tokens = None
 
     def _cut(self, began: float, share: float, *, at_least: float) -> None:
-        if began >= self._last_cut:  # else it was sent before the last cut could have any effect
+        if began >= self._last_cut:  # otherwise it was sent before the last cut took effect
             self._last_cut = self._clock()
             self.limit = max(min(at_least, self.limit), self.limit * share)
 
@@ -272,7 +281,7 @@ class Governor:
             self._tokens.take(tokens)
 
     def _pump(self) -> None:
-        """Let in whoever may go now, and come back when a budget allows the next."""
+        """Admit all calls that may go now, and schedule the next check for when the rate limits allow another."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -282,7 +291,7 @@ class Governor:
                 limited = self._pushed_back and self.limit < self.cap
                 break
             queue = lane.urgent or lane.others
-            if not queue[0].future.done():  # else it was given up while it waited
+            if not queue[0].future.done():  # otherwise it was given up while waiting
                 if (wait := self._wait_for_budget()) > 0:
                     self._timer = asyncio.get_running_loop().call_later(wait, self._pump)
                     limited = True
@@ -294,14 +303,14 @@ class Governor:
         self._note(limited=limited)
 
     def _note(self, *, limited: bool) -> None:
-        """From now on calls wait because of a limit, or they do not."""
+        """Record whether calls now wait because of a rate limit."""
         if limited and self._limited_since == math.inf:
             self._limited_since = self._clock()
         elif not limited and self._limited_since != math.inf:
             self._limited_for, self._limited_since = self.limited_seconds(), math.inf
 
     def _next_lane(self) -> Lane | None:
-        """The run whose first waiting call is next: an urgent one if there is any, else who has waited longest."""
+        """Return the lane of the next waiting call: an urgent one if there is any, otherwise the oldest."""
         best, best_rank = None, (True, 0)
         for lane in self._lanes:
             if lane.in_flight < lane.cap and (queue := lane.urgent or lane.others):
@@ -312,7 +321,7 @@ class Governor:
 
 
 def _stricter(bucket: Bucket | None, per_minute: float, seconds_of_burst: float, *, fixed: bool) -> Bucket:
-    """The budget at this rate, or at its own if that is configured and lower."""
+    """Set the bucket to this rate, unless its own is configured and lower."""
     if bucket is None:
         return Bucket(per_minute, seconds_of_burst)
     bucket.set_rate(min(per_minute, bucket.per_second * 60) if fixed else per_minute)

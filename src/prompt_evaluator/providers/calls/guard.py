@@ -1,4 +1,4 @@
-"""Other people's providers: whatever they do, a try ends in time with an answer that can be kept or with an error."""
+"""Wraps plug-in providers, so that every try ends in time, with a storable answer or an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _answer = msgspec.json.Decoder(Answer).decode
 
 
 class Guarded:
-    """A provider that keeps to the timeout, repeats no secret and returns only what can be stored."""
+    """A provider that respects the timeout, masks secrets and returns only answers that can be stored."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -43,7 +43,7 @@ class Guarded:
 
 
 def storable(answer: Answer) -> Answer:
-    """The answer without halves of characters, which programs under test may produce and no file can hold."""
+    """Replace lone surrogates, which programs under test may produce but UTF-8 cannot encode."""
     try:
         answer.text.encode()
     except UnicodeEncodeError:
@@ -52,7 +52,7 @@ def storable(answer: Answer) -> Answer:
 
 
 def as_provider_error(error: BaseException, provider: str) -> ProviderError:
-    """Any exception as the failure of one call, without secrets; raises it when it is not the provider's own."""
+    """Convert an exception to a call's failure, without secrets. Raise it if it did not come from the provider."""
     if isinstance(error, ProviderError):
         error.args = (REDACTOR.text(str(error)),)
         return error
@@ -62,7 +62,7 @@ def as_provider_error(error: BaseException, provider: str) -> ProviderError:
 
 
 def _cancels_us(error: BaseException) -> bool:
-    """Whether it was this task that was cancelled, and not something that the provider was waiting for."""
+    """Return whether the current task was cancelled, rather than something the provider awaited."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""What services say about their limits in the headers of every reply."""
+"""Rate limits that services state in the headers of their replies."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _TOKENS = (
     _Names("anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-reset"),
 )
 _MINUTE = 61.0
-"""Seconds, with one for rounding."""
+"""In seconds, plus one for rounding."""
 _SKEW = 60.0
-"""Seconds by which a service's clock, where it names a moment, may be ahead of ours."""
+"""How many seconds a service's clock may be ahead of ours; matters if it states a point in time."""
 _A_MOMENT = 1e9
-"""Numbers above this are seconds since 1970, and those a thousand times as large milliseconds."""
+"""Numbers from here on are seconds since 1970; from a thousand times this on, milliseconds."""
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:d|h|ms|m|s))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|ms|m|s)")
 _SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def report_limits(headers: Mapping[str, str], on_limits: OnLimits | None) -> None:
-    """Pass on the limits per minute, if the reply names any; a limit for another time is passed on as infinite."""
+    """Report the limits per minute that a reply states, if any. A limit for another period is reported as infinite."""
     if on_limits is None:
         return
     requests, tokens = _per_minute(headers, _REQUESTS), _per_minute(headers, _TOKENS)
@@ -51,13 +51,13 @@ def report_limits(headers: Mapping[str, str], on_limits: OnLimits | None) -> Non
 def _per_minute(headers: Mapping[str, str], names: tuple[_Names, ...]) -> float | None:
     for limit, reset in names:
         value = headers.get(limit)
-        if value and value.isascii() and value.isdigit() and len(value) < 12:  # noqa: PLR2004 - more is no limit at all
+        if value and value.isascii() and value.isdigit() and len(value) < 12:  # noqa: PLR2004 - longer is not a real limit
             return float(value) if _is_of_a_minute(headers.get(reset)) else math.inf
     return None
 
 
 def _is_of_a_minute(reset: str | None) -> bool:
-    """Whether a limit that is whole again then may be one for a minute. One for a day takes longer to be whole."""
+    """Return whether a limit with this reset time may be per minute; a limit per day takes longer to reset."""
     if not reset:
         return True
     seconds = _duration(reset)
@@ -69,7 +69,7 @@ def _is_of_a_minute(reset: str | None) -> bool:
 
 @lru_cache(maxsize=1_000)
 def _duration(text: str) -> float | None:
-    """Seconds, of `1d2h`, `6m0s`, `120ms` or `59.7`; None for what is no duration."""
+    """Parse `1d2h`, `6m0s`, `120ms` or `59.7` to seconds; None if it is not a duration."""
     text = text.strip().lower()
     if _DURATION.fullmatch(text):
         return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
@@ -78,7 +78,7 @@ def _duration(text: str) -> float | None:
 
 
 def _moment(text: str) -> float | None:
-    """Seconds since 1970, of a date or a large number."""
+    """Parse a date or a large number to seconds since 1970."""
     if (number := _number(text)) is not None:
         return number if number < _A_MOMENT * 1000 else number / 1000
     try:

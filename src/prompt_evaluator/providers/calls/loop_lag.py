@@ -1,4 +1,4 @@
-"""How late the event loop is: a saturated client must not take that for the service's latency."""
+"""Measures how late the event loop runs: a saturated client must not mistake that for the service's latency."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import asyncio
 
 _TICK = 0.05
 _QUIET = 20
-"""Ticks without a question after which measuring ends."""
+"""Measuring ends after this many ticks without a call of `seconds`."""
 
 
 class LoopLag:
-    """How late the event loop runs what it has promised to run."""
+    """How late the event loop runs scheduled callbacks."""
 
     def __init__(self) -> None:
         self._lag = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._quiet = 0
-        """Ticks since somebody has asked."""
+        """Ticks since the last call of `seconds`."""
 
     def seconds(self) -> float:
-        """The latest measurement. Measuring goes on only while somebody asks."""
+        """Return the smoothed lag. Measuring continues only while this is called regularly."""
         self._quiet = 0
         if self._timer is None:
             self._schedule()

@@ -1,4 +1,4 @@
-"""What is going on with all the calls, for whoever shows it."""
+"""Running totals and events of all calls, for progress displays."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class CallEvent(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None = None
     """The error's class, for `retrying` and `failed`."""
     seconds: float | None = None
-    """How long a rate limit or a 429 held it back (`throttled`), it will wait (`retrying`) or it took (`answered`)."""
+    """How long it was held back by a rate limit or a 429 (`throttled`), will wait (`retrying`) or took (`answered`)."""
 
 
 Listener = Callable[[CallEvent], None]
 
 
 class Gauge(Protocol):
-    """How many calls of a run one key has in flight, and how many it may have for now."""
+    """How many calls of a run are in flight with one key, and the current limit."""
 
     in_flight: int
 
@@ -37,34 +37,34 @@ class Gauge(Protocol):
 
 
 class Meter:
-    """Running totals. Reading them at any moment is free; a listener is told of each event as it happens."""
+    """Running totals, cheap to read at any time. A listener is notified of each event as it happens."""
 
     def __init__(self, listener: Listener | None = None) -> None:
         self._listener = self._on_retry = listener
         self.in_flight = self.calls = self.tries = self.answers = 0
         self.retries: Counter[str] = Counter()
-        """By the class of the error that caused them."""
+        """By class of the error that caused them."""
         self.failures: Counter[str] = Counter()
         self.input_tokens = self.output_tokens = 0
         self.cost = 0.0
-        """US dollars of all calls whose price is known."""
+        """US dollars for all answers with a known price."""
         self.unpriced = 0
-        """Answers whose cost is not known."""
+        """Answers without a known price."""
         self.time_outs = 0
-        """Tries that timed out, each of which may have been paid for."""
+        """Tries that timed out; they may have been billed."""
         self.throttled_seconds = self.busy_seconds = 0.0
         self.gauges: list[Gauge] = []
-        """One for each key at each endpoint that is in use."""
+        """One for each combination of key and endpoint in use."""
 
     def on_retry(self, listener: Listener) -> None:
-        """Tell this one of each retry from now on. To be told of every event costs every call a little."""
+        """Notify this listener of retries only, because notifying it of every event slows down every call."""
         self._on_retry = listener
 
     @property
     def throttled_share(self) -> float:
-        """Of the time that calls took, the share for which a rate limit or a 429 held them back.
+        """Share of the calls' total time for which a rate limit or a 429 held them back.
 
-        Places in the queue that only our own caps and our own start-up make them wait for are no part of either.
+        Time in the queue because of our own cap or low starting limit counts in neither.
         """
         total = self.throttled_seconds + self.busy_seconds
         return self.throttled_seconds / total if total else 0.0
@@ -76,7 +76,7 @@ class Meter:
             self._listener(CallEvent(kind="started", provider=provider))
 
     def throttled(self, provider: str, seconds: float) -> None:
-        """A call was held back by a rate limit or a 429, for so long."""
+        """Count the seconds for which a rate limit or a 429 held a call back."""
         if not seconds:
             return
         self.throttled_seconds += seconds

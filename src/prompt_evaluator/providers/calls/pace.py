@@ -1,4 +1,4 @@
-"""How fast a service may be asked, and whether it is slowing down: arithmetic for the governor."""
+"""Arithmetic for the governor: how fast requests may be sent, and whether the service is slowing down."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import math
 from collections import deque
 
 _STEADY = 50
-"""Calls before latencies are believed."""
+"""How many calls it takes before latencies are trusted."""
 _SHORT, _LONG = 20, 500
-"""Calls that count as the last ones, and as the long run."""
+"""How many calls the recent and the long-term average cover."""
 _PACE_MARGIN = 0.97
 _PACE_GROWTH, _PACE_PROBING = 0.05, 0.002
-"""Growth per second of a learned pace: below the last one known to be too fast, and above it, where it is faster the
-longer nothing has happened."""
+"""Growth per second of a learned rate: below the last rate known to be too fast, and above it, where it accelerates
+as long as there is no 429."""
 _FEWEST_FOR_PACE = 5
 _SUSTAINED = 10.0
-"""Seconds over which a rate counts as sustained: a burst that a service forgives at first is not."""
+"""Seconds over which a rate counts as sustained, unlike an initial burst that a service tolerates."""
 _REMEMBERED = 60
 """Seconds."""
 _INSTANT = 0.05
 
 
 class Bucket:
-    """A budget per minute that refills continuously. It may run into debt once, so no call is too big for it."""
+    """A token bucket. It may run into debt once, so that no call is too big for it."""
 
     def __init__(self, per_minute: float, seconds_of_burst: float) -> None:
         self._burst = seconds_of_burst
@@ -36,7 +36,7 @@ class Bucket:
         self._level = min(self._level, self._most)
 
     def wait(self, now: float) -> float:
-        """Seconds until something may be taken: 0 for now."""
+        """Return the seconds until the next `take` is allowed; 0 if it is allowed now."""
         self._level = min(self._most, self._level + (now - self._at) * self.per_second) if self._at else self._level
         self._at = now
         return 0.0 if self._level >= min(1.0, self._most) else (1.0 - self._level) / self.per_second
@@ -46,7 +46,7 @@ class Bucket:
 
 
 class Latency:
-    """How the last calls compare with the long run: above 1 is slower."""
+    """Compares the latency of recent calls with the long-term average: above 1 means slower."""
 
     def __init__(self) -> None:
         self._short = self._long = 0.0
@@ -63,14 +63,15 @@ class Latency:
 
 
 class Pace:
-    """Which rate a service bears that says 429 but not what its limit is: what it has borne over ten seconds."""
+    """Learns the rate a service sustains over ten seconds, for services that reply 429 but do not state a limit."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.stated = False
+        """Whether the service has stated its limit, so that nothing is learned from 429s."""
         self._since: float | None = None
         self._second = -1
         self._seconds: deque[list[int]] = deque(maxlen=_REMEMBERED)
-        """Answers by second, of those seconds that had any."""
+        """Pairs of a second and its number of answers, for seconds that had any."""
         self._too_fast = math.inf
         self._grown_at = self._learned_at = 0.0
 
@@ -87,32 +88,32 @@ class Pace:
             self._seconds.append([second, 1])
 
     def learn(self, now: float) -> float | None:
-        """After a 429: a little less than the best rate that was sustained of late.
+        """Return the rate to use after a 429: a little less than the best rate recently sustained.
 
-        Not less than that: answers come at most as fast as we ask, so going by the last few alone would mean to go
-        slower with every 429, whatever its cause.
+        The current rate would not do: answers never come faster than we ask, so every 429, whatever its cause, would
+        slow us down further.
         """
-        if self.told or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
+        if self.stated or self._since is None or sum(count for _, count in self._seconds) < _FEWEST_FOR_PACE:
             return None
         rate = self._sustained(now)
         self._too_fast, self._grown_at, self._learned_at = rate, now, now
         return rate * _PACE_MARGIN
 
     def _sustained(self, now: float) -> float:
-        assert self._since is not None  # noqa: S101 - asked for only after the first call
+        assert self._since is not None  # noqa: S101 - `learn` has checked it
         ends = [
             second + 1
             for second, _ in self._seconds
             if self._since + _SUSTAINED <= second + 1 <= now < second + 1 + _REMEMBERED
         ]
-        if not ends:  # it has not gone on for long enough, or it paused: all there is
+        if not ends:  # not running for long enough, or there was a pause: use everything
             return sum(count for _, count in self._seconds) / max(_INSTANT, now - self._since)
         spans = [[count for second, count in self._seconds if end - _SUSTAINED <= second < end] for end in ends]
         return max(map(sum, spans)) / _SUSTAINED
 
     def grow(self, rate: float, now: float) -> float:
-        """A little faster than before, the more carefully the nearer to what was too fast."""
-        if self.told:
+        """Return a slightly higher rate; the increase is smaller near the rate that was too fast."""
+        if self.stated:
             return rate
         quiet = now - self._learned_at
         growth = _PACE_GROWTH if rate < self._too_fast * _PACE_MARGIN else _PACE_PROBING * max(1.0, quiet)

@@ -1,4 +1,4 @@
-"""Whether a service was ever reached: one that never was has the wrong address or is not running."""
+"""Whether a service was ever reached. If not, its address is wrong or it is not running."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.stop import Wait
 
 PATIENCE = 3.0
-"""Seconds that a service which was never reached is given: enough for a local server to start again."""
+"""Seconds to wait for a service that was never reached: enough for a local server to restart."""
 
 
 class Reach:
-    """What is known of one endpoint, whoever asked it for whatever."""
+    """Whether one endpoint can be reached, across all models and kinds of calls."""
 
     def __init__(self) -> None:
         self.ever = False
         """Whether a connection was ever made."""
         self.in_doubt = False
-        """Whether connections have failed, and none was ever made. Then those that failed are tried again, and other
-        calls wait for what comes of it: a hundred calls to a wrong address need not knock a hundred times."""
+        """Whether connections have failed and none was ever made. Calls that failed are then retried while the others
+        wait for the outcome: a hundred calls to a wrong address need not try a hundred times."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     def missed(self) -> None:
-        """A connection could not be made."""
+        """Note that a connection could not be made."""
         self.in_doubt = not self.ever
 
     def reached(self) -> None:
@@ -35,7 +35,7 @@ class Reach:
             resolve(future)
 
     async def wait(self, wait: Wait) -> None:
-        """Wait until the service is reached, but no longer than it is given."""
+        """Wait until the service is reached, for at most `PATIENCE` seconds."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         timer = loop.call_later(PATIENCE, resolve, future)

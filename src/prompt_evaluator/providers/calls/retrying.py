@@ -1,4 +1,4 @@
-"""Whether a call that has failed is tried again, and when."""
+"""Whether and when a failed call is retried."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Limits
 
 _MOST_BAD_REPLIES = 3
-"""A reply that cannot be read may have been paid for, so it is not asked for as often as one that never came."""
+"""Most tries after an unreadable reply, which may have been billed, so there are fewer than without a reply."""
 _AFTER_A_TIME_OUT = 2
-"""Tries after the first one that timed out: the service may have gone on, and be paid for each of them."""
+"""Most tries after the first one that timed out: the service may bill every one of them."""
 
 
 class Retries:
-    """One call with its failed tries."""
+    """The failed tries of one call."""
 
     def __init__(self, provider: str, limits: Limits, max_tries: int, rng: Random) -> None:
         self._provider, self._limits, self._most, self._rng = provider, limits, max_tries, rng
         self.time_outs = 0
-        """Tries that may have been paid for although nothing came of them."""
+        """Tries that may have been billed although no answer arrived."""
 
     def add(self, error: ProviderError, tries: int) -> None:
-        """Count a failed try: it was the call's first, second, and so on."""
+        """Count a failed try. `tries` is its number within the call, starting at 1."""
         error.tries = tries
         if isinstance(error, TimedOutError):
             self.time_outs += 1
@@ -36,18 +36,18 @@ class Retries:
                 self._most = min(self._most, tries + _AFTER_A_TIME_OUT)
 
     def wait_before_next(self, error: ProviderError, spent: float, *, nobody_is_answered: bool = False) -> float:
-        """Seconds until the next try; raises when there is to be none.
+        """Return the seconds to wait before the next try. Raise if there is none.
 
         Args:
             error: Why the last try failed.
-            spent: Seconds in all tries, and in waits between them.
-            nobody_is_answered: Whether other calls fare no better. Then a 429 is not this call's failure, and tries go
-                on until the run is given up: it is resumed without errors, which nobody has to ask to be retried.
+            spent: Seconds spent in all tries and the waits between them.
+            nobody_is_answered: Whether other calls fail too. A 429 then does not fail this call; it is retried until
+                the breaker stops the run. The run can then be resumed without failed samples to retry.
         """
         if not error.retried:
             raise error
         if isinstance(error, FieldRefusedError):
-            return 0.0  # asked in another way, and each way only once
+            return 0.0  # the next try sends other fields, and each variant is tried only once
         tries, asked = error.tries, error.retry_after
         most = min(self._most, _MOST_BAD_REPLIES) if isinstance(error, BadReplyError) else self._most
         if nobody_is_answered and isinstance(error, RateLimitedError) and most > 1 and not self.time_outs:
@@ -69,7 +69,7 @@ class Retries:
 
 
 def sentence(error: ProviderError) -> str:
-    """What an error says, without the provider's name."""
+    """Return an error's message without the provider's name."""
     return str(error).removeprefix(f"{error.provider}: ")
 
 

@@ -1,4 +1,4 @@
-"""What the calls of one run have for themselves: budget, meter, a cap on calls in flight, and the way to stop them."""
+"""The calls of one run, with their own budget, meter, cap on calls in flight, and stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunCalls:
-    """Makes the clients through which one run talks to models."""
+    """Creates the clients of one run."""
 
     def __init__(
         self,
@@ -30,17 +30,25 @@ class RunCalls:
         budget: Budget | None = None,
         seed: int = 0,
     ) -> None:
-        """Take what all runs share, who counts, a cap on calls in flight per key, a budget, and a seed for jitter."""
+        """Create the state of one run.
+
+        Args:
+            shared: State shared by all runs.
+            meter: By default a new one without a listener.
+            max_concurrency: Cap on calls in flight per key.
+            budget: By default unlimited.
+            seed: Seed for the jitter of waits.
+        """
         self._shared, self._cap = shared, max_concurrency
         self._budget = budget or Budget()
         self.meter = meter or Meter()
         self._stop = Stop()
         self.admission = SampleAdmission(self._budget, self._stop)
-        self._rng = Random(seed)  # noqa: S311 - spreads waits, guards nothing
+        self._rng = Random(seed)  # noqa: S311 - only for jitter
         self._lanes: dict[Governor, Lane] = {}
 
     def client(self, provider: Provider, settings: ProviderSettings, *, urgent: bool = False) -> Client:
-        """The provider behind its limits. Urgent calls go before others, and are made although the run is stopped."""
+        """Create a client for a provider. Urgent calls go first, and are made even if the run is being stopped."""
         traits = Traits.of(provider)
         state = self._shared.key_state(provider.name, settings, traits, self._cap)
         tell_limits(provider, state.governor.learn)
@@ -59,11 +67,11 @@ class RunCalls:
         )
 
     def stop(self) -> None:
-        """Send no further call that is not urgent. Those that wait raise `StoppedError`; what was sent goes on."""
+        """Send only urgent calls from now on. Waiting calls raise `StoppedError`; calls in flight continue."""
         self._stop.stop()
 
     def close(self) -> None:
-        """Give up this run's places. No call may be under way or follow."""
+        """Release the run's lanes. No call may be in flight or follow."""
         for governor, lane in self._lanes.items():
             governor.close_lane(lane)
             self.meter.gauges.remove(lane)
@@ -75,12 +83,12 @@ class RunCalls:
             self.meter.gauges.append(self._lanes[governor])
         lane = self._lanes[governor]
         if self._cap is None and (most := settings.limits.max_concurrency):
-            lane.cap = max(lane.cap, most)  # the governor knows the strictest
+            lane.cap = max(lane.cap, most)  # the governor enforces the strictest
         return lane
 
 
 class SampleAdmission:
-    """The port `Admission`, for the budget and the stop of one run."""
+    """Implements the port `Admission` with the budget and stop of one run."""
 
     def __init__(self, budget: Budget, stop: Stop) -> None:
         self._budget, self._stop = budget, stop

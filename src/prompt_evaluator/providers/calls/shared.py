@@ -1,4 +1,4 @@
-"""What all calls of one process share: connections, and one governor and the breakers per key and endpoint."""
+"""State shared by all calls of a process: connections, and a governor and breakers per key and endpoint."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """What a provider is lent when it is made. It may use it, and does not close it."""
+    """Shared resources that providers may use but must not close."""
 
     def __init__(self) -> None:
         self._http: Http | None = None
 
     @property
     def http(self) -> Http:
-        """Connections that are kept and used again, opened by the first provider that needs any."""
+        """Pool of connections, created for the first provider that needs it."""
         if self._http is None:
             from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - offline needs no TLS
 
@@ -42,17 +42,21 @@ class Resources:
 
 
 class KeyState(NamedTuple):
-    """What is known of one key at one endpoint."""
+    """State of one key at one endpoint."""
 
     governor: Governor
     breakers: Breakers
 
 
 class SharedCalls:
-    """One for each event loop. All runs on it keep the limits of a key together and learn from each other's calls."""
+    """State of one event loop. All its runs share the limits of a key and learn from each other's calls."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the clock that breakers go by."""
+        """Create an empty state.
+
+        Args:
+            clock: Returns seconds, for the breakers.
+        """
         self.resources = Resources()
         self._clock = clock
         self._lag = LoopLag()
@@ -60,7 +64,7 @@ class SharedCalls:
         self._open: dict[tuple[str, bytes], Provider] = {}
 
     def provider(self, name: str, settings: ProviderSettings) -> Provider:
-        """The provider of an entry, made when it is first asked for."""
+        """Return the provider of an entry, creating it on first use."""
         entry = (name, msgspec.json.encode(settings))
         if entry not in self._open:
             check_settings(name, settings)
@@ -68,7 +72,7 @@ class SharedCalls:
         return self._open[entry]
 
     def key_state(self, name: str, settings: ProviderSettings, traits: Traits, wanted: int | None = None) -> KeyState:
-        """Governor and breakers for an entry, whose limits count from now on beside those of others with its key."""
+        """Return governor and breakers of an entry, and apply its limits together with those of others with its key."""
         identity = (traits.endpoint or name, traits.key)
         if identity not in self._keys:
             breakers = Breakers(name, traits.endpoint, self._clock)
@@ -77,7 +81,7 @@ class SharedCalls:
         return self._keys[identity]
 
     async def close(self) -> None:
-        """Let go of everything. No call may be under way."""
+        """Close providers and connections. No call may be in flight."""
         for provider in self._open.values():
             await provider.close()
         self._open.clear()

@@ -1,4 +1,4 @@
-"""Stopping one run: what has not been sent is not sent any more, and nobody goes on waiting for it."""
+"""Stops one run: calls that were not sent yet are not sent, and stop waiting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from prompt_evaluator.errors import StoppedError
 
 Wait = Callable[[asyncio.Future[None]], Awaitable[None]]
-"""How to wait for something that somebody else brings about."""
+"""Waits for a future, and may end early by failing it."""
 
 
 async def plain_wait(future: asyncio.Future[None]) -> None:
@@ -16,7 +16,7 @@ async def plain_wait(future: asyncio.Future[None]) -> None:
 
 
 async def sleep(seconds: float, wait: Wait = plain_wait) -> None:
-    """Wait for so long, or until whatever `wait` heeds comes before."""
+    """Sleep for this many seconds, unless `wait` ends it earlier."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
     timer = loop.call_later(seconds, resolve, future)
@@ -27,13 +27,13 @@ async def sleep(seconds: float, wait: Wait = plain_wait) -> None:
 
 
 class Waiters:
-    """Everybody who waits for one thing and has to know when that has become pointless."""
+    """Futures being waited for, which can all be failed at once."""
 
     def __init__(self) -> None:
         self._futures: set[asyncio.Future[None]] = set()
 
     def end(self, error: Callable[[], Exception]) -> None:
-        """Raise an error in each of them."""
+        """Fail each pending future with an error."""
         for future in self._futures:
             if not future.done():
                 future.set_exception(error())
@@ -47,14 +47,14 @@ class Waiters:
 
 
 class Stop:
-    """Whether a run is being stopped, and everybody who waits and should know of it."""
+    """Whether a run is being stopped, and the waits that this ends."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._waiters = Waiters()
 
     def stop(self) -> None:
-        """Raise `StoppedError` in everybody who waits, and in everybody who asks from now on."""
+        """Raise `StoppedError` in all current waits, and in `check` and `wait` from now on."""
         self.stopped = True
         self._waiters.end(_stopped)
 
@@ -63,7 +63,7 @@ class Stop:
             raise _stopped()
 
     async def wait(self, future: asyncio.Future[None]) -> None:
-        """Wait for the future, or until the run is stopped, which then becomes the future's exception."""
+        """Wait for the future; if the run is stopped first, the future fails with `StoppedError`."""
         if self.stopped and not future.done():
             future.set_exception(_stopped())
         await self._waiters.wait(future)

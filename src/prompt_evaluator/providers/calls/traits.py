@@ -1,4 +1,4 @@
-"""What a provider may say about itself beside answering. Each is an attribute with a default: most need none."""
+"""Optional attributes of a provider. Most providers need none of them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
 
 OnLimits = Callable[[float | None, float | None], None]
-"""Takes the requests and the tokens that a service allows a minute: None where it does not say, infinite where it has
-no limit for a minute."""
+"""Called with the requests and tokens that a service allows per minute: None if not stated, infinity if it has no limit
+per minute."""
 
 
 class Traits(NamedTuple):
-    """The attributes by their names. Where there is none, the default counts."""
+    """A provider's attributes of these names, or their defaults."""
 
     endpoint: str = ""
-    """Where its calls go. Entries with one endpoint and one key share limits; empty: the entry's own name."""
+    """Where its calls go. Entries with the same endpoint and key share limits. If empty, the entry's name is used."""
     key: Secret | None = None
-    """The key that its calls are made with."""
+    """The API key of its calls."""
     max_tries: int | None = None
-    """The most tries of a call, whatever the configuration allows."""
+    """Most tries of a call, even if the configuration allows more."""
     trusted: bool = False
-    """Whether it keeps to `timeout`, masks secrets and returns only answers that can be stored, by itself. Then no time
-    is spent on checking that."""
+    """Whether the provider itself respects `timeout`, masks secrets and returns only storable answers, so that it need
+    not be wrapped in `Guarded`."""
 
     @classmethod
     def of(cls, provider: Provider) -> Traits:
@@ -33,6 +33,6 @@ class Traits(NamedTuple):
 
 
 def tell_limits(provider: Provider, on_limits: OnLimits) -> None:
-    """Give a provider that has an attribute `on_limits` somebody to tell the limits of its replies to."""
+    """Set the provider's `on_limits`, if it has that attribute; it calls it with the limits stated in replies."""
     if hasattr(provider, "on_limits"):
         provider.on_limits = on_limits

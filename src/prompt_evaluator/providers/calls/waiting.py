@@ -1,4 +1,4 @@
-"""How long to wait before the next try: what the service asked for, or a growing guess."""
+"""How long to wait before the next try: what the service asked for, or exponential backoff."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LONGEST_BACKOFF = 30.0
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds the service asks us to wait; None when it does not say, or says something unreadable.
+    """Return the seconds the service asks us to wait; None if it does not say, or the value is unreadable.
 
     Args:
-        headers: Of the reply, found whatever their letter case.
-        now: Seconds since the epoch, for services that give a date.
+        headers: The reply's headers; lookup must ignore case.
+        now: Seconds since the epoch, for services that state a date.
     """
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         if (value := headers.get(name)) and (milliseconds := _number(value)) is not None:
@@ -35,9 +35,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def wait_before_retry(tries: int, asked: float | None, first_backoff: float, rng: Random) -> float:
-    """Never less than what was asked for; spread upwards, so that many callers do not come back as one.
+    """Return the seconds to wait: at least `asked`, plus jitter so that many callers do not return at the same moment.
 
-    Who asks for no wait at all, as a date in the past does, is not asked again without one.
+    If `asked` is 0, as for a date in the past, the backoff is used.
     """
     if asked:
         return asked + rng.uniform(0, min(1.0, 0.05 + asked * 0.05))

@@ -1,1 +1,1 @@
-"""The offline stand-in for a model and a judge."""
+"""The mock provider: an offline model and judge."""

@@ -1,4 +1,4 @@
-"""The texts that the offline provider makes up: mostly what a case asks for, never twice the same way."""
+"""Answers that the mock provider makes up: mostly what a case asks for, in varied words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POOR_SIGNS = (
     "I would need more information to say anything definite.",
     "There are various aspects to this, and opinions differ.",
 )
-"""How bad answers give themselves away; the mock judge knows them too."""
+"""Phrases of bad answers, which the mock judge recognises."""
 
 _LEADS = (
     "", "", "In short: ", "Here is the answer. ", "Sure. ", "Put briefly: ", "To answer your question: ",
@@ -45,7 +45,7 @@ FILLER = (
     "The result can be checked against the request point by point.",
     "Where there is a choice, the clearer option is the better one.",
 )
-"""Sentences that fit everywhere and say nothing; the mock judge knows them too."""
+"""Sentences that fit any answer and say nothing; the mock judge recognises them."""
 _OPENERS = (
     "Here is a clear answer on {}.", "On {}, three points matter.", "This is how I would approach {}.",
     "Regarding {}, the essentials are these.", "A practical way to look at {} is the following.",
@@ -70,7 +70,7 @@ _ENOUGH_TO_DROP, _ENOUGH_TO_SWAP = 4, 3
 
 
 class Wishes(NamedTuple):
-    """What a case wants to see, what it does not, and whether the wording itself counts."""
+    """Phrases that a case wants and does not want, and whether the exact wording matters."""
 
     includes: tuple[str, ...]
     excludes: tuple[str, ...]
@@ -78,7 +78,7 @@ class Wishes(NamedTuple):
 
 
 def write(request: Request, rng: Random, *, good: bool) -> str:
-    """An answer to the request: one that meets the case's wishes, or one that fails some of them."""
+    """Write an answer that meets the case's wishes or, unless `good`, misses some of them."""
     case = request.case
     if case is None:
         return _echo(request, rng)
@@ -99,7 +99,7 @@ def sentences(text: str) -> list[str]:
 
 
 def words(text: str) -> set[str]:
-    """What a text is about: its longer words, in lower case."""
+    """Return the text's longer words, in lower case."""
     return set(_WORD.findall(text.lower()))
 
 
@@ -113,7 +113,7 @@ def _phrases(case: TestCase, metrics: set[str]) -> tuple[str, ...]:
         if check.metric in metrics:
             value = check.options.get("phrases", ())
             found += value if isinstance(value, list | tuple) else [value]
-    # Of alternatives the first is said; that another of them slips into a bad answer is left to chance.
+    # Use the first of several alternatives; a bad answer may still contain another one by chance.
     found = [phrase[0] if isinstance(phrase, list | tuple) and phrase else phrase for phrase in found]
     return tuple(phrase for phrase in found if isinstance(phrase, str) and phrase)
 
@@ -170,7 +170,7 @@ def _paraphrase(reference: str, rng: Random) -> str:
 
 
 def _reworded(prose: str, rng: Random) -> str:
-    """The same in other words; lists keep their lines."""
+    """Rephrase the text; lists keep their lines."""
     bare = prose.strip()
     if not bare:
         return prose
@@ -192,14 +192,14 @@ def _rearranged(parts: list[str], rng: Random) -> list[str]:
 
 
 def _vague(reference: str, rng: Random) -> str:
-    """A third of the reference, and a confession."""
+    """Return a third of the reference and a sign of a bad answer."""
     known = reference.split()
     kept = " ".join(known[: len(known) // 3])
     return f"{rng.choice(POOR_SIGNS)} {kept}…" if kept else rng.choice(POOR_SIGNS)
 
 
 def _from_context(passages: Sequence[str], question: str, rng: Random, *, good: bool) -> str:
-    """The sentences nearest to the question, or in a bad answer those farthest from it."""
+    """Answer with the sentences closest to the question or, in a bad answer, those farthest from it."""
     known = [sentence for passage in passages[:50] for sentence in sentences(passage[:4_000])]
     asked = words(question)
     ranked = sorted(known, key=lambda sentence: len(asked & words(sentence)), reverse=good)
@@ -223,12 +223,12 @@ def _opener(question: str, rng: Random) -> str:
 
 
 def _topic(question: str) -> str:
-    """The question in a few words, fit to stand inside a sentence."""
+    """Shorten the question to a few quoted words, to use inside a sentence."""
     first = next(iter(sentences(question[:400])), "this").rstrip(".?!: ")
     short = " ".join(first.split()[:12])
     return f"“{short}”"
 
 
 def _echo(request: Request, rng: Random) -> str:
-    said = last_user_text(request)
-    return " ".join([rng.choice(_LEADS) + _opener(said, rng), *rng.sample(FILLER, rng.randint(1, 3))])
+    question = last_user_text(request)
+    return " ".join([rng.choice(_LEADS) + _opener(question, rng), *rng.sample(FILLER, rng.randint(1, 3))])

@@ -1,4 +1,4 @@
-"""The offline provider as a judge: replies in the shape that was asked for, with scores that make sense."""
+"""The mock provider as a judge: replies in the requested format, with plausible scores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ RATIONALES = (
         "Accurate and to the point.",
     ),
 )
-"""Up to which share of a scale each row fits, and the row. None speaks of what a flag may be about."""
+"""Each row: an upper bound, as a share of the scale, and rationales for scores below it. None mentions what a flag may
+be about."""
 _STEPS = (
     "Read the input and note what a good answer has to contain.",
     "Compare the output with the expected answer, point by point.",
@@ -62,24 +63,24 @@ _JUDGED = ("output", "answer", "response", "text")
 _KNOWN = ("context", "document", "text")
 _EXPECTED = ("reference",)
 _PASSAGE = re.compile(r"^<context_\d+ nonce=(\w+)>\n(.*?)\n</context_\d+ nonce=\1>$", re.DOTALL | re.MULTILINE)
-"""How our own metrics show what a retrieval step has found."""
+"""How our own metrics present retrieved passages."""
 _MOST_EXTRACTED = 6
 _TRUE_FLAGS = 0.06
 _MIDDLE = 0.5
-"""Where in a scale "fair" begins."""
+"""Share of the scale from which a score counts as fair."""
 _COMMENTS = {"overall_comment", "comment", "summary"}
 _MOST_WITH_FLAG, _MOST_OF_FILLER = 0.6, 0.84
-"""The best that is said of an answer in which a flag is raised, and of one that would fit any question."""
+"""Highest share of the scale for an answer with a raised flag, and for one that would fit any question."""
 
 
 def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: Random) -> str:
-    """JSON text that follows the schema.
+    """Return JSON text that follows the schema.
 
     Args:
-        schema: The shape of the reply.
-        request: The judge's prompt, and the case it is about.
-        stable: The judge's opinion: the same whenever the same judge reads the same text.
-        varied: Its mood, which differs between repeats.
+        schema: The schema of the reply.
+        request: The judge's prompt and its case.
+        stable: The judge's opinion; the same for every request of the same judge about the same text.
+        varied: The judge's mood, which differs between repeats.
     """
     prompt = prompt_of(request)
     looks = standing(request.case, prompt, stable)
@@ -89,26 +90,26 @@ def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: 
 
 
 def prose(rng: Random) -> str:
-    """A reply that no parser can read as a judgement."""
+    """Return a reply that cannot be parsed as a judgement."""
     return rng.choice(_PROSE)
 
 
 def _flag_names(schema: dict[str, Any]) -> list[str]:
-    """Of a rubric's reply."""
+    """Return the flags of a rubric's reply."""
     flags = schema.get("properties", {}).get("flags", {})
     return list(flags.get("properties", {})) if isinstance(flags, dict) else []
 
 
 class _Judge:
-    """Keeps scores, their rationales, verdicts and flags of one mind."""
+    """Keeps scores, rationales, verdicts and flags consistent."""
 
-    def __init__(  # noqa: PLR0913 - what it knows, put together in one place
+    def __init__(  # noqa: PLR0913 - created in one place
         self, prompt: str, looks: float, stable: Random, varied: Random, *, spread: float, flags: Sequence[str]
     ) -> None:
         self._prompt, self._looks, self._spread = prompt, looks, spread
         self._stable, self._varied = stable, varied
         self._flags = {name: self._raises() for name in flags}
-        """Decided before any score is given: they have to agree."""
+        """Decided before any score, because they must agree."""
         flagged = any(self._flags.values())
         self._most = _MOST_WITH_FLAG if flagged else _MOST_OF_FILLER if is_filler(prompt) else 1.0
         self._moods: dict[Path, float] = {}
@@ -147,9 +148,9 @@ class _Judge:
             return options[0] if len(options) == 1 else self.flag(path)
         if numbers := sorted(option for option in options if isinstance(option, int | float)):
             return numbers[round((len(numbers) - 1) * self._mood(path))]
-        said = [option for option in options if option is not None] or options
-        good = [option for option in said if str(option).lower() in _POSITIVE] or said[:1]
-        rest = [option for option in said if option not in good] or said
+        known = [option for option in options if option is not None] or options
+        good = [option for option in known if str(option).lower() in _POSITIVE] or known[:1]
+        rest = [option for option in known if option not in good] or known
         return good[0] if self._mood(path) >= _MIDDLE else self._stable.choice(rest)
 
     def flag(self, path: Path) -> bool:
@@ -177,14 +178,14 @@ class _Judge:
         return self._varied.choice(fitting[1:])
 
     def _comment(self, path: Path) -> str:
-        """About all scores that were given, and the flags that were raised."""
-        given = [mood for scored, mood in self._moods.items() if scored[:1] == ("metrics",) and scored[1:]]
-        said = self._rationale(sum(given) / len(given) if given else self._mood(path))
+        """Comment on all scores and the raised flags."""
+        moods = [mood for scored, mood in self._moods.items() if scored[:1] == ("metrics",) and scored[1:]]
+        rationale = self._rationale(sum(moods) / len(moods) if moods else self._mood(path))
         raised = [name.replace("_", " ") for name, is_raised in self._flags.items() if is_raised]
-        return f"{said} Flagged: {', '.join(raised)}." if raised else said
+        return f"{rationale} Flagged: {', '.join(raised)}." if raised else rationale
 
     def _mood(self, path: Path) -> float:
-        """Of the innermost object around a value."""
+        """Return the mood of the innermost object that contains the value."""
         around = (path[:end] for end in range(len(path) - 1, -1, -1))
         return next((self._moods[outer] for outer in around if outer in self._moods), self._looks)
 

@@ -1,4 +1,4 @@
-"""How sure the offline provider pretends to be of each token."""
+"""Token probabilities that the mock provider makes up."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-_TOKEN = re.compile(r"\d+|\s*[^\s\d]+|\s+")  # digits stand alone, as real tokenisers have it
+_TOKEN = re.compile(r"\d+|\s*[^\s\d]+|\s+")  # digits are separate tokens, as in real tokenisers
 _OTHERS = (" the", " a", " it", " this", " and", " is", ".", ",", " an", " that")
 
 
 def logprobs(text: str, alternatives: int, rng: Random) -> tuple[TokenChoice, ...]:
-    """One entry per token; the tokens add up to the text.
+    """Return one entry per token; joined, the tokens are the text.
 
-    A number might as well have been one of its neighbours, so that a judge's score can be weighted by probability.
+    The alternatives to a number are its neighbours, so that a judge's score can be weighted by probability.
     """
     return tuple(_choice(match[0], alternatives, rng) for match in _TOKEN.finditer(text))
 
@@ -36,7 +36,7 @@ def _choice(token: str, alternatives: int, rng: Random) -> TokenChoice:
 
 
 def _neighbours(token: str) -> Sequence[str]:
-    """Whole numbers nearest to a number, the lower one first."""
+    """Return the nearest whole numbers, the lower one first."""
     number = int(token[:9])
     around = (number + step for distance in range(1, 4) for step in (-distance, distance))
     return [str(near) for near in around if near >= 0]

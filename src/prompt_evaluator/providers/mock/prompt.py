@@ -1,4 +1,4 @@
-"""What the offline judge finds in its prompt: the shape of the reply, the output to judge, how good that looks."""
+"""What the mock judge finds in its prompt: the format of the reply, the output to judge, and how good that looks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABEL_WORDS = 4
 _LABELS = ("input", "question", "output", "answer", "response", "context", "reference", "task")
-"""Titles of what a judge is shown; another word before a colon is just part of a text."""
+"""Section titles of a judge's prompt; any other word before a colon is part of a text."""
 _HIGHEST_SCALE = 100
 _RANGE = r"(?<![\w.-])(\d{1,3}(?:\.\d{1,3})?) {0,2}(?:-|\u2013|to|\.\.|and) {0,2}(\d{1,3}(?:\.\d{1,3})?)(?![\w-])"
 _ANY_RANGE = re.compile(_RANGE)
@@ -35,12 +35,12 @@ def prompt_of(request: Request) -> str:
 
 
 def schema_asked_for(request: Request) -> dict[str, Any] | None:
-    """The shape the reply must have: given as a schema, or shown as an example in the prompt."""
+    """Return the schema of the reply: the request's own, or derived from an example in the prompt."""
     if request.response_schema is not None:
         return request.response_schema
-    last = _last_said(request)
+    last = _last_text(request)
     if request.case and request.case.reference is not None and last.strip() == request.case.input.strip():
-        return None  # the case's own question, which has its own answer
+        return None  # the case's own question
     prompt = prompt_of(request)
     rubric = '"metrics"' in prompt and '"flags"' in prompt
     if not rubric and not ("```" in last and _ASKED.search(last)):
@@ -50,7 +50,7 @@ def schema_asked_for(request: Request) -> dict[str, Any] | None:
 
 
 def standing(case: TestCase | None, prompt: str, stable: Random) -> float:
-    """How good the judged output looks, from 0 to 1."""
+    """Rate how good the judged output looks, from 0 to 1."""
     shares = [] if case is None else _shares(case, prompt)
     looks = 0.45 + 0.43 * sum(shares) / len(shares) if shares else stable.choices((0.85, 0.6), (9, 1))[0]
     if any(sign in prompt for sign in POOR_SIGNS):
@@ -61,12 +61,12 @@ def standing(case: TestCase | None, prompt: str, stable: Random) -> float:
 
 
 def is_filler(prompt: str) -> bool:
-    """Whether the judged output has sentences that would fit any question."""
+    """Return whether the judged output has sentences that would fit any question."""
     return any(sentence in prompt for sentence in FILLER)
 
 
 def stated_range(prompt: str, metric: str) -> tuple[float, float]:
-    """The scale the prompt speaks of, next to the metric's name if possible; 0 to 10 otherwise."""
+    """Return the scale stated in the prompt, preferably next to the metric's name; by default 0 to 10."""
     named = re.search(re.escape(metric) + r"\b[^\n]{0,200}?" + _RANGE, prompt) if metric else None
     for match in (*([named] if named else []), *_ANY_RANGE.finditer(prompt)):
         low, high = float(match[1]), float(match[2])
@@ -76,7 +76,7 @@ def stated_range(prompt: str, metric: str) -> tuple[float, float]:
 
 
 def items_in(prompt: str) -> int:
-    """How many numbered items the prompt ends with, or how many strings its last JSON list has."""
+    """Count the items of the prompt's last numbered list or, without one, the strings of its last JSON list."""
     count = 0
     for match in _NUMBERED.finditer(prompt):
         number = int(match[1])
@@ -90,7 +90,7 @@ def items_in(prompt: str) -> int:
 
 
 def section(prompt: str, labels: Sequence[str]) -> str:
-    """What stands under the last label of that kind: `Answer: …`, `## Output`, `<output>`."""
+    """Return the text below the last of these labels, such as `Answer: …`, `## Output` or `<output>`."""
     found: list[str] = []
     taking = False
     for line in prompt.splitlines():
@@ -104,15 +104,15 @@ def section(prompt: str, labels: Sequence[str]) -> str:
     return "\n".join(found).strip()
 
 
-def _last_said(request: Request) -> str:
-    """By the user, whatever tools have said since; by anybody where there is no user."""
+def _last_text(request: Request) -> str:
+    """Return the last message of the user, or of any role if there is none."""
     if any(message.role == "user" for message in request.messages):
         return last_user_text(request)
     return request.messages[-1].content if request.messages else ""
 
 
 def _label(line: str) -> tuple[str, str]:
-    """A title and what follows it on the same line; no title where the line is just text."""
+    """Split a line into a title and the rest; both are empty if the line has no title."""
     bare = line.strip()
     title, _, rest = bare.partition(">" if bare.startswith("<") else ":")
     if not bare.startswith(("#", "<")) and len(title) == len(bare):
@@ -122,7 +122,7 @@ def _label(line: str) -> tuple[str, str]:
 
 
 def _example(prompt: str, *, rubric: bool) -> dict[str, Any] | None:
-    """The last object shown in the prompt that could be an example of the reply."""
+    """Return the prompt's last JSON object that could be an example of the reply."""
     shown = [match[1] for match in _FENCED.finditer(prompt)]
     if rubric:
         shown = [text for text in shown if '"metrics"' in text and '"flags"' in text]
@@ -161,7 +161,7 @@ def _shares(case: TestCase, prompt: str) -> list[float]:
 
 
 def _overlap(reference: str, question: str, prompt: str) -> float:
-    """The share of the reference's words that the prompt has beside the reference and the question themselves."""
+    """Return the share of the reference's words in the prompt, not counting the reference and the question."""
     for shown in (reference, json.dumps(reference, ensure_ascii=False)[1:-1]):
         if (at := prompt.find(shown)) >= 0:
             if prompt.count(shown) > 1 or not _REFERENCE_LABEL.search(prompt[max(0, at - 60) : at]):
@@ -169,7 +169,7 @@ def _overlap(reference: str, question: str, prompt: str) -> float:
             prompt = prompt[:at] + prompt[at + len(shown) :]
             break
     known = words(reference)
-    told = (known - words(question)) or known
-    if not told:
+    new = (known - words(question)) or known
+    if not new:
         return 1.0 if reference.strip(" .") in prompt else 0.3
-    return len(told & words(prompt)) / len(told)
+    return len(new & words(prompt)) / len(new)

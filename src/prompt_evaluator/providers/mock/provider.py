@@ -1,4 +1,4 @@
-"""A model that costs nothing and needs no network: it makes up answers and judgements, and bad days on request."""
+"""A free model that needs no network: it makes up answers and judgements and, if configured, simulates faults."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ if TYPE_CHECKING:
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_STALL = 1.0
-"""Seconds that a simulated time-out really waits; a longer one is only told."""
+"""Simulated time-outs shorter than this are really waited for; longer ones are raised immediately."""
 _VARIES_WHEN_COLD = 13
-"""Of 256 samples at temperature 0, those that differ from the others: real services are not quite repeatable."""
+"""How many of 256 samples at temperature 0 differ from the others, because real services are not fully repeatable."""
 
 Rate = Annotated[float, bounds.SHARE.meta]
 
 
 class MockOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set under `options:` of a mock provider."""
+    """The `options:` of a mock provider."""
 
     latency_ms: Annotated[float, bounds.SIMULATED_MS.meta] = 0.0
     latency_jitter: Rate = 0.0
-    """The share by which a latency may be longer or shorter."""
+    """Largest share by which a latency is longer or shorter."""
     faults: dict[str, Rate] = {}
-    """The share of tries that fail, by the kind of fault."""
+    """Share of tries that fail, by kind of fault."""
     fault_seed: Annotated[int, bounds.SEED.meta] = 0
-    """Another number makes other tries fail."""
+    """A different seed makes different tries fail."""
     retry_after_s: Annotated[float, bounds.SIMULATED_WAIT.meta] = 0.05
-    """What a simulated rate limit asks to wait."""
+    """Seconds that a simulated rate limit asks to wait."""
     quality: Rate = 0.88
-    """The share of answers that meet what their case asks for."""
+    """Share of answers that meet what their case asks for."""
     bad_judge: Rate = 0.0
-    """The share of judge replies that are prose instead of JSON."""
+    """Share of judge replies that are prose instead of JSON."""
 
 
 class _Fault(NamedTuple):
@@ -86,10 +86,10 @@ def build(name: str, settings: ProviderSettings, _resources: Resources) -> MockP
 
 
 def options_from(settings: ProviderSettings) -> MockOptions:
-    """The options, checked.
+    """Return the checked options.
 
     Raises:
-        ConfigurationError: An option or a fault is unknown, or a value cannot be.
+        ConfigurationError: An option or fault is unknown, or a value is not allowed.
     """
     for key in settings.options:
         if key not in MockOptions.__struct_fields__:
@@ -113,7 +113,7 @@ def options_from(settings: ProviderSettings) -> MockOptions:
 
 
 class MockProvider:
-    """Deterministic by content, model, temperature, seed, sample and attempt; every answer is marked as synthetic."""
+    """Answers depend only on content, model, temperature, seed, sample and attempt, and are marked as synthetic."""
 
     structured_output: ClassVar[bool] = True
     trusted: ClassVar[bool] = True
@@ -126,9 +126,9 @@ class MockProvider:
         return self._name
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing."""
 
-    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - kept here
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         started = time.perf_counter()
         source = _Source(request)
         await self._wait_or_fail(source, timeout)
@@ -152,7 +152,7 @@ class MockProvider:
         )
 
     async def _wait_or_fail(self, source: _Source, limit: float) -> None:
-        """Spend the latency, and raise what this try is due."""
+        """Wait for the simulated latency, then raise this try's fault, if any."""
         options = self._options
         seconds, kind = options.latency_ms / 1_000, None
         if options.faults or options.latency_jitter:
@@ -182,7 +182,7 @@ class MockProvider:
 
 
 class _Source:
-    """Where the randomness of one request comes from: only from what was asked."""
+    """Random generators of one request, seeded only with its content."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -201,11 +201,11 @@ class _Source:
         return _random(self._digest(purpose, heat, asked.seed, asked.attempt, *more))
 
     def opinion(self) -> Random:
-        """The same whatever the seed, sample and temperature: a judge does not change its mind about a text."""
+        """Independent of seed, sample and temperature: a judge does not change its mind about a text."""
         return _random(self._text.digest())
 
     def effective_sample(self) -> int:
-        """At temperature 0 nearly all samples are the first one."""
+        """Return the sample's number, or 0 for nearly all samples at temperature 0, which makes them equal."""
         asked = self._request
         if asked.temperature != 0 or self._digest("cold", asked.seed, asked.sample)[0] < _VARIES_WHEN_COLD:
             return asked.sample
@@ -218,11 +218,11 @@ class _Source:
 
 
 def _random(digest: bytes) -> Random:
-    return Random(int.from_bytes(digest, "big"))  # noqa: S311 - makes up answers, guards nothing
+    return Random(int.from_bytes(digest, "big"))  # noqa: S311 - only for made-up answers
 
 
 def _drawn(rates: dict[str, float], share: float) -> str | None:
-    """The fault whose stretch of 0..1 the share falls into."""
+    """Return the fault whose part of the interval 0 to 1 contains `share`."""
     for kind, rate in rates.items():
         if share < rate:
             return kind
@@ -231,7 +231,7 @@ def _drawn(rates: dict[str, float], share: float) -> str | None:
 
 
 def _usage(request: Request, text: str, calls: tuple[ToolCall, ...]) -> Usage:
-    """As many tokens as so much text usually has."""
+    """Estimate the tokens from the length of the texts."""
     asked = sum(len(message.content) for message in request.messages)
     before = [call for message in request.messages for call in message.tool_calls]
     asked += sum(len(call.name) + len(str(call.arguments)) for call in before)

@@ -1,4 +1,4 @@
-"""A value that follows a JSON schema, filled in by somebody with a taste for what is plausible."""
+"""Makes up a value that follows a JSON schema; an `Author` chooses plausible content."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Names of properties and positions in arrays, from the root to a value."""
+"""Property names and array positions, from the root to a value."""
 
 _OPTIONAL_DEPTH = 5
-"""Deeper than this only what is required is written, so that recursive schemas end."""
+"""Below this depth only required properties are written, so that recursive schemas end."""
 _DEEPEST = 40
 _REFERENCES = 32
 _FORMATS = {
@@ -29,10 +29,10 @@ _FORMATS = {
 
 
 class Author(Protocol):
-    """Decides what stands at a path; the schema decides whether it may."""
+    """Chooses the values; the schema constrains them."""
 
     def enter(self, path: Path, names: Sequence[str]) -> None:
-        """An object with these properties begins."""
+        """Note that an object with these properties starts."""
 
     def text(self, path: Path) -> str: ...
 
@@ -47,20 +47,20 @@ class Author(Protocol):
 
 
 def fill(schema: dict[str, Any], author: Author) -> Any:
-    """A valid instance of a schema made of types, enumerations, references, unions and limits.
+    """Return a valid instance of a schema made of types, enumerations, references, unions and limits.
 
-    `pattern`, `not`, `if` and `dependentSchemas` are not looked at.
+    `pattern`, `not`, `if` and `dependentSchemas` are ignored.
     """
     return _Filling(schema, author).value(schema, ())
 
 
 def name_of(path: Path) -> str:
-    """The property a value belongs to; items belong to the property that holds their array."""
+    """Return the value's property; items of an array belong to the array's property."""
     return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
 def index_of(path: Path) -> int:
-    """The position in the innermost array."""
+    """Return the position in the innermost array."""
     return next((part for part in reversed(path) if isinstance(part, int)), 0)
 
 
@@ -88,7 +88,7 @@ class _Filling:
         return make(schema, path)
 
     def _resolved(self, schema: Any, depth: int) -> dict[str, Any]:
-        """The schema with references followed, `allOf` merged and one branch of each union taken."""
+        """Follow references, merge `allOf` and choose one branch of each union."""
         for _ in range(_REFERENCES):
             if not isinstance(schema, dict):
                 return {} if schema is True else {"type": "null"}
@@ -111,7 +111,7 @@ class _Filling:
         return found if isinstance(found, dict) else {}
 
     def _branch(self, branches: Sequence[Any], depth: int) -> Any:
-        """The first branch that says something; deep inside, the one that ends soonest."""
+        """Choose the first branch that is not null or, at depth, the first that does not nest further."""
 
         def rank(branch: Any) -> int:
             kind = _type_of(branch) if isinstance(branch, dict) else "null"

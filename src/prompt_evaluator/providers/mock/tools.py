@@ -1,4 +1,4 @@
-"""The tool calls that the offline provider makes up."""
+"""Tool calls that the mock provider makes up."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _WHOLE_QUESTION = {"input", "message", "prompt", "q", "query", "question", "search", "text"}
 _PLACES = {"city", "country", "destination", "location", "origin", "place"}
 _WRONG_ARGUMENT = 0.6
-"""Of bad samples, those with a wrong argument; the others miss a call."""
+"""Share of bad samples with a wrong argument; the others lack a call."""
 
 
 def tool_calls(request: Request, rng: Random, *, good: bool) -> tuple[ToolCall, ...]:
-    """What the case expects to be called, or in a bad sample nearly that. Nothing where no tools are offered."""
+    """Return the calls that the case expects, with one mistake unless `good`. Empty if no tools are offered."""
     offered = {tool["name"]: tool for tool in map(_function, request.tools) if isinstance(tool.get("name"), str)}
     expected = _expected(request.case) if request.case and offered else None
     if expected is None or request.case is None:
@@ -45,9 +45,9 @@ def _function(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected(case: TestCase) -> list[dict[str, Any]] | None:
-    """The calls that all the wishes of a case add up to, in order where one asks for an order.
+    """Combine the calls that the checks of a case expect, in order if one of them asks for an order.
 
-    None where the case says nothing about tools: that is not the same as wanting none called.
+    None if the case does not mention tools, which differs from expecting no calls.
     """
     wishes = [check.options for check in case.checks if check.metric == "tool_correctness"]
     wishes = wishes or [case.metadata]
@@ -80,7 +80,7 @@ def _arguments(call: dict[str, Any], tool: dict[str, Any], author: _Caller) -> d
 
 
 def _meant(value: Any) -> Any:
-    """A value that fits an expected one, which may be a matcher."""
+    """Return a value that matches the expected one, which may be a matcher."""
     if isinstance(value, list):
         return [_meant(item) for item in value]
     if not isinstance(value, dict):
@@ -96,7 +96,7 @@ def _meant(value: Any) -> Any:
 def _spoilt(
     calls: list[ToolCall], offered: Sequence[dict[str, Any]], author: _Caller, rng: Random
 ) -> Sequence[ToolCall]:
-    """The calls with one mistake: a wrong argument, one missing, or one that nobody wanted."""
+    """Add one mistake: a wrong argument, a missing call, or an unexpected one."""
     if not calls:
         tool = rng.choice(offered)
         return [ToolCall(name=tool["name"], arguments=_arguments({}, tool, author), id="call_uncalled_for")]
@@ -122,13 +122,13 @@ def _other(value: Any) -> Any:
 
 
 class _Caller:
-    """Takes arguments from what the user said, as far as that goes."""
+    """Takes arguments from the user's question where possible."""
 
     def __init__(self, question: str, rng: Random) -> None:
         self._question, self._rng = question[:2_000], rng
 
     def enter(self, path: Path, names: Sequence[str]) -> None:
-        """Nothing to remember."""
+        """Do nothing."""
 
     def text(self, path: Path) -> str:
         name = name_of(path).lower()
@@ -151,8 +151,8 @@ class _Caller:
 
     def choice(self, path: Path, options: Sequence[Any]) -> Any:
         del path
-        said = self._question.lower()
-        return next((option for option in options if isinstance(option, str) and option.lower() in said), options[0])
+        asked = self._question.lower()
+        return next((option for option in options if isinstance(option, str) and option.lower() in asked), options[0])
 
     def flag(self, path: Path) -> bool:
         return name_of(path).lower().replace("_", " ") in self._question.lower()
