@@ -80,7 +80,7 @@ def test_a_list_has_the_numbers_of_each_case_as_the_guide_writes_them(project: W
     assert (head, empty) == ("Flaky: 1 of 4 cases", "")
     assert title.startswith("Case: sometimes  completed · ")
     assert "  regex: mean=0.500, std=0.577, min=0.00, max=1.00  ⚠️ HIGH VARIABILITY" in lines
-    assert lines[-1] == f"Details of a case: prompt-evaluator runs show {run[:8]} --case sometimes"
+    assert lines[-1] == f"Details   prompt-evaluator runs show {run[:8]} --case sometimes"
 
 
 def test_errors_are_named(project: Workspace, run: str) -> None:

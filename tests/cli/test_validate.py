@@ -127,7 +127,7 @@ def test_it_shows_dialect_count_hash_and_fields(good: Path) -> None:
     result = invoke(good)
 
     assert result.exit_code == 0
-    assert "guide dialect, 2 cases, sha256 " in result.stdout
+    assert "  guide dialect, 2 cases\n  sha256 " in result.stdout
     assert "fields: id 2, input 2, topic 1\n" in result.stdout
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import click
 
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.run_table import SHORT_ID
-from prompt_evaluator.cli.text import SEPARATOR, clean, fit, squeeze
+from prompt_evaluator.cli.text import SEPARATOR, clean, fit, hang, shell_lines, squeeze, wrap
 from prompt_evaluator.model.wording import decimal, kind, listed, many
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import CaseLine, SampleLine
 
 STATUS_COLOURS = {"completed": "green", "partial": "yellow", "failed": "red", "pending": "cyan"}
+_GUTTER, _FLAGS = 10, len("  flags: ")
 _LONGEST_ID = 60
 
 
@@ -30,7 +30,7 @@ def case_list(found: CaseList, selection: CaseSelection, width: int) -> list[str
     lines = [_headline(found, selection)]
     for view in found.cases:
         lines += ["", *_case(view, width)]
-    return [*lines, "", *_after(found, selection)]
+    return [*lines, "", *_after(found, selection, width)]
 
 
 def metric_line(metric: CaseMetricFinding) -> str:
@@ -75,13 +75,13 @@ def _nothing(found: CaseList, selection: CaseSelection) -> str:
     return f"{_asked(selection)}: none of {cases}{so_far}."
 
 
-def _after(found: CaseList, selection: CaseSelection) -> Iterator[str]:
+def _after(found: CaseList, selection: CaseSelection, width: int) -> Iterator[str]:
     run_id = found.record.plan.run_id[:SHORT_ID]
     more = found.matching - len(found.cases)
     if more > 0 and found.next and not selection.worst and not selection.cursor:
         yield f"{more:,} more: use --limit {found.matching}"
-    first = found.cases[0].line.case_id
-    yield f"Details of a case: {shlex.join(program())} runs show {run_id} --case {shlex.quote(clean(first))}"
+    command = (*program(), "runs", "show", run_id, "--case", clean(found.cases[0].line.case_id))
+    yield from hang("Details", shell_lines(command, width - _GUTTER), _GUTTER)
 
 
 def _case(view: CaseView, width: int) -> Iterator[str]:
@@ -91,7 +91,9 @@ def _case(view: CaseView, width: int) -> Iterator[str]:
         yield metric_line(metric)
     yield from unmeasured_lines(line)
     if raised := [flag for flag in view.findings.flags if flag.raised]:
-        yield click.style(f"  flags: {', '.join(f'{clean(each.name)} {each.text}' for each in raised)}", fg="yellow")
+        text = ", ".join(f"{clean(each.name)} {each.text}" for each in raised)
+        for part in hang("  flags:", wrap(text, width - _FLAGS), _FLAGS):
+            yield click.style(part, fg="yellow")
     if line.error_kinds:
         message = f": {line.error_message}" if line.error_message else ""
         text = f"errors: {', '.join(map(kind, line.error_kinds))}{one_line(message)}"

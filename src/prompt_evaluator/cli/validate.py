@@ -10,12 +10,15 @@ import click
 import msgspec
 
 from prompt_evaluator.app.validate import survey_as_json, validate
+from prompt_evaluator.cli.text import columns, hang, wrap
+from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.validate import Survey
 
 _SHOWN = 50
 _BAD_INPUT = 2
+_INDENT = 2
 
 
 @click.command("validate")
@@ -48,9 +51,10 @@ def _print(found: Survey) -> None:
     click.echo(f"{click.style(str(found.path), bold=True)}: {mark}")
     if found.hash:
         dialect = f"{found.dialect} dialect, " if found.dialect else ""
-        click.echo(f"  {dialect}{found.count:,} {'case' if found.count == 1 else 'cases'}, sha256 {found.hash}")
+        click.echo(f"  {dialect}{many(found.count, 'case')}\n  sha256 {found.hash}")
     if found.fields:
-        click.echo(f"  fields: {_fields(found)}")
+        lines = wrap(f"fields: {_fields(found)}", columns(sys.stdout) - _INDENT - 1)
+        click.echo("\n".join(hang("", lines, _INDENT)))
     for problem in found.problems[:_SHOWN]:
         click.echo(f"  - {problem}")
     if (hidden := found.problem_count - _SHOWN) > 0:
