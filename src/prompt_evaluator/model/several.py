@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SEVERAL = "Repeat the option or separate by commas."
 """Used in every help text."""
@@ -44,16 +40,6 @@ def split_pairs(text: str) -> list[str]:
     return [part for part in found if part]
 
 
-def join_words(words: Iterable[str]) -> str:
-    """Join words so that `split_words` returns them again."""
-    return ",".join(_quoted(word) if split_words(word) != [word] else word for word in words)
-
-
-def written_pair(pair: str) -> str:
-    """Return a pair written so that `split_pairs` does not split it."""
-    return pair if split_pairs(pair) == [pair] else _quoted(pair)
-
-
 def _matches(text: str) -> list[re.Match[str]]:
     found, at = [], 0
     while at < len(text) and (match := _WORD.match(text, at)):
@@ -85,7 +71,3 @@ def _unquoted(text: str) -> str:
         return msgspec.json.decode(text, type=str)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return text
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
