@@ -108,7 +108,7 @@ def test_more_results_of_a_case_than_fit_into_memory_are_refused(
     done = offline.evaluate("-n", "1000", *more)
 
     assert done.code == 2
-    assert f"1,000 samples × {product} of a case, and at most 100,000 are possible." in done.err
+    assert f"1,000 samples × {product} per case, but the limit is 100,000." in done.err
     assert not (offline.folder / "runs").exists()
 
 

@@ -1,4 +1,4 @@
-"""Splits and joins comma-separated values of an option, including values that contain commas."""
+"""Splits comma-separated values of an option, including values that contain commas."""
 
 from __future__ import annotations
 
