@@ -761,7 +761,7 @@ async def test_a_handshake_without_an_answer_runs_out_of_time(http: Connections)
 async def test_a_reply_that_stops_runs_out_of_time_and_the_connection_is_closed(http: Connections, raw: bytes) -> None:
     async with Server(first(says(raw), echoes)) as server:
         with pytest.raises(TimeoutError):
-            await ask(http, server.place, seconds=0.05)
+            await ask(http, server.place, seconds=0.5)
         await server.settled()
 
         assert (await ask(http, server.place, b"mine")).body == b"mine"
