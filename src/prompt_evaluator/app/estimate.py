@@ -42,14 +42,9 @@ class Range(NamedTuple):
         return Range(self.low * factor, self.high * factor)
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would take if no call had to be repeated."""
+class Amounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one or more runs would take if no call had to be repeated."""
 
-    model: str
-    judge: str | None
-    cases: int
-    samples: int
-    judge_repeats: int
     answers: int
     """Calls to the generator."""
     judgements: int
@@ -60,8 +55,6 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Calls with at most the first five cases and two samples of each."""
     attempts: int
     """Factor by which calls may grow if no answer passes."""
-    reuse: bool
-    """Whether answers and judgements of earlier runs are reused; how many is not looked up."""
     input_tokens: Range
     output_tokens: Range
     cost: Range | None
@@ -71,6 +64,18 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Range
     seconds_one_by_one: Range
     """Time if calls were made one at a time, as in the dataset guide."""
+
+
+class Estimate(Amounts, frozen=True, kw_only=True):
+    """What one run would take."""
+
+    model: str
+    judge: str | None
+    cases: int
+    samples: int
+    judge_repeats: int
+    reuse: bool
+    """Whether answers and judgements of earlier runs are reused; how many is not looked up."""
     concurrency: int
     """Most calls in flight."""
     bound_by: str | None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.app.estimate import Estimate, Range, total
+from prompt_evaluator.app.estimate import Amounts, Estimate, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,23 +20,10 @@ class MemberEstimate(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate
 
 
-class GroupEstimate(msgspec.Struct, frozen=True, kw_only=True):
+class GroupEstimate(Amounts, frozen=True, kw_only=True):
     """What several runs would take, one after the other."""
 
     members: tuple[MemberEstimate, ...]
-    answers: int
-    judgements: int
-    calls: int
-    small_calls: int
-    attempts: int
-    input_tokens: Range
-    output_tokens: Range
-    cost: Range | None
-    """US dollars; None if a price is unknown."""
-    unpriced: tuple[str, ...]
-    """Models without a known price."""
-    seconds: Range
-    seconds_one_by_one: Range
 
 
 def group_estimate(members: Sequence[MemberEstimate]) -> GroupEstimate:

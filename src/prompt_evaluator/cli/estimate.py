@@ -14,8 +14,7 @@ from prompt_evaluator.model.wording import many, money
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.app.estimate import Estimate, Range
-    from prompt_evaluator.app.group_estimate import GroupEstimate
+    from prompt_evaluator.app.estimate import Amounts, Estimate, Range
 
 _GUTTER = 10
 _WIDEST_TEXT = 110
@@ -35,7 +34,7 @@ def estimate_text(estimate: Estimate, width: int) -> str:
     return "\n".join([*wrap(head, width), "", *labelled(shown, width), "", *remarks(estimate, estimate, width)])
 
 
-def facts(estimate: Estimate | GroupEstimate) -> dict[str, str]:
+def facts(estimate: Amounts) -> dict[str, str]:
     """Return the texts shared by the estimates of one run and of a group, by label."""
     return {
         "Calls": _calls(estimate),
@@ -48,7 +47,7 @@ def labelled(facts: dict[str, str], width: int) -> list[str]:
     return [line for label, text in facts.items() for line in hang(label, wrap(text, width - _GUTTER), _GUTTER)]
 
 
-def remarks(estimate: Estimate | GroupEstimate, size: Estimate, width: int) -> list[str]:
+def remarks(estimate: Amounts, size: Estimate, width: int) -> list[str]:
     """Return what the numbers leave out, and how to start smaller than `size`."""
     lines = wrap("Retries and repeated judgement requests are not included.", width)
     if estimate.attempts > 1:
@@ -64,13 +63,13 @@ def remarks(estimate: Estimate | GroupEstimate, size: Estimate, width: int) -> l
     return lines
 
 
-def _calls(estimate: Estimate | GroupEstimate) -> str:
+def _calls(estimate: Amounts) -> str:
     if not estimate.judgements:
         return f"{estimate.calls:,}"
     return f"{estimate.calls:,}: {many(estimate.answers, 'answer')} and {many(estimate.judgements, 'judgement')}"
 
 
-def _cost(estimate: Estimate | GroupEstimate) -> str:
+def _cost(estimate: Amounts) -> str:
     if estimate.cost is not None:
         return between(estimate.cost, money)
     models = " and ".join(map(clean, estimate.unpriced))
