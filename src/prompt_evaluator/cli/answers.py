@@ -29,8 +29,8 @@ def answers(found: WholeCase, width: int) -> list[str]:
     samples = found.view.samples or ()
     width = min(width, _WIDEST_TEXT)
     shown = [line for sample in samples[:_MOST_ANSWERS] for line in (*_sample(sample, width), "")]
-    if more := len(samples) - _MOST_ANSWERS:
-        shown += [f"and {many(more, 'more answer')}", ""] if more > 0 else []
+    if (more := len(samples) - _MOST_ANSWERS) > 0:
+        shown += [f"and {many(more, 'more answer')}", ""]
     command = f"{shlex.join(program())} runs show {found.record.plan.run_id[:SHORT_ID]} --case"
     return [*shown, f"In full: {command} {shlex.quote(found.case.id)}"] if _is_cut(samples, width) else shown[:-1]
 
