@@ -10,6 +10,7 @@ PromptEvaluatorError
 │   ├── RunBusyError                             another process is working on this run
 │   ├── LabelledRunError                         a run to be deleted has labels
 │   └── PinnedRunError                           a run to be deleted is a baseline
+├── IncomparableError                            runs differ in what makes a comparison fair
 ├── BudgetSpentError                             the next call would exceed --max-calls or --max-cost
 ├── StoppedError                                 the run is stopping, so nothing new is started
 └── ProviderError                                a call gave no answer
@@ -172,6 +173,12 @@ class PinnedRunError(StoreError):
         self.run_id, self.names = run_id, sorted(names)
         pinned = " and ".join(map(repr, self.names))
         super().__init__(f"Run {run_id} is pinned as the baseline of {pinned}. Unpin it or pin another run first.")
+
+
+class IncomparableError(PromptEvaluatorError):
+    """Two runs differ in what makes a comparison fair, or have no case in common."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class BudgetSpentError(PromptEvaluatorError):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TestCase,
         Unit,
     )
+    from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.work import ItemEnd, WorkItem
 
@@ -279,6 +280,25 @@ class Files(Protocol):
 
     def close(self) -> None:
         """Release resources. Nothing may be written afterwards."""
+
+
+class ComparedRun(Protocol):
+    """A run to be compared: a stored one, or a file."""
+
+    @property
+    def facts(self) -> RunFacts: ...
+
+    def case_ids(self) -> Iterator[str]:
+        """Ids of all cases, in file order."""
+
+    def batches(self) -> Iterator[Sequence[ComparedCase]]:
+        """All cases in file order, some hundred at a time."""
+
+    def find(self, case_ids: Sequence[str]) -> dict[str, ComparedCase]:
+        """Those of these cases that the run has."""
+
+    def answers(self, case_id: str) -> Sequence[ComparedAnswer]:
+        """All samples of a case, in order; empty if unknown."""
 
 
 class Filler(Protocol):

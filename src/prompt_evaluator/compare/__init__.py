@@ -1,0 +1,1 @@
+"""Two runs in, a comparison out: what differs, by how much, and how certain that is."""
