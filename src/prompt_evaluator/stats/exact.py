@@ -33,9 +33,9 @@ def binomial_two_sided(successes: int, total: int) -> float:
     if not 0 <= successes <= total:
         raise ValueError(f"{successes} of {total} is not a proportion")
     fewer = min(successes, total - successes)
-    if 2 * fewer == total:
+    if total - 2 * fewer <= 1:
         return 1.0
-    return min(1.0, 2 * incomplete_beta(0.5, total - fewer, fewer + 1))
+    return 2 * incomplete_beta(0.5, total - fewer, fewer + 1)
 
 
 sign_test = binomial_two_sided
@@ -115,8 +115,8 @@ def _permutation_less(first: tuple[float, ...], second: tuple[float, ...]) -> fl
 def _on_grid(values: tuple[float, ...], low: float, high: float) -> tuple[list[int], int]:
     """Values as whole numbers of steps, and how many steps sums may be apart by rounding alone."""
     for steps in _GRIDS:
-        whole = [round(value * steps) for value in values]
-        if all(abs(value * steps - near) <= _ROUNDING for value, near in zip(values, whole, strict=True)):
+        whole, close = [round(value * steps) for value in values], _ROUNDING * min(1.0, (high - low) * steps)
+        if all(abs(value * steps - near) <= close for value, near in zip(values, whole, strict=True)):
             return whole, 0
     scale = _FINE / (high - low)
     return [round((value - low) * scale) for value in values], len(values)
