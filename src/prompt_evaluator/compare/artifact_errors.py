@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROBLEM = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?")
 _PLACE = re.compile(r"at `\$([^`]*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
-_KINDS = {"str": "a text", "bool": "true or false", "null": "null", "array": "a list", "object": "an object"}
+_KINDS = {"str": "a text", "bool": "true or false", "array": "a list", "object": "an object", "null": "null"}
 _WANTED = {"float": "a number", "int": "a whole number"} | _KINDS
 _LARGEST_COUNT = 10**9
 _CORRECT = "Correct the file, or have it written again."
