@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from compared_runs import MemoryRun, case, compared, run, scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prompt_evaluator.model.comparison import CaseScores, ComparedCase, Comparison, PairedResult
+if TYPE_CHECKING:
+    from prompt_evaluator.model.comparison import CaseScores, ComparedCase, Comparison, PairedResult
 
 SCALES = {"quality": (1.0, 5.0), "passes": (0.0, 1.0), "odd": (-3.0, 7.5)}
 MIRRORED = {"better": "worse", "worse": "better", "no_difference": "no_difference", "inconclusive": "inconclusive"}

@@ -49,6 +49,9 @@ class MemoryRun:
             )
         ]
 
+    def input(self, case_id: str) -> str | None:
+        return f"Why {case_id}?"
+
 
 def scores(*values: float, missing: int = 0, known: bool = True) -> CaseScores:
     """The scores of one case; `known` says whether those of single samples are known."""
