@@ -114,8 +114,6 @@ class ComparisonFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Said if nothing differs."""
     metrics: tuple[PairedFinding, ...]
     """Worse ones first, then better ones, then those about which nothing can be said yet."""
-    metrics_note: str | None
-    """What applies to all metrics."""
     flags: tuple[PairedFinding, ...]
     """Those that moved."""
     other_flags: str | None

@@ -69,8 +69,8 @@ def p_value(value: float) -> str:
     return "p < 0.05" if value < 0.05 and text == "0.05" else f"p = {text}"  # noqa: PLR2004
 
 
-def threshold(value: float) -> str:
-    """`0.1`, `0.025`, `2,500`: a difference that matters, with the digits that matter."""
+def short_number(value: float) -> str:
+    """With the digits that matter: `0.1`, `0.025`, `4`, `2,500`."""
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"  # noqa: PLR2004
 
 

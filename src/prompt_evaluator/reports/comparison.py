@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from prompt_evaluator.model.comparison_findings import ComparisonFindings
 from prompt_evaluator.model.wording import listed, many
 from prompt_evaluator.reports.comparison_cases import amounts, flipped_cases, slices_finding
@@ -18,7 +20,6 @@ from prompt_evaluator.reports.comparison_verdicts import (
     is_too_few,
     metric_finding,
     rank,
-    too_few,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def comparison_findings(
         letter: What the candidate is called; the baseline is A.
     """
     letters = Letters("A", letter)
-    metrics = [metric_finding(name, each, letters) for name, each in comparison.metrics.items()]
+    metrics = _metrics(comparison, letters)
     flipped = flipped_cases(comparison, most_cases)
     moved = {name: each for name, each in comparison.flags.items() if _has_moved(each)}
     differs = differences(comparison.differs)
@@ -58,7 +59,6 @@ def comparison_findings(
         differs=differs,
         no_difference=None if differs else "nothing that is known, so any difference is due to chance",
         metrics=_worst_first(metrics),
-        metrics_note=_about_all(comparison),
         flags=_worst_first(flags),
         other_flags=_others(comparison, moved),
         amounts=amounts(comparison.baseline, comparison.candidate, letters),
@@ -72,10 +72,11 @@ def _worst_first(found: list[PairedFinding]) -> tuple[PairedFinding, ...]:
     return tuple(sorted(found, key=lambda each: rank(each.verdict)))
 
 
-def _about_all(comparison: Comparison) -> str | None:
-    """Say once what would otherwise be said of each metric."""
-    few = comparison.metrics and all(map(is_too_few, comparison.metrics.values()))
-    return f"Cannot tell: {too_few(comparison.common_cases)}." if few else None
+def _metrics(comparison: Comparison, letters: Letters) -> list[PairedFinding]:
+    """Without notes if all have too few cases: the headline says so."""
+    found = [metric_finding(name, each, letters) for name, each in comparison.metrics.items()]
+    few = all(map(is_too_few, (*comparison.metrics.values(), *comparison.flags.values())))
+    return [msgspec.structs.replace(each, notes=()) for each in found] if few else found
 
 
 def _has_moved(flag: FlagComparison) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CLASSES: dict[CaseClass, str] = {"worse": "worse", "better": "better", "same": "same", "too_few": "too few"}
 _SECOND, _HUNDRED, _TWICE = 1_000, 100, 2
-_SHOWN_CHANGE = 0.005
+_SMALL = 0.005
 
 
 def flipped_cases(comparison: Comparison, most: int) -> FlippedCases:
@@ -143,7 +143,10 @@ def _amount(label: str, pair: list[float | None], show: Callable[[float], str], 
     before, after = pair
     if not before and not after:
         return None
-    shown = " → ".join("unknown" if each is None else show(each) for each in pair)
+    texts = ["unknown" if each is None else show(each) for each in pair]
+    if texts[0] == texts[1]:
+        return AmountFinding(label=label, text=f"{texts[0]}{unit} in both")
+    shown = " → ".join(texts)
     change = f" ({_change(before, after)})" if before and after else ""
     return AmountFinding(label=label, text=f"{shown}{unit}{change}")
 
@@ -157,8 +160,8 @@ def _time(milliseconds: float) -> str:
 
 
 def _change(before: float, after: float) -> str:
-    """`+4 %`, `× 3.2`, `the same`."""
+    """`+4 %`, `× 3.2`."""
     ratio = after / before
     if ratio >= _TWICE:
         return f"× {ratio:,.2g}" if ratio < _HUNDRED else f"× {ratio:,.0f}"
-    return "the same" if abs(ratio - 1) < _SHOWN_CHANGE else f"{signed((ratio - 1) * _HUNDRED, 0)} %"
+    return f"{signed((ratio - 1) * _HUNDRED, 0 if abs(ratio - 1) >= _SMALL else 1)} %"

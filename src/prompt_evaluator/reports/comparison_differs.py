@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import RunFacts
 
 _LABELS = {"prompt_version": "prompt version", "samples": "samples per case"}
-_PREFIXES = {"parameters.": "", "judge_parameters.": "judge's "}
+_PREFIXES = {"parameters.": "", "judge_parameters.": "judge's ", "metrics.": "metric "}
 _LISTED_IDS = 5
 _LONGEST_VALUE = 80
 _SHORT_HASH = 12

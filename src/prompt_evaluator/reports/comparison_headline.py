@@ -32,9 +32,9 @@ def comparison_headline(comparison: Comparison, letters: Letters) -> str:
     if not results:
         return "Nothing can be compared: neither run has a score or a flag."
     if all(map(is_too_few, results)):
-        return f"Cannot tell: {too_few(comparison.common_cases)}."
+        return f"Cannot tell: {too_few(max(each.cases for each in results))}."
     text = "; ".join(_clauses(comparison, letters))
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{text[0].upper()}{text[1:]}."  # starts with a letter of a run, or with a word
 
 
 def comparison_mark(comparison: Comparison) -> Mark | None:
@@ -50,8 +50,7 @@ def _clauses(comparison: Comparison, letters: Letters) -> Iterator[str]:
     yield from _raised(flags, letters)
     for side in ("baseline", "candidate"):
         if missing := [name for name, each in (*metrics.items(), *flags.items()) if each.missing == side]:
-            were = "was" if len(missing) == 1 else "were"
-            yield f"{_names(missing)} {were} not measured in {getattr(letters, side)}"
+            yield f"{getattr(letters, side)} was not measured on {_names(missing)}"
     yield from _undecided(comparison, letters)
 
 
@@ -70,7 +69,7 @@ def _moved(metrics: Mapping[str, MetricComparison], letters: Letters) -> Iterato
 def _raised(flags: Mapping[str, FlagComparison], letters: Letters) -> Iterator[str]:
     for verdict, often in (("worse", "more"), ("better", "less")):
         if moved := [_with_shares(name, each) for name, each in flags.items() if _is(each, verdict)]:
-            yield f"{letters.candidate} raises {_names(moved, 'flags')} {often} often"
+            yield f"{letters.candidate} {often} often raises {_names(moved, 'flags')}"
 
 
 def _undecided(comparison: Comparison, letters: Letters) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.model.comparison_findings import PairedFinding
-from prompt_evaluator.model.wording import decimal, many, p_value, percent, points, signed, threshold
+from prompt_evaluator.model.wording import decimal, many, p_value, percent, points, short_number, signed
 from prompt_evaluator.reports.levels import digits
 from prompt_evaluator.stats import FEWEST_CASES
 
@@ -80,7 +80,7 @@ def slice_finding(found: SliceComparison, scale: Scale | None) -> PairedFinding:
         interval=_interval(found.low, found.high, unit),
         p=p,
         effect="",
-        record=many(found.cases, "case"),
+        record=f"{found.cases:,}",
         text=f"{name}: {WORDS[found.verdict]} ({means}, {p})",
         notes=(),
     )
@@ -93,7 +93,7 @@ def rank(verdict: CompareVerdict) -> int:
 
 def unit_of(scale: Scale | None) -> _Unit:
     places = digits(scale)
-    return _Unit(lambda value: decimal(value, places), lambda value: signed(value, places), threshold)
+    return _Unit(lambda value: decimal(value, places), lambda value: signed(value, places), short_number)
 
 
 _SHARES = _Unit(percent, points, lambda share: points(share).lstrip("+"))
@@ -148,7 +148,7 @@ def _notes(found: PairedResult, unit: _Unit) -> Iterator[str]:
     elif found.verdict == "no_difference" and is_significant(found):
         yield f"a real difference, but smaller than {unit.amount(found.threshold)}"
     elif found.verdict == "inconclusive":
-        yield from _cannot_tell(found, unit)
+        yield "; ".join(_cannot_tell(found, unit))
 
 
 def _cannot_tell(found: PairedResult, unit: _Unit) -> Iterator[str]:
@@ -178,9 +178,8 @@ def about(number: int) -> int:
 def _interval(low: float | None, high: float | None, unit: _Unit) -> str:
     if low is None or high is None:
         return ""
-    ends = [unit.difference(end) for end in (low, high)]
-    shared = next((word for word in (" points", " point") if all(end.endswith(word) for end in ends)), "")
-    return f"{ends[0].removesuffix(shared)} to {ends[1]}"
+    number, _, _ = unit.difference(low).partition(" ")
+    return f"{number} to {unit.difference(high)}"
 
 
 def _effect(size: float | None) -> str:
