@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import CaseClass, CompareVerdict
 
 BASELINE, CANDIDATE = "2d65dcae", "091af3b2"
-PROMPT = "--- A\n+++ B\n@@ -1,3 +1,3 @@\n You answer customers.\n-Be polite.\n+Be polite and brief.\n Never promise refunds.\n"
+PROMPT = """\
+--- baseline
++++ candidate
+@@ -1,3 +1,3 @@
+ You answer customers.
+-Be polite.
++Be polite and brief.
+ Never promise refunds.
+"""
 _PAIRED: dict[str, Any] = {
     "cases": 50,
     "low": -0.6,
@@ -42,6 +50,9 @@ _PAIRED: dict[str, Any] = {
     "more_samples_needed": 0,
     "detectable": 0.08,
 }
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    ("low", "high", "p_value", "method", "effect_size", "detectable", "more_cases_needed", "more_samples_needed")
+)
 
 
 def metric(verdict: CompareVerdict, before: float | None = 4.15, after: float | None = 3.73, **more: Any) -> Any:
@@ -62,15 +73,14 @@ def undecided(**more: Any) -> Any:
 
 
 def too_few(cases: int = 3) -> Any:
-    nothing = dict.fromkeys(("low", "high", "p_value", "method", "effect_size", "detectable", "more_cases_needed"))
-    return metric("inconclusive", 4.0, 3.5, cases=cases, **{**nothing, "more_samples_needed": None})
+    won = {"wins": 1, "losses": cases - 1, "ties": 0}
+    return metric("inconclusive", 4.0, 3.5, **{**_NOTHING, **won, "cases": cases})
 
 
 def missing(side: str = "candidate") -> Any:
-    nothing = dict.fromkeys(("low", "high", "p_value", "method", "effect_size", "detectable", "more_cases_needed"))
-    values = {**nothing, "cases": 0, "wins": 0, "losses": 0, "ties": 0, "more_samples_needed": None, "missing": side}
-    means = (4.0, None) if side == "candidate" else (None, 4.0)
-    return metric("worse", *means, **values)
+    values = {**_NOTHING, "cases": 0, "wins": 0, "losses": 0, "ties": 0, "missing": side}
+    before, after = (4.0, None) if side == "candidate" else (None, 4.0)
+    return metric("worse", before, after, **values)
 
 
 def flag(verdict: CompareVerdict, before: float = 0.02, after: float = 0.09, **more: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.cli.comparison_view import mark_lines
 from prompt_evaluator.cli.group_table import title_line
 from prompt_evaluator.cli.marks import symbol
 from prompt_evaluator.cli.text import cells, clean, hang, wrap
@@ -32,8 +33,9 @@ def shown_case_lines(found: ShownCase, width: int) -> list[str]:
     if found.input is not None:
         lines += hang("input", _cut(_broken(found.input, min(room, _WIDEST_TEXT) - 7), _MOST_INPUT), 7)
     for each in found.scores:
-        texts = wrap(clean(each.text), max(20, room - cells(clean(each.metric)) - 4))
-        lines += hang(f"{symbol(each.mark)} {clean(each.metric)}", texts, cells(clean(each.metric)) + 4)
+        name = clean(each.metric)
+        texts = wrap(clean(each.text), max(20, room - cells(name) - 4))
+        lines += mark_lines(symbol(each.mark), hang(name, texts, cells(name) + 2))
     if found.likeness:
         lines.append(click.style(f"  {found.likeness}", dim=True))
     return [*lines, *_answers(found, room)] if found.answers else [*lines, "  The answers are not known."]

@@ -19,8 +19,8 @@ def several_lines(found: SeveralFindings, width: int) -> list[str]:
     if found.rows:
         columns = [Column(run.letter) for run in found.runs]
         lines += [*grid(columns, [_row(row) for row in found.rows], width - 1), ""]
-    if found.note:
-        lines += [*wrap(found.note, min(width - 1, WIDEST_TEXT)), ""]
+    notes = [line for note in found.notes for line in wrap(note, min(width - 1, WIDEST_TEXT))]
+    lines += [*notes, ""] if notes else []
     for each in found.comparisons:
         title = f"{each.candidate.letter} against {each.baseline.letter}"
         lines += [title_line(title, width), *comparison_lines(each, width, short=True), ""]

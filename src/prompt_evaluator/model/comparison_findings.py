@@ -179,5 +179,6 @@ class SeveralFindings(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: tuple[RunLabel, ...]
     rows: tuple[SeveralRow, ...]
-    note: str | None
+    """Every metric, and the flags that moved."""
+    notes: tuple[str, ...]
     comparisons: tuple[ComparisonFindings, ...]

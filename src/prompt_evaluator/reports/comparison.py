@@ -47,7 +47,7 @@ def comparison_findings(
     letters = Letters("A", letter)
     metrics = _metrics(comparison, letters)
     flipped = flipped_cases(comparison, most_cases)
-    moved = {name: each for name, each in comparison.flags.items() if _has_moved(each)}
+    moved = {name: each for name, each in comparison.flags.items() if has_moved(each)}
     differs = differences(comparison.differs)
     flags = [flag_finding(name, each, letters) for name, each in moved.items()]
     return ComparisonFindings(
@@ -79,7 +79,8 @@ def _metrics(comparison: Comparison, letters: Letters) -> list[PairedFinding]:
     return [msgspec.structs.replace(each, notes=()) for each in found] if few else found
 
 
-def _has_moved(flag: FlagComparison) -> bool:
+def has_moved(flag: FlagComparison) -> bool:
+    """Whether a flag is worth a line of its own."""
     return flag.verdict in ("worse", "better") or is_significant(flag)
 
 

@@ -22,7 +22,8 @@ _MOST_WORDS = 2_000
 _ALIKE = 0.5
 """Below this similarity, nearly every word would be marked."""
 _SHOWN_SCORES = 20
-_WORD = re.compile(r"\s+|[^\s]+")
+_WORD = re.compile(r"\S+\s*|\s+")
+"""With the space after it, so that neighbours are marked together."""
 _ONLY_BASELINE, _ONLY_CANDIDATE = ("[-", "-]"), ("{+", "+}")
 
 
@@ -116,9 +117,9 @@ def _compared(pair: list[str | None]) -> tuple[str, tuple[str, str]]:
     if before == after:
         return "the answers are equal", (before, after)
     words = [_WORD.findall(text) for text in (before, after)]
-    if max(map(len, words)) > 2 * _MOST_WORDS:
+    if max(map(len, words)) > _MOST_WORDS:
         return "the answers are too long to mark what differs", (before, after)
-    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
+    matcher = SequenceMatcher(None, *([word.strip() for word in side] for side in words), autojunk=False)
     if matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
         return "the answers have little in common", (before, after)
     codes = matcher.get_opcodes()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.comparison_findings import SeveralCell, SeveralFindings, SeveralRow
+from prompt_evaluator.model.wording import many
+from prompt_evaluator.reports.comparison import has_moved
 from prompt_evaluator.reports.comparison_verdicts import Letters, flag_finding, metric_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.model.comparison import Comparison
     from prompt_evaluator.model.comparison_findings import ComparisonFindings, PairedFinding
@@ -26,13 +28,22 @@ def several_findings(comparisons: Sequence[Comparison], findings: Sequence[Compa
     """One table of all runs, above the findings about each candidate."""
     compared = [_pairs(each, letter(at)) for at, each in enumerate(comparisons, 1)]
     names = dict.fromkeys(name for pairs in compared for name in pairs)
-    same_cases = len({each.common_cases for each in comparisons}) == 1
+    quiet = {name for each in comparisons for name in each.flags} - {
+        name for each in comparisons for name, flag in each.flags.items() if has_moved(flag)
+    }
     return SeveralFindings(
         runs=(findings[0].baseline, *(each.candidate for each in findings)),
-        rows=tuple(_row(name, compared) for name in names),
-        note=None if same_cases else "Runs have different cases: each difference is over the cases in common with A.",
+        rows=tuple(_row(name, compared) for name in names if name not in quiet),
+        notes=tuple(_notes(comparisons, quiet)),
         comparisons=tuple(findings),
     )
+
+
+def _notes(comparisons: Sequence[Comparison], quiet: set[str]) -> Iterator[str]:
+    if quiet:
+        yield f"Not shown: {many(len(quiet), 'flag')} without a difference beyond chance."
+    if len({each.common_cases for each in comparisons}) > 1:
+        yield "Runs have different cases: each difference is over the cases in common with A."
 
 
 def _pairs(comparison: Comparison, candidate: str) -> dict[str, PairedFinding]:
