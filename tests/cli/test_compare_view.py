@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,23 +148,24 @@ def test_nothing_moves_the_cursor(name: str) -> None:
 
 
 def test_every_colour_comes_with_a_mark_or_a_word() -> None:
-    rows = [line for line in page(everything(), 160) if "\x1b[31m" in line or "\x1b[32m" in line]
+    numbers = page(everything(), 160)[5:]  # below the headline, whose first line has a mark
+    rows = [line for line in numbers if "\x1b[31m" in line or "\x1b[32m" in line]
 
     assert rows
-    assert all(any(sign in plain(row) for sign in ("✗", "✓", "worse", "better", "+", "-")) for row in rows)
+    assert all(any(sign in plain(row) for sign in ("✗", "✓", "+", "-")) for row in rows)
 
 
 def test_a_long_diff_is_cut_and_says_where_all_of_it_is() -> None:
     lines = [plain(line) for line in page(huge(), 160)]
 
     assert sum(line.lstrip().startswith("+Answer") for line in lines) < 45
-    assert any("… all of it is in --json" in line for line in lines)
+    assert any("more lines: see --json" in line for line in lines)
 
 
 def test_answers_are_side_by_side_if_the_terminal_is_wide() -> None:
     wide, narrow = (plain("\n".join(answers(width))) for width in (160, 80))
 
-    assert "A, sample 1 of 3" + " " * 63 + " │ B, sample 1 of 3" in wide
+    assert re.search("A, sample 1 of 3 +│ B, sample 1 of 3", wide)
     assert "│" not in narrow
     assert narrow.index("A, sample 1 of 3") < narrow.index("B, sample 1 of 3")
 

@@ -268,9 +268,9 @@ class TestAmounts:
         assert said.amounts[0].text == "unknown → $0.0031 per sample"
 
     def test_that_nobody_knows_are_left_out(self) -> None:
-        nothing = dict.fromkeys(("samples", "cost", "latency_ms"))
+        nothing = facts(samples=None, cost=None, latency_ms=None)
 
-        assert of(baseline=facts(**nothing), candidate=facts(**nothing)).amounts == ()
+        assert of(baseline=nothing, candidate=nothing).amounts == ()
 
     def test_of_errors_say_which(self) -> None:
         said = of(candidate=facts(CANDIDATE, failed_samples=5, errors={"RateLimitedError": 5}))

@@ -63,4 +63,5 @@ def _cell(found: PairedFinding | None) -> SeveralCell:
     if not found.difference:
         return SeveralCell(text=found.word, mark=found.mark)
     value = found.means.partition(" → ")[2]
-    return SeveralCell(text=f"{value} ({found.difference}) {found.word}", mark=found.mark)
+    word = found.word.removesuffix(" seen").removesuffix(" yet")
+    return SeveralCell(text=f"{value} ({found.difference}) {word}", mark=found.mark)
