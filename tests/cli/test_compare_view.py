@@ -159,7 +159,7 @@ def test_a_long_diff_is_cut_and_says_where_all_of_it_is() -> None:
     lines = [plain(line) for line in page(huge(), 160)]
 
     assert sum(line.lstrip().startswith("+Answer") for line in lines) < 45
-    assert any("more lines: see --json" in line for line in lines)
+    assert any("more lines in --json" in line for line in lines)
 
 
 def test_answers_are_side_by_side_if_the_terminal_is_wide() -> None:

@@ -163,10 +163,10 @@ class TestAMetric:
         assert said.notes == ("this counts as worse",)
 
     def test_is_written_with_the_digits_of_its_scale(self) -> None:
-        (said,) = of({"exact": undecided(scale=(0.0, 1.0), threshold=0.025, detectable=0.0625)}).metrics
+        (said,) = of({"exact": undecided(scale=(0.0, 1.0), threshold=0.025, detectable=0.0634)}).metrics
 
         assert said.difference == f"{MINUS}0.070"
-        assert "differences of 0.0625 or more show" in said.text
+        assert "differences of 0.063 or more show" in said.text
         assert "would show 0.025" in said.text
 
     @pytest.mark.parametrize(

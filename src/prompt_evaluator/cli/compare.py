@@ -32,7 +32,7 @@ REGRESSION = 1
     "--show",
     type=number_type(LISTED),
     metavar="[N]",
-    help=f"Show N flipped cases with the answers of both runs.  [N: {SHOWN_CASES} if left out]",
+    help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,7 +44,7 @@ def print_comparisons(opened: OpenComparison, compared: ComparedRuns, *, show: i
     else:
         print_lines(several_lines(several_findings(opened.comparisons, found), width))
     for comparison, each in zip(opened.comparisons, found, strict=True):
-        for case in islice(shown_cases(opened, comparison, each), show or 0):
+        for case in shown_cases(opened, comparison, each, show) if show else ():
             print_lines(["", *shown_case_lines(case, width)])
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PairedFinding,
         RunLabel,
     )
+    from prompt_evaluator.model.findings import NextStep
 
 GUTTER = 10
 WIDEST_TEXT = 110
@@ -39,12 +40,13 @@ def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = Fal
     Args:
         found: The findings.
         width: Of the terminal.
-        short: Whether the numbers were shown before, and what the runs are called.
+        short: Whether one of several comparisons, whose numbers and names were shown before.
     """
     page = _Page(found, width - 1, short=short)
     start = [page.headline()] if short else [page.headline(), runs_lines((found.baseline, found.candidate), width)]
     numbers = [] if short else [page.metrics(), page.flags(), page.amounts()]
-    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices(), page.next_steps())
+    end = [] if short else [next_lines(found.next_steps, width)]
+    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices(), *end)
     lines = [line for part in parts if part for line in (*part, "")]
     return lines[:-1]
 
@@ -117,7 +119,7 @@ class _Page:
         for at, line in enumerate(found.diff):
             pieces = self._broken(clean(line[1:].expandtabs(4)))
             if len(lines) + len(pieces) > most and at:
-                more = f"… {many(len(found.diff) - at, 'more line')}: see --json"
+                more = f"… {many(len(found.diff) - at, 'more line')} in --json"
                 return [*lines, click.style(more, dim=True)]
             lines += [click.style(f"{line[:1]}{piece}", fg=_DIFF_COLOURS.get(line[:1])) for piece in pieces[:most]]
         return lines
@@ -188,10 +190,11 @@ class _Page:
         lines = hang("Slices", prose(found.text, self._text_width - GUTTER), GUTTER)
         return [*lines, *self._table("Slice", found.slices)]
 
-    def next_steps(self) -> list[str]:
-        room = self._width - GUTTER
-        steps = [line for step in self._found.next_steps for line in step_lines(step, room)]
-        return hang("Next", [click.style(line, bold=True) for line in steps], GUTTER)
+
+def next_lines(steps: Sequence[NextStep], width: int) -> list[str]:
+    """What to do next; commands can be pasted."""
+    lines = [line for step in steps for line in step_lines(step, width - 1 - GUTTER)]
+    return hang("Next", [click.style(line, bold=True) for line in lines], GUTTER)
 
 
 def _row(found: PairedFinding) -> Row:
