@@ -64,6 +64,10 @@ class Matrix:
         """Whether this is more than one run."""
         return len(self._prompts) * len(self._models) > 1
 
+    @property
+    def has_several_prompts(self) -> bool:
+        return len(self._prompts) > 1
+
     def estimate(self) -> int:
         """Print what the runs would take."""
         print_estimates(self._command, self._parts())
