@@ -63,7 +63,8 @@ def metric(verdict: CompareVerdict, before: float | None = 4.15, after: float | 
 
 
 def same(**more: Any) -> Any:
-    return metric("no_difference", 4.4, 4.42, low=-0.03, high=0.07, p_value=0.44, effect_size=0.1, **more)
+    values = {"low": -0.03, "high": 0.07, "p_value": 0.44, "effect_size": 0.1, **more}
+    return metric("no_difference", 4.4, 4.42, **values)
 
 
 def undecided(**more: Any) -> Any:

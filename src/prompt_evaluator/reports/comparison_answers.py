@@ -45,7 +45,7 @@ def shown_case(
     """
     by_metric = {flip.metric: flip for flip in flips}
     typical = [_typical(side, list(by_metric)) for side in answers]
-    likeness, texts = _compared([each.answer if each else None for each in typical])
+    likeness, texts = _compared([each.answer if each else None for each in typical], letters)
     return ShownCase(
         test_case_id=case_id,
         input=text,
@@ -109,7 +109,7 @@ def _shown(sample: ComparedAnswer, answer: str, letter: str, samples: int) -> Sh
     )
 
 
-def _compared(pair: list[str | None]) -> tuple[str, tuple[str, str]]:
+def _compared(pair: list[str | None], letters: Letters) -> tuple[str, tuple[str, str]]:
     """Say how two answers differ, and mark the words that differ if they have much in common."""
     before, after = (text or "" for text in pair)
     if pair[0] is None or pair[1] is None:
@@ -119,7 +119,8 @@ def _compared(pair: list[str | None]) -> tuple[str, tuple[str, str]]:
     words = [_WORD.findall(text) for text in (before, after)]
     if max(map(len, words)) > _MOST_WORDS:
         return "the answers are too long to mark what differs", (before, after)
-    matcher = SequenceMatcher(None, *([word.strip() for word in side] for side in words), autojunk=False)
+    bare = [[word.strip() for word in side] for side in words]
+    matcher = SequenceMatcher(None, bare[0], bare[1], autojunk=False)
     if matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
         return "the answers have little in common", (before, after)
     codes = matcher.get_opcodes()
@@ -127,7 +128,9 @@ def _compared(pair: list[str | None]) -> tuple[str, tuple[str, str]]:
         "".join(_marked(words[0][code[1] : code[2]], code[0] != "equal", _ONLY_BASELINE) for code in codes),
         "".join(_marked(words[1][code[3] : code[4]], code[0] != "equal", _ONLY_CANDIDATE) for code in codes),
     )
-    return "words that differ are marked [-in A-] and {+in B+}", marked
+    (before_1, after_1), (before_2, after_2) = _ONLY_BASELINE, _ONLY_CANDIDATE
+    signs = f"{before_1}in {letters.baseline}{after_1} and {before_2}in {letters.candidate}{after_2}"
+    return f"words that differ are marked {signs}", marked
 
 
 def _marked(words: list[str], differs: bool, signs: tuple[str, str]) -> str:  # noqa: FBT001 - private
