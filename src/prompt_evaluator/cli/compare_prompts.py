@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.planning.options import evaluate_options
+from prompt_evaluator.cli.compare_options import comparing, fail_on_regression_option, threshold_options
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.cli.evaluation_options import evaluation_options, with_quick
+from prompt_evaluator.cli.evaluation_options import evaluation_options, take_models, with_quick
 from prompt_evaluator.cli.legend import legend
-from prompt_evaluator.cli.matrix import Matrix, take_models
+from prompt_evaluator.cli.matrix import Matrix
 from prompt_evaluator.cli.options import option, options, several_paths
+from prompt_evaluator.cli.prompt_comparison import Comparing
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.several import REPEATED
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     callback=several_paths,
     help=f"Another prompt to compare with the baseline. {REPEATED}",
 )
+@threshold_options
+@fail_on_regression_option
 @evaluation_options
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @options("run_note", "tags")
@@ -44,14 +48,20 @@ def compare_prompts_command(  # noqa: PLR0913 - flags that decide what to do; th
     prompt_a: str,
     prompt_b: str,
     more: tuple[str, ...] | None,
+    fail_on_regression: bool,
     quick: bool,
     estimate: bool,
     **given: Any,
 ) -> None:
-    """Evaluate prompts on the same cases and compare each with the first.
+    """Evaluate prompts on the same cases, and say whether B (and others) is better than A.
 
-    Every prompt is a run as evaluate-dataset makes it, and all are one group.
+    Each prompt is a run as evaluate-dataset makes it. The runs are one group, shown in one table; below it, each is
+    compared with A as the compare command does. With several models, the prompts of each model are compared.
+
+    Exit codes are those of evaluate-dataset, and 1 if something got worse and --fail-on-regression is given; the worst
+    decides.
     """
+    comparing_by = Comparing(comparing(given), fail_on_regression)
     with_quick(given, quick=quick)
     models = take_models(given)
     command = RunCommand(flags, config_path, given)
@@ -61,4 +71,4 @@ def compare_prompts_command(  # noqa: PLR0913 - flags that decide what to do; th
         raise click.UsageError(
             "All prompts are the same file, so there is nothing to compare. Give another --prompt-b."
         )
-    sys.exit(matrix.estimate() if estimate else matrix.run())
+    sys.exit(matrix.estimate() if estimate else matrix.compare(comparing_by))

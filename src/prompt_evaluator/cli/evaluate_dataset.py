@@ -12,9 +12,8 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
-from prompt_evaluator.cli.evaluation_options import evaluation_options, with_quick
+from prompt_evaluator.cli.evaluation_options import evaluation_options, take_models, with_quick
 from prompt_evaluator.cli.legend import legend
-from prompt_evaluator.cli.matrix import Matrix, take_models
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -64,9 +63,12 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
     if resume is None:
         _refuse_missing(given)
     wanted = evaluate_options(command.settings, given, command=command.typed())
-    matrix = Matrix(command, wanted, prompts, models, without=ab_test)
-    if matrix.is_several:
-        sys.exit(matrix.estimate() if estimate else matrix.run())
+    if ab_test or len(prompts) > 1 or len(models) > 1:
+        from prompt_evaluator.cli.matrix import Matrix  # noqa: PLC0415 - one run needs none of it
+
+        matrix = Matrix(command, wanted, prompts, models, without=ab_test)
+        if matrix.is_several:
+            sys.exit(matrix.estimate() if estimate else matrix.compare() if ab_test else matrix.run())
     if estimate:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)

@@ -36,3 +36,14 @@ def with_quick(given: dict[str, Any], *, quick: bool) -> None:
     if quick and given["num_samples"] is not None:
         click.echo(f"Warning: --quick is ignored because --num-samples {given['num_samples']} is given.", err=True)
     given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
+
+
+def take_models(given: dict[str, Any]) -> tuple[str, ...]:
+    """Return the models, each once. The first remains in the options, as if it were the only one."""
+    named: tuple[str, ...] = given["generator_model"] or ()
+    models = tuple(dict.fromkeys(named))
+    for model in models:
+        if named.count(model) > 1:
+            click.echo(f"Warning: {model} is given twice and evaluated once.", err=True)
+    given["generator_model"] = models[0] if models else None
+    return models

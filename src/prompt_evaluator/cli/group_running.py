@@ -41,10 +41,15 @@ def group_document(members: Sequence[Member]) -> dict[str, Any]:
     return {"runs": runs, "group": group_findings(members)}
 
 
-def conclude_group(command: RunCommand, members: Sequence[Member], *, more: dict[str, Any] | None = None) -> int:
-    """Print every summary and the group's table, or JSON with `more` keys, and return the worst exit code."""
+def conclude_group(command: RunCommand, members: Sequence[Member]) -> int:
+    """Print every summary and the group's table, or JSON, and return the worst exit code."""
     if command.as_json:
-        print_json({**group_document(members), **(more or {})})
+        print_json(group_document(members))
+    return conclude_members(command, members)
+
+
+def conclude_members(command: RunCommand, members: Sequence[Member]) -> int:
+    """Print every summary and the group's table, unless JSON is wanted, and what went wrong; return the exit code."""
     codes = [0]
     for member in members:
         if member.outcome:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from prompt_evaluator.app.matrix import choose_prompts, matrix_parts
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
+from prompt_evaluator.cli.prompt_comparison import DEFAULTS, conclude_compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.app.groups import Part
     from prompt_evaluator.app.matrix import ChosenPrompt
+    from prompt_evaluator.cli.prompt_comparison import Comparing
     from prompt_evaluator.cli.running import RunCommand
     from prompt_evaluator.model.options import EvaluateOptions
-
-
-def take_models(given: dict[str, Any]) -> tuple[str, ...]:
-    """Return the models, each once. The first remains in the options, as if it were the only one."""
-    named: tuple[str, ...] = given["generator_model"] or ()
-    models = tuple(dict.fromkeys(named))
-    for model in models:
-        if named.count(model) > 1:
-            _warn(f"{model} is given twice and evaluated once.")
-    given["generator_model"] = models[0] if models else None
-    return models
 
 
 class Matrix:
@@ -53,11 +44,10 @@ class Matrix:
         self._command, self._options = command, options
         self._models = models or (options.generator_model,)
         self._prompts: list[ChosenPrompt | None] = [None] if without else []
-        if without or len(prompts) > 1 or len(self._models) > 1:
-            found, warnings = choose_prompts(command.settings, prompts)
-            self._prompts += found
-            for warning in warnings:
-                _warn(warning)
+        found, warnings = choose_prompts(command.settings, prompts)
+        self._prompts += found
+        for warning in warnings:
+            click.echo(f"Warning: {warning}", err=True)
 
     @property
     def is_several(self) -> bool:
@@ -77,9 +67,9 @@ class Matrix:
         """Run all, print the results and return the worst exit code."""
         return conclude_group(self._command, run_parts(self._command, self._parts()))
 
+    def compare(self, comparing: Comparing = DEFAULTS) -> int:
+        """Run all, compare each with the run of the same model and the first prompt, and do the same as `run`."""
+        return conclude_compared(self._command, run_parts(self._command, self._parts()), comparing)
+
     def _parts(self) -> list[Part]:
         return matrix_parts(self._options, self._prompts, self._models)
-
-
-def _warn(sentence: str) -> None:
-    click.echo(f"Warning: {sentence}", err=True)
