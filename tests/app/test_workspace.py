@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt_evaluator import evaluate_async
-from prompt_evaluator.app.benchmarks import get_benchmark, run_benchmarks
+from prompt_evaluator.app.benchmarks import benchmark_parts, get_benchmark
 from prompt_evaluator.app.evaluate import evaluate_dataset
+from prompt_evaluator.app.groups import run_group
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
@@ -93,10 +94,8 @@ async def test_a_group_of_runs_uses_the_same_connections(here: Path, service: Ch
         session = Session(workspace=workspace, limits=RunLimits(max_concurrency=1))
         wanted = EvaluateOptions(dataset=None, num_samples=1, rubric=None, metrics=("latency(max_ms=60000)",))
         found = [get_benchmark(name, here) for name in ("tea", "coffee")]
-        members = [
-            member
-            async for member in run_benchmarks(wanted, session, benchmarks=found, models=["openai/a", "openai/b"])
-        ]
+        parts = benchmark_parts(wanted, found, ["openai/a", "openai/b"])
+        members = [member async for member in run_group(parts, session)]
 
     assert [member.outcome and member.outcome.record.status for member in members] == ["completed"] * 4
     assert service.paid == 24

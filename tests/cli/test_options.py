@@ -25,7 +25,7 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import JudgeConfig, RunPlan, Target
 from prompt_evaluator.model.options import OPTIONS, EvaluateOptions
 from prompt_evaluator.model.run_limits import LIMITS
-from prompt_evaluator.model.several import SEVERAL
+from prompt_evaluator.model.several import REPEATED, SEVERAL
 
 if TYPE_CHECKING:
     from workspace import Workspace
@@ -300,8 +300,10 @@ def test_structured_settings_are_shown_as_json(offline: Workspace) -> None:
 
 
 def parsed(*arguments: str) -> dict[str, Any]:
-    """What `evaluate-dataset` makes of its arguments."""
-    return evaluate_dataset_command.make_context("evaluate-dataset", list(arguments)).params
+    """What `evaluate-dataset` makes of its arguments, with one prompt and one model."""
+    found = evaluate_dataset_command.make_context("evaluate-dataset", list(arguments)).params
+    one = {name: found[name][0] for name in ("system_prompt", "generator_model") if found[name]}
+    return {**found, **one}
 
 
 def options_of(command: click.Command, name: str = "") -> list[tuple[str, click.Option]]:
@@ -319,7 +321,8 @@ def test_every_option_of_several_values_says_so_in_the_same_words() -> None:
     flags = {each.opts[0] for _, each in several}
     assert {"--model", "--dataset", "--metrics", "--case-ids", "--where", "--tag", "--param", "--reducers"} <= flags
     for name, each in several:
-        assert SEVERAL in (each.help or ""), f"{name} {each.opts[0]}"
+        words = REPEATED if isinstance(each.type, click.Path) else SEVERAL
+        assert words in (each.help or ""), f"{name} {each.opts[0]}"
     for name, each in options_of(cli):
         assert each.multiple or "comma" not in (each.help or ""), f"{name} {each.opts[0]}"
 

@@ -46,7 +46,7 @@ NOT_OUTPUT = {
     "Error: Run 2d65dcae-… is in use by": "takes two processes: tests/e2e/test_together.py",
 }
 """`text` blocks that show something else than what a command prints, by how they start."""
-FILES = {"run_id,test_case_id": "labels.csv"}
+FILES = {"run_id,test_case_id": "labels.csv", "Answer in at most two sentences": "prompts/brief.txt"}
 """`text` blocks that show a file, by how they start."""
 _HOW = "UPDATE_SNAPSHOTS=1 pytest tests/docs/test_commands.py renews the blocks; look at the difference."
 _USUAL = "prompt-evaluator evaluate-dataset -d support -s system"

@@ -204,16 +204,6 @@ def test_a_run_with_its_own_configuration_is_resumed_with_it(found: Make, tmp_pa
     assert made.text == f"prompt-evaluator resume {RUN_ID} --config other.yaml"
 
 
-def test_a_run_of_a_group_is_repeated_alone(found: Make, tmp_path: Path) -> None:
-    both = (("--dataset", "data,other"), ("--model", "openai/gpt-4o,mock/default"), ("--metrics", "length"))
-    command = typed(tmp_path, *both, name=("benchmark", "run"))
-
-    made = step(found({"accuracy": NEAR}, change=changed(command=command, rubric=None)))
-
-    start = "prompt-evaluator benchmark run --dataset data --model openai/gpt-4o --metrics length"
-    assert made.text == f"{start} --num-samples 10 --reuse"
-
-
 def test_answers_that_were_judged_again_are_judged_by_another_rubric_with_the_same_judge(
     found: Make, tmp_path: Path
 ) -> None:

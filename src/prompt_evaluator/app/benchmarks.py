@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import uuid
-from collections import deque
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
@@ -13,29 +9,19 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prompt_evaluator.app.evaluate import begin_run, estimate_evaluation, plan_evaluation
-from prompt_evaluator.app.group_estimate import MemberEstimate, group_estimate
+from prompt_evaluator.app.groups import Part, command_alone
 from prompt_evaluator.config.loading import BUILT_IN
 from prompt_evaluator.datasets import open_dataset, survey
-from prompt_evaluator.errors import (
-    BudgetSpentError,
-    ConfigurationError,
-    PromptEvaluatorError,
-    StoreError,
-    UnknownNameError,
-)
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.group import Member
-from prompt_evaluator.reports.group import group_findings
+from prompt_evaluator.model.several import quoted_word
 from prompt_evaluator.usercode.trust import check_found
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from prompt_evaluator.app.group_estimate import GroupEstimate
-    from prompt_evaluator.app.session import Session
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model import Dataset, RunRecord
-    from prompt_evaluator.model.group import GroupFindings
+    from prompt_evaluator.model import Dataset
     from prompt_evaluator.model.options import EvaluateOptions
 
 _EXTENSIONS = (".yaml", ".yml", ".jsonl", ".json")
@@ -98,76 +84,15 @@ def open_benchmark(name: str, datasets_dir: Path) -> Dataset:
     return open_dataset(get_benchmark(name, datasets_dir).path)
 
 
-async def run_benchmarks(
-    options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
-) -> AsyncIterator[Member]:
-    """Run every model on every dataset, one run after the other, all in one group.
-
-    All runs are planned first, so that errors are raised before the first one starts. After that, a run that fails does
-    not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
-    were not started are yielded without an outcome.
-    """
-    planned: deque[tuple[Member, RunRecord]] = deque()
-    try:
-        for member, each in _members(options, benchmarks, models):
-            planned.append((member, await plan_evaluation(each, session)))
-        ended = False
-        while planned and not ended:
-            member, record = planned.popleft()
-            done = await _run_member(member, record, session)
-            ended = _ends_the_group(done)
-            yield done
-        for member, _ in planned:
-            yield member
-    finally:
-        for _, record in planned:
-            session.store.delete_run(record.plan.run_id)
+def benchmark_parts(options: EvaluateOptions, benchmarks: Sequence[Benchmark], models: Sequence[str]) -> list[Part]:
+    """Every model on every dataset, as parts of one group."""
+    return [_part(options, benchmark, model) for benchmark in benchmarks for model in models]
 
 
-async def estimate_benchmarks(
-    options: EvaluateOptions, session: Session, *, benchmarks: Sequence[Benchmark], models: Sequence[str]
-) -> GroupEstimate:
-    """Estimate what every model on every dataset would take. Makes no calls and stores nothing."""
-    found, written = [], set[bytes]()
-    for member, each in _members(options, benchmarks, models):
-        estimate = await estimate_evaluation(each, session, written=written)
-        found.append(MemberEstimate(dataset=member.dataset, model=member.model, estimate=estimate))
-    return group_estimate(found)
-
-
-def benchmark_findings(members: Sequence[Member]) -> GroupFindings:
-    """Findings about the runs of a group together."""
-    return group_findings(members)
-
-
-def _members(
-    options: EvaluateOptions, benchmarks: Sequence[Benchmark], models: Sequence[str]
-) -> Iterator[tuple[Member, EvaluateOptions]]:
-    group = str(uuid.uuid4())
-    for benchmark in benchmarks:
-        for model in models:
-            each = msgspec.structs.replace(options, dataset=benchmark.path, generator_model=model, group_id=group)
-            yield Member(dataset=benchmark.name, model=model), each
-
-
-async def _run_member(member: Member, record: RunRecord, session: Session) -> Member:
-    began = time.monotonic()
-    outcome = error = None
-    try:
-        outcome = await begin_run(record, session)
-    except PromptEvaluatorError as raised:
-        error = raised
-    return replace(member, outcome=outcome, error=error, seconds=time.monotonic() - began)
-
-
-def _ends_the_group(done: Member) -> bool:
-    """Whether the remaining runs cannot or may not be run. An error of one service does not affect others."""
-    if done.outcome is None:
-        return isinstance(done.error, StoreError)
-    if done.outcome.record.status != "aborted":
-        return False
-    stopped_by = done.outcome.stopped_by
-    return stopped_by is None or isinstance(stopped_by, (BudgetSpentError, StoreError))
+def _part(options: EvaluateOptions, benchmark: Benchmark, model: str) -> Part:
+    command = command_alone(options.command, {"--model": quoted_word(model), "--dataset": quoted_word(benchmark.name)})
+    each = msgspec.structs.replace(options, dataset=benchmark.path, generator_model=model, command=command)
+    return Part(Member(dataset=benchmark.name, model=model), each)
 
 
 def _in_folder(folder: Path, origin: Literal["project", "shipped"]) -> list[Benchmark]:

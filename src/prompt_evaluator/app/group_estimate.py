@@ -17,6 +17,8 @@ class MemberEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
     dataset: str
     model: str
+    prompt: str | None
+    """A short name of the system prompt; None in a group that does not compare prompts."""
     estimate: Estimate
 
 

@@ -9,20 +9,16 @@ import click
 import msgspec
 
 from prompt_evaluator.app.benchmarks import (
-    benchmark_findings,
+    benchmark_parts,
     datasets_folder,
-    estimate_benchmarks,
     find_benchmarks,
     get_benchmarks,
     open_benchmark,
-    run_benchmarks,
 )
-from prompt_evaluator.app.documents import run_document
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
-from prompt_evaluator.cli.group_estimate import print_group_estimate
-from prompt_evaluator.cli.group_table import print_group, print_title
+from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options, several_words
 from prompt_evaluator.cli.output import print_json
@@ -31,10 +27,7 @@ from prompt_evaluator.model.several import SEVERAL
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from prompt_evaluator.model.group import Member
 
 
 def _folder(config_path: Path | None) -> Path:
@@ -129,45 +122,13 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
     command = RunCommand(flags, config_path, given)
     fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
     wanted = evaluate_options(command.settings, given, **fixed)
-    folder = datasets_folder(command.settings)
-    what: dict[str, Any] = {
-        "benchmarks": get_benchmarks(dict.fromkeys(datasets), folder),
-        "models": list(dict.fromkeys(models or (wanted.generator_model,))),
-    }
+    chosen = get_benchmarks(dict.fromkeys(datasets), datasets_folder(command.settings))
+    parts = benchmark_parts(wanted, chosen, list(dict.fromkeys(models or (wanted.generator_model,))))
     if estimate:
-        found = command.wait_for(estimate_benchmarks(wanted, command.session, **what))
-        print_json(found) if flags.as_json else print_group_estimate(found)
+        print_estimates(command, parts)
     else:
-        members = command.wait_for(_all(run_benchmarks(wanted, command.session, **what)))
-        sys.exit(_conclude(command, members, as_json=flags.as_json))
-
-
-def _conclude(command: RunCommand, members: list[Member], *, as_json: bool) -> int:
-    """Print every summary and the group's table, or JSON, and return the worst exit code."""
-    together = benchmark_findings(members)
-    if as_json:
-        runs = [run_document(member.outcome) for member in members if member.outcome]
-        print_json({"runs": runs, "group": together})
-    codes = [0]
-    for member in members:
-        if member.outcome:
-            if not as_json:
-                print_title(member)
-            codes.append(command.conclude(member.outcome))
-        elif member.error:
-            click.echo(f"Error: {member.model} on {member.dataset}: {member.error}", err=True)
-            codes.append(member.error.exit_code)
-    if len(members) > 1 and not as_json:
-        print_group(together)
-    if left := [f"{member.dataset} with {member.model}" for member in members if not member.seconds]:
-        names = ", ".join(left)
-        click.echo(f"Not started, because an earlier run stopped the group: {names}. Run these again.", err=True)
-    return max(codes)
+        sys.exit(conclude_group(command, run_parts(command, parts)))
 
 
 def _own_metrics(given: dict[str, Any]) -> tuple[str, ...]:
     return () if given["metrics_file"] else ("correctness",)
-
-
-async def _all(runs: AsyncIterator[Member]) -> list[Member]:
-    return [member async for member in runs]

@@ -10,7 +10,7 @@ import click
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import SHOWN_CASES, ComparedRuns, is_regression
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing
+from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing, fail_on_regression_option
 from prompt_evaluator.cli.compare_output import comparison_json, print_comparisons
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import comparison_legend
@@ -34,7 +34,7 @@ REGRESSION = 1
     metavar="[N]",
     help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
-@click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
+@fail_on_regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def compare_command(

@@ -23,12 +23,17 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 def compare_options(command: F) -> F:
     """Add the options that say what to compare by."""
-    for add in reversed(_OPTIONS):
+    return threshold_options(_allow_different(_slices(command)))
+
+
+def threshold_options(command: F) -> F:
+    """Add the options that say which differences matter."""
+    for add in reversed(_THRESHOLDS):
         command = add(command)
     return command
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+_THRESHOLDS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--metric-threshold",
         type=number_type(METRIC_THRESHOLD),
@@ -45,25 +50,29 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="X",
         help="Smallest difference of shares that matters.",
     ),
-    click.option(
-        "--allow-different",
-        is_flag=True,
-        help="Compare runs with different datasets, rubrics or judges, on the cases that both have unchanged.",
-    ),
-    click.option(
-        "--slice",
-        "slices",
-        multiple=True,
-        callback=several_words,
-        metavar="KEY",
-        help="Metadata key to slice the cases by.  [default: every key that divides them into a few groups] " + SEVERAL,
-    ),
+)
+_allow_different = click.option(
+    "--allow-different",
+    is_flag=True,
+    help="Compare runs with different datasets, rubrics or judges, on the cases that both have unchanged.",
+)
+_slices = click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    callback=several_words,
+    metavar="KEY",
+    help="Metadata key to slice the cases by.  [default: every key that divides them into a few groups] " + SEVERAL,
+)
+fail_on_regression_option = click.option(
+    "--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse."
 )
 
 
 def comparing(options: dict[str, Any]) -> CompareOptions:
     """Take what to compare by out of a command's options."""
-    return CompareOptions(**{name: options.pop(name) for name in CompareOptions.__struct_fields__})
+    names = [name for name in CompareOptions.__struct_fields__ if name in options]
+    return CompareOptions(**{name: options.pop(name) for name in names})
 
 
 class ShowCommand(click.Command):

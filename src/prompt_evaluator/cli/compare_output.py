@@ -54,11 +54,18 @@ def comparison_json(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
         yield from _document(comparisons[0], "")
         yield b"\n"
         return
-    yield b'{\n  "comparisons": [\n    '
+    yield b'{\n  "comparisons": '
+    yield from comparison_list(comparisons)
+    yield b"\n}\n"
+
+
+def comparison_list(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
+    """A JSON array, indented as the value of a key of the outermost object. Cases are made as they are written."""
+    yield b"["
     for at, comparison in enumerate(comparisons):
-        yield b",\n    " if at else b""
+        yield b",\n    " if at else b"\n    "
         yield from _document(comparison, "    ")
-    yield b"\n  ]\n}\n"
+    yield b"\n  ]" if comparisons else b"]"
 
 
 def _document(comparison: Comparison, indent: str) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,24 +12,24 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
+from prompt_evaluator.cli.evaluation_options import evaluation_options, take_models, with_quick
 from prompt_evaluator.cli.legend import legend
-from prompt_evaluator.cli.options import options
+from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
-from prompt_evaluator.model.options import OPTIONS, QUICK_SAMPLES
+from prompt_evaluator.model.options import OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_AB_TEST = "--ab-test-system-prompt"
+
 
 @click.command("evaluate-dataset", epilog=legend())
-@options("dataset", "system_prompt", "num_samples")
-@click.option("--quick", is_flag=True, help=f"Smoke test with {QUICK_SAMPLES} samples per case.")
-@options("case_ids", "where", "max_cases", "only", "of")
-@options("rubric", "metrics", "metrics_file", "reducers", "fail_under", "fail_over")
-@options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "template", "render_prompt")
-@options("judge_model", "judge_temperature", "judge_repeats", "judge_system_prompt", "allow_mock_judge")
-@options("output_dir", "reuse")
+@options("dataset")
+@option("system_prompt", several=True)
+@click.option(_AB_TEST, "ab_test", is_flag=True, help="Evaluate without the system prompt and with it, and compare.")
+@evaluation_options
 @click.option("--resume", metavar="RUN", help="Continue this run instead of starting a new one.")
 @click.option("--retry-errors", is_flag=True, help="With --resume: retry what failed.")
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
@@ -39,6 +40,7 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
     *,
     flags: RunFlags,
     config_path: Path | None,
+    ab_test: bool,
     quick: bool,
     resume: str | None,
     retry_errors: bool,
@@ -47,18 +49,26 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
 ) -> None:
     """Evaluate every case of a dataset: N samples each, judged by a rubric, with statistics and artifacts.
 
-    Uses the offline mock unless a generator model is set. Exits 0 if the run completed, 1 if it missed a bar
-    (--fail-under, --fail-over), 2 on a usage or input error, 3 if the run failed, and 130 or 143 if it was
-    interrupted and can be resumed.
+    Several system prompts or models make a group of runs, every model with every prompt, shown in one table. Uses the
+    offline mock unless a generator model is set. Exits 0 if the run completed, 1 if it missed a bar (--fail-under,
+    --fail-over), 2 on a usage or input error, 3 if the run failed, and 130 or 143 if it was interrupted and can be
+    resumed; of several runs, the worst decides.
     """
     _check_resuming(resume, retry_errors=retry_errors, estimate=estimate)
-    if quick and given["num_samples"] is not None:
-        click.echo(f"Warning: --quick is ignored because --num-samples {given['num_samples']} is given.", err=True)
-    given["num_samples"] = given["num_samples"] or (QUICK_SAMPLES if quick else None)
+    with_quick(given, quick=quick)
+    prompts, models = given.pop("system_prompt") or (), take_models(given)
+    given["system_prompt"] = prompts[0] if prompts else None
+    _check_several(prompts, models, given, resume=resume, ab_test=ab_test)
     command = RunCommand(flags, config_path, given)
     if resume is None:
         _refuse_missing(given)
     wanted = evaluate_options(command.settings, given, command=command.typed())
+    if ab_test or len(prompts) > 1 or len(models) > 1:
+        from prompt_evaluator.cli.matrix import Matrix  # noqa: PLC0415 - one run needs none of it
+
+        matrix = Matrix(command, wanted, prompts, models, without=ab_test)
+        if matrix.is_several:
+            sys.exit(matrix.estimate() if estimate else matrix.compare() if ab_test else matrix.run())
     if estimate:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)
@@ -82,3 +92,17 @@ def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -
         raise click.UsageError("--retry-errors needs --resume RUN: a new run has no errors to retry.")
     if estimate and resume is not None:
         raise click.UsageError("--estimate is for new runs and cannot be combined with --resume.")
+
+
+def _check_several(
+    prompts: tuple[str, ...], models: tuple[str, ...], given: dict[str, Any], *, resume: str | None, ab_test: bool
+) -> None:
+    if resume is not None and (ab_test or len(prompts) > 1 or len(models) > 1):
+        what = _AB_TEST if ab_test else "several prompts or models"
+        raise click.UsageError(f"--resume continues one run, so it cannot be combined with {what}. Resume each run.")
+    if len(prompts) > 1 and ab_test:
+        why = "it compares one prompt with none. To compare prompts, leave it out or use compare-prompts."
+        raise click.UsageError(f"{_AB_TEST} cannot be combined with several prompts: {why}")
+    if len(prompts) > 1 and given["prompt_version"] is not None:
+        why = "runs are told apart by the files of their prompts. Leave it out."
+        raise click.UsageError(f"--prompt-version names one prompt, but {len(prompts)} are given: {why}")

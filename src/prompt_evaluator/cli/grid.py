@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from prompt_evaluator.cli.marks import symbol
-from prompt_evaluator.cli.text import cells, clean, pad, squeeze
+from prompt_evaluator.cli.text import cells, clean, pad, squeeze, squeeze_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,11 +43,11 @@ class GridRow(NamedTuple):
 
 
 def row_labels(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return section and row name for each dataset and model, leaving out what all have in common."""
-    datasets, models = ({pair[at] for pair in pairs} for at in (0, 1))
-    if len(models) == 1 and len(datasets) > 1:
-        return [("", dataset) for dataset, _ in pairs]
-    return [("" if len(datasets) == 1 else dataset, model) for dataset, model in pairs]
+    """Return section and row name for each subject (a dataset or prompt) and model, without what all have in common."""
+    subjects, models = ({pair[at] for pair in pairs} for at in (0, 1))
+    if len(models) == 1 and len(subjects) > 1:
+        return [("", subject) for subject, _ in pairs]
+    return [("" if len(subjects) == 1 else subject, model) for subject, model in pairs]
 
 
 def grid(columns: Sequence[Column], rows: Sequence[GridRow], width: int) -> list[str]:
@@ -68,6 +68,8 @@ class _Grid:
         self._widths = [self._column_width(at) for at in range(len(columns))]
         longest = max(self._indent + cells(clean(row.name)) for row in rows)
         self._names, self._chunks = self._arranged(longest, width)
+        self._row_names = squeeze_apart([row.name for row in rows], self._names - self._indent)
+        self._sections = squeeze_apart([row.section for row in rows], width)
         self.fits = len(self._chunks) == 1
 
     def lines(self) -> list[str]:
@@ -108,8 +110,8 @@ class _Grid:
         for row in self._rows:
             if row.section != section:
                 section = row.section
-                lines.append(click.style(clean(section), bold=True))
-            name = " " * self._indent + squeeze(clean(row.name), self._names - self._indent)
+                lines.append(click.style(self._sections[section], bold=True))
+            name = " " * self._indent + self._row_names[row.name]
             lines.append(self._line(name, [self._cell(row.cells[at], at) for at in chunk]))
         return lines
 

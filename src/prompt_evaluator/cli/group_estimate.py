@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.cli.estimate import between, estimate_text, facts, labelled, remarks
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid, row_labels
+from prompt_evaluator.cli.group_table import compared
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean, columns, span, tokens, wrap
 from prompt_evaluator.model.wording import many, money
@@ -27,7 +28,7 @@ def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
     first = estimate.members[0].estimate
     if len(estimate.members) == 1:
         return estimate_text(first, width).splitlines()
-    labels = row_labels([(member.dataset, member.model) for member in estimate.members])
+    labels = row_labels([(member.prompt or member.dataset, member.model) for member in estimate.members])
     rows = [
         GridRow(name, _cells(member), section) for (section, name), member in zip(labels, estimate.members, strict=True)
     ]
@@ -48,11 +49,11 @@ def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
 def _head(estimate: GroupEstimate) -> str:
     models = list(dict.fromkeys(member.model for member in estimate.members))
     datasets = list(dict.fromkeys(member.dataset for member in estimate.members))
-    who = models[0] if len(models) == 1 else many(len(models), "model")
-    where = datasets[0] if len(datasets) == 1 else many(len(datasets), "dataset")
+    prompts = list(dict.fromkeys(member.prompt for member in estimate.members if member.prompt is not None))
+    what = compared(prompts, models, datasets)
     judges = list(dict.fromkeys(member.estimate.judge for member in estimate.members))
     judge = f", judged by {judges[0]}" if len(judges) == 1 and judges[0] else ""
-    return f"Estimate for {many(len(estimate.members), 'run')}: {who} on {where}{judge}. No call was made."
+    return f"Estimate for {many(len(estimate.members), 'run')}: {what}{judge}. No call was made."
 
 
 def _cells(member: MemberEstimate) -> tuple[Cell, ...]:

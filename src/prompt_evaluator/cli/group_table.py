@@ -1,4 +1,4 @@
-"""Summary of a group of runs on a terminal: one table of models and datasets, problems, and notes."""
+"""Summary of a group of runs on a terminal: one table of models, datasets and prompts, problems, and notes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from prompt_evaluator.cli.text import SEPARATOR, cells, clean, columns, span, sq
 from prompt_evaluator.model.wording import decimal, listed, many, money
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
 
 _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
@@ -29,7 +31,7 @@ def print_group(found: GroupFindings) -> None:
 
 def print_title(member: Member) -> None:
     """Print the title of the run's summary."""
-    print_lines(["", title_line(f"{member.dataset}{SEPARATOR}{member.model}", columns(sys.stdout))])
+    print_lines(["", title_line(f"{member.subject}{SEPARATOR}{member.model}", columns(sys.stdout))])
 
 
 def title_line(text: str, width: int) -> str:
@@ -49,12 +51,21 @@ def group_lines(found: GroupFindings, width: int) -> list[str]:
 def _head(found: GroupFindings, width: int) -> list[str]:
     completed = sum(member.status == "completed" for member in found.members)
     runs = many(len(found.members), "run")
-    models = clean(found.models[0]) if len(found.models) == 1 else f"{len(found.models):,} models"
-    datasets = clean(found.datasets[0]) if len(found.datasets) == 1 else f"{len(found.datasets):,} datasets"
+    what = clean(compared(found.prompts, found.models, found.datasets))
     cost = _cost(found.cost, found.unpriced_calls)
-    text = f"{models} on {datasets}: {completed:,} of {runs} completed; {cost}, {span(found.seconds)}."
+    text = f"{what}: {completed:,} of {runs} completed; {cost}, {span(found.seconds)}."
     scored = ["Means with 95 % intervals in brackets."] if found.metrics else []
     return [line for sentence in (text, *scored) for line in wrap(sentence, min(width, _WIDEST_TEXT))]
+
+
+def compared(prompts: Sequence[str], models: Sequence[str], datasets: Sequence[str]) -> str:
+    """Return what the runs of a group are of: `2 prompts with gpt-4o on tea.jsonl`."""
+    who, where = _one_or_many(models, "model"), _one_or_many(datasets, "dataset")
+    return f"{_one_or_many(prompts, 'prompt')} with {who} on {where}" if prompts else f"{who} on {where}"
+
+
+def _one_or_many(names: Sequence[str], thing: str) -> str:
+    return names[0] if len(names) == 1 else many(len(names), thing)
 
 
 def _table(found: GroupFindings, width: int) -> list[str]:
@@ -78,7 +89,7 @@ def _matrix(found: GroupFindings, metric: GroupMetric | None) -> list[GridRow]:
 
 
 def _list(found: GroupFindings, width: int) -> list[str]:
-    labels = row_labels([(member.dataset, member.model) for member in found.members])
+    labels = row_labels([(member.subject, member.model) for member in found.members])
     titles = [Column(_metric_title(metric)) for metric in found.metrics] or [Column("")]
     rows = []
     for (section, name), member in zip(labels, found.members, strict=True):
@@ -127,15 +138,15 @@ def _time(member: MemberFinding) -> str:
 
 
 def _problems(found: GroupFindings, width: int) -> list[str]:
-    """Return what went wrong; the same problem on several datasets is shown once."""
+    """Return what went wrong; the same problem on several datasets or with several prompts is shown once."""
     alike: dict[tuple[str, str, str], list[MemberFinding]] = {}
     for member in found.members:
         if member.reason is not None:
             alike.setdefault((member.model, member.label, member.reason), []).append(member)
     lines: list[str] = []
     for (model, label, reason), members in alike.items():
-        datasets = listed(member.dataset for member in members)
-        text = " ".join(clean(f"{model} {label} on {datasets}: {reason.rstrip('.')}.").split())
+        where = f"{'with' if found.prompts else 'on'} {listed(member.subject for member in members)}"
+        text = " ".join(clean(f"{model} {label} {where}: {reason.rstrip('.')}.").split())
         first, *more = wrap(text, min(width, _WIDEST_TEXT) - 2)
         mark = "bad" if members[0].mark == "good" else members[0].mark  # a bar that was missed
         lines += [f"{symbol(mark)} {first}", *(f"  {line}" for line in more)]

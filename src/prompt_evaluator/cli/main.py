@@ -26,6 +26,10 @@ COMMANDS = {
         "prompt_evaluator.cli.evaluate_single:evaluate_single_command",
         "Evaluate a prompt on one input.",
     ),
+    "compare-prompts": (
+        "prompt_evaluator.cli.compare_prompts:compare_prompts_command",
+        "Evaluate several prompts on a dataset and compare them.",
+    ),
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue an interrupted run."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "compare": ("prompt_evaluator.cli.compare:compare_command", "Say whether one run is better than another."),

@@ -25,7 +25,7 @@ from prompt_evaluator.model.declaration import (
 )
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
-from prompt_evaluator.model.several import SEVERAL, split_pairs, split_words
+from prompt_evaluator.model.several import REPEATED, SEVERAL, split_pairs, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,13 +48,14 @@ def options(*names: str) -> Callable[[F], F]:
     return with_options
 
 
-def option(
+def option(  # noqa: PLR0913 - ways to differ from the declaration, all optional
     name: str,
     *,
     help: str | None = None,  # noqa: A002 - click's name for it
     default: Any = None,
     otherwise: str | None = None,
     required: bool = False,
+    several: bool = False,
 ) -> Callable[[F], F]:
     """Add one option to a command, with changes to its declaration.
 
@@ -66,8 +67,12 @@ def option(
         default: Default value; takes precedence over the settings.
         otherwise: Replaces the declared default in the help text.
         required: Whether the command needs it.
+        several: Whether the command accepts several values of an option that otherwise has one. It receives a tuple.
     """
     found = (OPTIONS | LIMITS)[name]
+    remark, arguments = (
+        _of_several(found.kind) if several else (_REMARKS.get(found.kind), _CLICK_ARGUMENTS.get(found.kind, {}))
+    )
     default_text = None if default is not None or required else otherwise or found.default_text
     return click.option(
         *_flags(found),
@@ -77,9 +82,9 @@ def option(
         show_default=default is not None,
         required=required,
         metavar=found.metavar,
-        help=" ".join(filter(None, (help or found.help, _REMARKS.get(found.kind))))
+        help=" ".join(filter(None, (help or found.help, remark)))
         + (f"  [default: {default_text}]" if default_text else ""),
-        **_CLICK_ARGUMENTS.get(found.kind, {}),
+        **arguments,
     )
 
 
@@ -91,6 +96,15 @@ def several_words(
     if not all(found):
         raise click.BadParameter("name at least one", param=parameter)
     return tuple(word for words in found for word in words) or None
+
+
+def several_paths(
+    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Collect the paths of a repeatable option. They may contain commas."""
+    if not all(values):
+        raise click.BadParameter("name at least one", param=parameter)
+    return values or None
 
 
 def several_conditions(
@@ -169,6 +183,12 @@ _REMARKS = {
     **dict.fromkeys((WORDS, METRICS, CONDITIONS, LABELS, NUMBERS, SHARES), SEVERAL),
     MAPPING: f"A value is JSON or text. {SEVERAL}",
 }
+
+
+def _of_several(kind: Kind) -> tuple[str, dict[str, Any]]:
+    if kind is FILE:
+        return REPEATED, {"multiple": True, "callback": several_paths}
+    return SEVERAL, _CLICK_ARGUMENTS[WORDS]
 
 
 def _flags(found: Option) -> tuple[str, ...]:

@@ -104,6 +104,10 @@ class RunCommand:
             on_run=self._remember,
         )
 
+    @property
+    def as_json(self) -> bool:
+        return self._flags.as_json
+
     def typed(self) -> CommandLine:
         """Return the command line as typed, to store with the run."""
         return with_variables(typed_command(click.get_current_context()), self.settings, {*self._given, *LIMITS})

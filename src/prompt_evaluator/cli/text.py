@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
 SEPARATOR = " · "
@@ -59,6 +59,26 @@ def squeeze(text: str, width: int) -> str:
     while end and not _width(end[0]):  # a combining mark without its letter
         end = end[1:]
     return f"{_start(text, width - 1 - tail)}…{end}"
+
+
+def squeeze_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Cut names that are too wide so that different ones stay different: the middle, or what they have in common."""
+    cut = {name: squeeze(clean(name), width) for name in names}
+    for alike in _alike(cut):
+        begins = len(os.path.commonprefix(alike))  # noqa: RUF071 - character by character is meant
+        cut |= {name: f"…{squeeze(clean(name[begins:]), width - 1)}" for name in alike}
+    for alike in _alike(cut):
+        for number, name in enumerate(alike, start=1):
+            cut[name] = squeeze(clean(name), width - len(f" {number}")) + f" {number}"
+    return cut
+
+
+def _alike(cut: Mapping[str, str]) -> list[list[str]]:
+    """Return groups of names that are cut to the same text."""
+    groups: dict[str, list[str]] = {}
+    for name, text in cut.items():
+        groups.setdefault(text, []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
 
 
 def _start(text: str, width: int) -> str:

@@ -1,4 +1,4 @@
-"""A group of runs, every model on every dataset: how each ended, and findings about all of them."""
+"""A group of runs, every model on every dataset or with every prompt: how each ended, and findings about all."""
 
 from __future__ import annotations
 
@@ -22,11 +22,18 @@ class Member:
 
     dataset: str
     model: str
+    prompt: str | None = None
+    """A short name of the system prompt; None in a group that does not compare prompts."""
     outcome: Outcome | None = None
     error: PromptEvaluatorError | None = None
     """Why the run could not start."""
     seconds: float | None = None
     """How long it took, however it ended."""
+
+    @property
+    def subject(self) -> str:
+        """What tells it apart from other runs of its model: its prompt or its dataset."""
+        return self.dataset if self.prompt is None else self.prompt
 
 
 class GroupMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +61,8 @@ class MemberFinding(msgspec.Struct, frozen=True, kw_only=True):
 
     dataset: str
     model: str
+    prompt: str | None
+    """A short name of the system prompt; None in a group that does not compare prompts."""
     run_id: str | None
     """None if the run was not started or could not start."""
     status: MemberStatus
@@ -74,6 +83,11 @@ class MemberFinding(msgspec.Struct, frozen=True, kw_only=True):
     unpriced_calls: int
     seconds: float | None
 
+    @property
+    def subject(self) -> str:
+        """What tells it apart from other runs of its model: its prompt or its dataset."""
+        return self.dataset if self.prompt is None else self.prompt
+
 
 class GroupFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Findings about a whole group."""
@@ -82,9 +96,11 @@ class GroupFindings(msgspec.Struct, frozen=True, kw_only=True):
     """None if no run started."""
     datasets: tuple[str, ...]
     models: tuple[str, ...]
+    prompts: tuple[str, ...]
+    """Empty in a group that does not compare prompts."""
     metrics: tuple[GroupMetric, ...]
     members: tuple[MemberFinding, ...]
-    """One for each model on each dataset: all models of the first dataset, then of the next."""
+    """All models on the first dataset or with the first prompt, then on or with the next."""
     cost: float | None
     """Total of all runs in US dollars; None if no price is known."""
     unpriced_calls: int

@@ -8,6 +8,8 @@ import msgspec
 
 SEVERAL = "Repeat the option or separate by commas."
 """Used in every help text."""
+REPEATED = "Repeat the option for several."
+"""The same for paths, which are not split at commas."""
 
 _QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _WORD = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*))(?:,|$)", re.DOTALL)
@@ -21,6 +23,11 @@ def split_words(text: str) -> list[str]:
     """Split at commas. A word in double quotes, as in JSON, may itself contain commas."""
     found = [_unquoted(match[1]) if match[1] else match[2].strip() for match in _matches(text)]
     return [word for word in found if word]
+
+
+def quoted_word(text: str) -> str:
+    """Return the text so that `split_words` finds this one word in it."""
+    return msgspec.json.encode(text).decode() if "," in text or text.startswith('"') else text
 
 
 def split_pairs(text: str) -> list[str]:

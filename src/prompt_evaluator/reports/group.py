@@ -1,4 +1,4 @@
-"""Findings about a group of runs, one for each model on each dataset."""
+"""Findings about a group of runs, one for each model on each dataset or with each prompt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_BEGUN = "an earlier run stopped the group"
 
 
 def group_findings(members: Sequence[Member]) -> GroupFindings:
-    """Return all findings about a group. There is one member for each model on each dataset."""
+    """Return all findings about a group."""
     outcomes = [member.outcome for member in members if member.outcome]
     plans = [outcome.record.plan for outcome in outcomes]
     found = [_member(member) for member in members]
@@ -35,6 +35,7 @@ def group_findings(members: Sequence[Member]) -> GroupFindings:
         group_id=plans[0].group_id if plans else None,
         datasets=tuple(dict.fromkeys(member.dataset for member in members)),
         models=tuple(dict.fromkeys(member.model for member in members)),
+        prompts=tuple(dict.fromkeys(member.prompt for member in members if member.prompt is not None)),
         metrics=tuple(_metrics(outcomes)),
         members=tuple(found),
         cost=sum(costs) if costs else None,
@@ -60,6 +61,7 @@ def _member(member: Member) -> MemberFinding:
     return MemberFinding(
         dataset=member.dataset,
         model=member.model,
+        prompt=member.prompt,
         run_id=outcome.record.plan.run_id if outcome else None,
         status=status,
         label=_label(member, status),

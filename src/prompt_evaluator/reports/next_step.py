@@ -106,7 +106,7 @@ class _Writer:
 
     def __init__(self, plan: RunPlan, reader: Reader) -> None:
         self._plan, self._reader = plan, reader
-        self._typed = _of_this_run(plan) if plan.command else None
+        self._typed = plan.command
 
     def with_samples(self, samples: int) -> NextStep:
         """Run again with more samples, reusing the existing ones."""
@@ -184,17 +184,3 @@ def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str
     if any(argument.startswith("-") for argument in arguments):
         return (*typed.name, *options, "--", *arguments)
     return (*typed.name, *arguments, *options)
-
-
-def _of_this_run(plan: RunPlan) -> CommandLine | None:
-    """Return the command that starts this run alone, if it was started together with others."""
-    typed = plan.command
-    if typed is None or typed.name != ("benchmark", "run"):
-        return typed
-    own = {"--model": plan.target.model, "--dataset": Path(plan.dataset.path or "").stem}
-    for flag, value in own.items():
-        values = [option[1] for option in typed.options if option[0] == flag]
-        if len(values) != 1 or "," in values[0]:
-            kept = tuple(option for option in typed.options if option[0] != flag)
-            typed = msgspec.structs.replace(typed, options=((flag, value), *kept))
-    return typed

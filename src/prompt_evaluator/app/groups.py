@@ -1,0 +1,126 @@
+"""Runs several evaluations as one group: all are planned first, and a run that fails does not affect the others."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.app.evaluate import begin_run, estimate_evaluation, plan_evaluation
+from prompt_evaluator.app.group_estimate import MemberEstimate, group_estimate
+from prompt_evaluator.errors import BudgetSpentError, ConfigurationError, PromptEvaluatorError, StoreError
+from prompt_evaluator.reports import group as reports
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from prompt_evaluator.app.group_estimate import GroupEstimate
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import CommandLine, RunPlan, RunRecord
+    from prompt_evaluator.model.group import GroupFindings, Member
+    from prompt_evaluator.model.options import EvaluateOptions
+
+
+class Part(NamedTuple):
+    """One run of a group that is to be made."""
+
+    member: Member
+    options: EvaluateOptions
+
+
+async def run_group(parts: Sequence[Part], session: Session) -> AsyncIterator[Member]:
+    """Run every part, one after the other, all in one group.
+
+    All runs are planned first, so that errors are raised before the first one starts. After that, a run that fails does
+    not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
+    were not started are yielded without an outcome.
+    """
+    group = str(uuid.uuid4())
+    planned: deque[tuple[Member, RunRecord]] = deque()
+    try:
+        for member, options in parts:
+            record = await plan_evaluation(msgspec.structs.replace(options, group_id=group), session)
+            planned.append((member, record))
+        _refuse_the_same_twice(planned)
+        ended = False
+        while planned and not ended:
+            member, record = planned.popleft()
+            done = await _run_member(member, record, session)
+            ended = _ends_the_group(done)
+            yield done
+        for member, _ in planned:
+            yield member
+    finally:
+        for _, record in planned:
+            session.store.delete_run(record.plan.run_id)
+
+
+async def estimate_group(parts: Sequence[Part], session: Session) -> GroupEstimate:
+    """Estimate what every run would take. Makes no calls and stores nothing."""
+    found, written = [], set[bytes]()
+    for member, options in parts:
+        estimate = await estimate_evaluation(options, session, written=written)
+        found.append(
+            MemberEstimate(dataset=member.dataset, model=member.model, prompt=member.prompt, estimate=estimate)
+        )
+    return group_estimate(found)
+
+
+def group_findings(members: Sequence[Member]) -> GroupFindings:
+    """Findings about the runs of a group together."""
+    return reports.group_findings(members)
+
+
+def command_alone(command: CommandLine | None, own: Mapping[str, str]) -> CommandLine | None:
+    """Return the command that starts one run of a group alone.
+
+    Args:
+        command: The command that starts the whole group.
+        own: Flags of which each run has its own value, with this run's as it is typed.
+    """
+    if command is None:
+        return None
+    for flag, value in own.items():
+        at = next((at for at, option in enumerate(command.options) if option[0] == flag), 0)
+        after = [option for option in command.options[at:] if option[0] != flag]
+        command = msgspec.structs.replace(command, options=(*command.options[:at], (flag, value), *after))
+    return command
+
+
+def _refuse_the_same_twice(planned: Sequence[tuple[Member, RunRecord]]) -> None:
+    """Raise an error if two names mean the same model: the same run would be made and paid for twice."""
+    seen: dict[tuple[str | None, ...], Member] = {}
+    for member, record in planned:
+        first = seen.setdefault(_identity(record.plan), member)
+        if first is not member:
+            what = f"{first.model} and {member.model} are the same model, {record.plan.target.model}."
+            raise ConfigurationError(f"{what} Name it once.")
+
+
+def _identity(plan: RunPlan) -> tuple[str | None, ...]:
+    prompt = plan.target.prompt
+    return plan.dataset.path, plan.target.model, prompt.path if prompt else None
+
+
+async def _run_member(member: Member, record: RunRecord, session: Session) -> Member:
+    began = time.monotonic()
+    outcome = error = None
+    try:
+        outcome = await begin_run(record, session)
+    except PromptEvaluatorError as raised:
+        error = raised
+    return replace(member, outcome=outcome, error=error, seconds=time.monotonic() - began)
+
+
+def _ends_the_group(done: Member) -> bool:
+    """Whether the remaining runs cannot or may not be run. An error of one service does not affect others."""
+    if done.outcome is None:
+        return isinstance(done.error, StoreError)
+    if done.outcome.record.status != "aborted":
+        return False
+    stopped_by = done.outcome.stopped_by
+    return stopped_by is None or isinstance(stopped_by, (BudgetSpentError, StoreError))

@@ -1,0 +1,108 @@
+"""Several prompts and models on one dataset, as parts of one group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from prompt_evaluator.app.groups import Part, command_alone
+from prompt_evaluator.app.planning.plans import read_prompt
+from prompt_evaluator.model.group import Member
+from prompt_evaluator.model.several import quoted_word
+from prompt_evaluator.model.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import CommandLine
+    from prompt_evaluator.model.options import EvaluateOptions
+
+NO_PROMPT = "no system prompt"
+_ALONE = ("evaluate-dataset",)
+_OF_THE_GROUP = {
+    "--ab-test-system-prompt",
+    "--prompt-a",
+    "--prompt-b",
+    "--prompt",
+    "--metric-threshold",
+    "--flag-threshold",
+    "--fail-on-regression",
+}
+"""Flags that make no sense for one run of the group."""
+
+
+class ChosenPrompt(NamedTuple):
+    """A system prompt of the group."""
+
+    word: str
+    """As it was typed: a path or a short name."""
+    path: Path
+    label: str
+    """Its file's name, with as many folders as tell it apart from the others."""
+
+
+def choose_prompts(settings: Settings, words: Iterable[str]) -> tuple[list[ChosenPrompt], list[str]]:
+    """Return the prompts, each file once, and warnings about those that are the same.
+
+    Raises:
+        PromptEvaluatorError: A short name is unknown, or a file cannot be read.
+    """
+    found: dict[Path, tuple[str, Path]] = {}
+    warnings, by_hash = [], dict[str, list[str]]()
+    for word in words:
+        path = settings.named("prompt_templates", word)
+        if (file := path.resolve()) in found:
+            warnings.append(f"{word} is given twice and evaluated once.")
+            continue
+        found[file] = word, path
+        by_hash.setdefault(read_prompt(path, None).hash, []).append(word)
+    warnings += [
+        f"{listed(alike)} have the same content: their runs differ by chance alone."
+        for alike in by_hash.values()
+        if len(alike) > 1
+    ]
+    labels = short_names(list(found))
+    return [ChosenPrompt(word, path, labels[file]) for file, (word, path) in found.items()], warnings
+
+
+def short_names(files: Sequence[Path]) -> dict[Path, str]:
+    """Return each file's name, with as many of the folders above it as tell it apart from the others."""
+    return {file: next(name for name in _endings(file) if _is_only(name, file, files)) for file in files}
+
+
+def matrix_parts(options: EvaluateOptions, prompts: Sequence[ChosenPrompt | None], models: Sequence[str]) -> list[Part]:
+    """Every model with every prompt, None for no system prompt, as parts of one group."""
+    return [_part(options, prompt, model, several=len(models) > 1) for prompt in prompts for model in models]
+
+
+def _part(options: EvaluateOptions, prompt: ChosenPrompt | None, model: str, *, several: bool) -> Part:
+    own = {"--generator-model": quoted_word(model)} if several else {}
+    changed = msgspec.structs.replace(
+        options,
+        system_prompt=prompt.path if prompt else None,
+        generator_model=model,
+        command=command_alone(_of_one_run(options.command, prompt), own),
+    )
+    dataset = options.dataset.name if options.dataset else ""
+    return Part(Member(dataset=dataset, model=model, prompt=prompt.label if prompt else NO_PROMPT), changed)
+
+
+def _of_one_run(command: CommandLine | None, prompt: ChosenPrompt | None) -> CommandLine | None:
+    """Return the command with one prompt. No command makes a run without one alone, so that is left as typed."""
+    if command is None or prompt is None:
+        return command
+    kept = tuple(option for option in command.options if option[0] not in _OF_THE_GROUP)
+    return command_alone(msgspec.structs.replace(command, name=_ALONE, options=kept), {"--system-prompt": prompt.word})
+
+
+def _endings(file: Path) -> Iterator[str]:
+    """Return the name, then the name with its folder, and so on to the whole path."""
+    yield from ("/".join(file.parts[-count:]) for count in range(1, len(file.parts)))
+    yield str(file)
+
+
+def _is_only(name: str, file: Path, files: Iterable[Path]) -> bool:
+    return not any(other != file and f"/{other.as_posix()}".endswith(f"/{name}") for other in files)
