@@ -1,0 +1,160 @@
+"""Charts: the numbers they show, and what they become."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+RunChartKind = Literal["metrics", "stability", "distribution", "flags", "slices"]
+CompareChartKind = Literal["differences", "scatter"]
+HistoryChartKind = Literal["trend", "cost"]
+ChartKind = RunChartKind | CompareChartKind | HistoryChartKind
+
+MOST_POINTS = 2_000
+"""Points in one chart. Of more cases, the chart shows these many, chosen evenly, and says so."""
+
+
+class MetricBar(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric's mean in one run."""
+
+    metric: str
+    run: str
+    """Short name of the run."""
+    mean: float
+    low: float | None
+    high: float | None
+    scale: tuple[float, float]
+    cases: int
+
+
+class CaseCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One case on one metric, for the stability map."""
+
+    test_case_id: str
+    metric: str
+    mean: float
+    std: float | None
+    scale: tuple[float, float]
+    variability: str | None
+    count: int
+
+
+class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
+    """How many samples scored between two values, `high` included only in the last bin."""
+
+    metric: str
+    run: str
+    low: float
+    high: float
+    count: int
+
+
+class FlagBar(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a flag was raised in one run."""
+
+    flag: str
+    run: str
+    share: float
+    low: float | None
+    high: float | None
+    raised: int
+    asked: int
+
+
+class SliceCell(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric over the cases with one value of a metadata key."""
+
+    key: str
+    value: str
+    metric: str
+    mean: float
+    low: float | None
+    high: float | None
+    scale: tuple[float, float]
+    cases: int
+    difference: float | None
+    """From the mean of all other cases."""
+    p_value: float | None
+    """Of that difference, corrected for all cells (Holm); None below five cases."""
+
+
+class DifferenceBar(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric's or flag's paired difference between two runs."""
+
+    name: str
+    kind: Literal["metric", "flag"]
+    difference: float
+    low: float | None
+    high: float | None
+    threshold: float
+    span: float
+    """Width of its scale."""
+    verdict: str
+
+
+class CasePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One case's means in two runs."""
+
+    test_case_id: str
+    metric: str
+    baseline: float
+    candidate: float
+    class_: str
+
+
+class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in a trend."""
+
+    run: str
+    started_at: str
+    mean: float
+    low: float | None
+    high: float | None
+    changed: tuple[str, ...]
+    """What differs from the run before, such as `prompt`."""
+    change_point: bool
+    outlier: bool
+
+
+class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One run's cost and quality."""
+
+    run: str
+    label: str
+    cost: float
+    """US dollars per sample."""
+    mean: float
+    low: float | None
+    high: float | None
+    dominated: bool
+    """Whether another run is at most as expensive and certainly better: its interval lies above this one's."""
+
+
+class ChartData(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of one chart; only the fields of its kind are filled."""
+
+    kind: ChartKind
+    title: str
+    metrics: tuple[MetricBar, ...] = ()
+    cells: tuple[CaseCell, ...] = ()
+    bins: tuple[ScoreBin, ...] = ()
+    flags: tuple[FlagBar, ...] = ()
+    slices: tuple[SliceCell, ...] = ()
+    differences: tuple[DifferenceBar, ...] = ()
+    points: tuple[CasePoint, ...] = ()
+    trend: tuple[TrendPoint, ...] = ()
+    costs: tuple[CostPoint, ...] = ()
+    left_out: int = 0
+    """Cases that are not shown, because there are more than fit."""
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """A chart that can be drawn."""
+
+    kind: ChartKind
+    title: str
+    alternative: str
+    """What the chart shows, in a sentence or two with its main numbers, for people who cannot see it."""
+    specification: dict[str, Any]
+    """Vega-Lite, without colours of the page: the theme is added when it is drawn."""
