@@ -35,7 +35,7 @@ _SHORT_CASES = 3
 
 
 def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = False) -> list[str]:
-    """The findings in coloured lines narrower than `width`. Only commands may be longer.
+    """The findings in coloured lines narrower than `width`, without what to do next.
 
     Args:
         found: The findings.
@@ -45,8 +45,7 @@ def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = Fal
     page = _Page(found, width - 1, short=short)
     start = [page.headline()] if short else [page.headline(), runs_lines((found.baseline, found.candidate), width)]
     numbers = [] if short else [page.metrics(), page.flags(), page.amounts()]
-    end = [] if short else [next_lines(found.next_steps, width)]
-    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices(), *end)
+    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices())
     lines = [line for part in parts if part for line in (*part, "")]
     return lines[:-1]
 
