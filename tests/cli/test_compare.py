@@ -9,7 +9,7 @@ import pytest
 from workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from workspace import Done
@@ -250,7 +250,7 @@ class TestCompareRuns:
         assert done.words.startswith("✗ B is worse than A on accuracy (\N{MINUS SIGN}1.50 on 1\N{EN DASH}5")
 
 
-def write(path: Path, scores: dict[str, Iterable[float]]) -> None:
+def write(path: Path, scores: Mapping[str, Iterable[float]]) -> None:
     """A main file with nothing but the documented keys that are needed."""
     results: list[dict[str, Any]] = [
         {

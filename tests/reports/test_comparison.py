@@ -249,7 +249,7 @@ class TestWhatDiffers:
         )
 
     def test_may_be_nothing(self) -> None:
-        assert of(differs={}).no_difference == "nothing that is known, so any difference is due to chance"
+        assert of(differs={}).no_difference == "nothing that is known"
         assert of().no_difference is None
 
 

@@ -51,7 +51,7 @@ def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = Fal
 
 
 def runs_lines(runs: Sequence[RunLabel], width: int) -> list[str]:
-    """Say which run each letter stands for."""
+    """Say which run has which letter."""
     letters = max(cells(run.letter) for run in runs)
     names = [squeeze(clean(run.name), max(12, width // 3)) for run in runs]
     labels = [f"{pad(run.letter, letters)}  {name}" for run, name in zip(runs, names, strict=True)]
