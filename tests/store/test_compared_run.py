@@ -102,7 +102,7 @@ def filled(store: Store, record: MakeRecord) -> Store:
     for at, result in enumerate((finished("good", 4.0, 5.0), half, broken)):
         writer.put_case(at, result, JUDGES)
     writer.close()
-    totals = {"samples": {"completed": 3, "generation_error": 2, "judge_error": 1, "pending": 2}}
+    totals: dict[str, Any] = {"samples": {"completed": 3, "generation_error": 2, "judge_error": 1, "pending": 2}}
     summary = run_result(RUN, errors={"TimedOutError": 2, "BadReplyError": 1}, **totals)
     store.update_run(RUN, status="partial", summary=summary)
     return store
@@ -202,7 +202,7 @@ def test_cases_come_in_file_order_with_every_sample_score(filled: Store) -> None
 
     assert list(run.case_ids()) == ["good", "half", "broken", "pending"]
     assert list(good.scores) == ["clarity", "length"]
-    assert good.scores["clarity"] == CaseScores(4.5, pytest.approx(0.5**0.5), 2, 2, 0, (4.0, 5.0))
+    assert good.scores["clarity"] == CaseScores(4.5, 0.5**0.5, 2, 2, 0, (4.0, 5.0))
     assert (good.metadata, good.flags) == ({"topic": "tea", "deep": {"er": [1]}}, {"rude": CaseFlag(raised=0, asked=2)})
     assert half.scores == {"clarity": CaseScores(3.0, None, 1, 0, 1, (3.0,))}
     assert half.metadata == {}
