@@ -89,8 +89,9 @@ class _Page:
     def headline(self) -> list[str]:
         mark = self._found.mark
         lines = prose(self._found.headline, self._text_width - 2)
-        colour = COLOURS[mark] if mark else None
-        return mark_lines(symbol(mark), [click.style(line, fg=colour, bold=True) for line in lines])
+        if mark is None:
+            return [click.style(line, bold=True) for line in lines]
+        return mark_lines(symbol(mark), [click.style(line, fg=COLOURS[mark], bold=True) for line in lines])
 
     def warnings(self) -> list[str]:
         lines: list[str] = []
