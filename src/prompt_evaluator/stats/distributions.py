@@ -1,4 +1,4 @@
-"""The beta distribution and Student's t, for exact intervals. Used instead of scipy, which takes a second to import."""
+"""The beta distribution, Student's t and the normal one. Used instead of scipy, which takes a second to import."""
 
 from __future__ import annotations
 
@@ -33,15 +33,42 @@ def beta_quantile(chance: float, a: float, b: float) -> float:
     return high
 
 
-@cache
 def student_t(degrees: int) -> float:
-    """Return the two-sided 95 % point of Student's t.
+    """Return the two-sided 95 % point of Student's t."""
+    return t_quantile(0.975, degrees)
+
+
+@cache
+def t_quantile(chance: float, degrees: float) -> float:
+    """Return the value that Student's t does not exceed with this probability.
 
     t² / (t² + degrees) has a Beta(1/2, degrees/2) distribution. Cached, because all cases with the same number of
     samples need the same value.
     """
-    part = beta_quantile(0.95, 0.5, degrees / 2)
-    return math.sqrt(degrees * part / (1 - part))
+    _check_chance(chance)
+    if chance <= 0.5:  # noqa: PLR2004
+        return -t_quantile(1 - chance, degrees) if chance < 0.5 else 0.0  # noqa: PLR2004
+    part = beta_quantile(2 * chance - 1, 0.5, degrees / 2)
+    if part < 0.9:  # noqa: PLR2004
+        return math.sqrt(degrees * part / (1 - part))
+    rest = beta_quantile(2 * (1 - chance), degrees / 2, 0.5)  # 1 - part, without the rounding error of a difference
+    return math.sqrt(degrees * (1 - rest) / rest)
+
+
+def t_two_sided(t: float, degrees: float) -> float:
+    """Return the probability that Student's t is at least this far from 0."""
+    if math.isinf(t):
+        return 0.0
+    return incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+
+
+@cache
+def normal_quantile(chance: float) -> float:
+    """Return the value that a standard normal variable does not exceed with this probability."""
+    from statistics import NormalDist  # noqa: PLC0415 - takes 10 ms to import; most commands need no quantile
+
+    _check_chance(chance)
+    return NormalDist().inv_cdf(chance)
 
 
 def _fraction(x: float, a: float, b: float) -> float:
@@ -65,3 +92,8 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 def _not_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
+
+
+def _check_chance(chance: float) -> None:
+    if not 0 < chance < 1:
+        raise ValueError(f"{chance:g} is not a probability between 0 and 1")
