@@ -8,10 +8,11 @@ weakest until all that remain are significant, as Hunter does (Fleming et al. 20
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.stats.scan import normal_tail, scan_p_value, student_tail
+from prompt_evaluator.stats.scan import scan_p_value, tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,8 @@ _MOST_BLIPS = 4
 """At most one value in this many is set aside."""
 
 
-class ChangePoint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
     """A place where the level of a series changes."""
 
     index: int
@@ -42,14 +44,6 @@ class Changes(NamedTuple):
     points: tuple[ChangePoint, ...]
     blips: tuple[int, ...]
     """Values far off, after which the series goes on as before. They are set aside."""
-
-
-class Excess(NamedTuple):
-    """Variance between values beyond their standard errors."""
-
-    variance: float
-    p: float
-    """The chance of values that differ as much, if their errors were all."""
 
 
 def change_points(
@@ -84,7 +78,8 @@ def find_changes(
     """
     if len(means) != len(errors) or not all(error > 0 and math.isfinite(error) for error in errors):
         raise ValueError("each value needs a standard error above 0")
-    kept, blips = list(range(len(means))), []
+    kept: list[int] = list(range(len(means)))
+    blips: list[int] = []
     while True:
         series = _Series([means[at] for at in kept], [errors[at] for at in kept], freedom)
         cuts = _settled(series, _cuts(series, 0, len(kept), level), level, smallest)
@@ -92,53 +87,8 @@ def find_changes(
         if blip is None:
             break
         blips.append(kept.pop(blip))
-    points = [series.point(*window)._replace(index=kept[window[1]]) for window in _windows(series, cuts)]
+    points = [replace(series.point(*window), index=kept[window[1]]) for window in _windows(series, cuts)]
     return Changes(tuple(points), tuple(sorted(blips)))
-
-
-def excess_within(means: Sequence[float], errors: Sequence[float], cuts: Sequence[int]) -> Excess:
-    """Return the variance within the segments between cuts beyond the errors (DerSimonian and Laird 1986)."""
-    spread = spare = shrinkage = 0.0
-    for low, high in pairwise([0, *cuts, len(means)]):
-        weights = [1 / error**2 for error in errors[low:high]]
-        total = math.fsum(weights)
-        mean = math.fsum(map(_product, weights, means[low:high])) / total
-        spread += math.fsum(weight * (each - mean) ** 2 for weight, each in zip(weights, means[low:high], strict=True))
-        spare += high - low - 1
-        shrinkage += total - math.fsum(weight**2 for weight in weights) / total
-    if not spare:
-        return Excess(0.0, 1.0)
-    return Excess(max(0.0, (spread - spare) / shrinkage), chi_square_tail(spread, spare))
-
-
-def excess_of_repeats(pairs: Sequence[tuple[float, float]]) -> Excess:
-    """Return the variance between repeats of one thing beyond the errors.
-
-    Leaves out the pair that differs most: a single change between two repeats is a change, not variance.
-
-    Args:
-        pairs: The difference of two neighbouring repeats, and the variance that their errors explain.
-    """
-    kept = sorted(pairs, key=lambda pair: pair[0] ** 2 / pair[1])[:-1]
-    if not kept:
-        return Excess(0.0, 1.0)
-
-    def ratio(variance: float) -> float:
-        return math.fsum(difference**2 / (known + 2 * variance) for difference, known in kept)
-
-    low, high = 0.0, max(difference**2 for difference, _ in kept)
-    while ratio(low) > len(kept) and high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if ratio(middle) > len(kept) else (low, middle)
-    return Excess(low, chi_square_tail(ratio(0.0), len(kept)))
-
-
-def chi_square_tail(value: float, freedom: float) -> float:
-    """Return the chance of at least this value, by the approximation of Wilson and Hilferty (1931)."""
-    if value <= 0:
-        return 1.0
-    spread = 2 / (9 * freedom)
-    return math.erfc(((value / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(2 * spread)) / 2
 
 
 class _Series:
@@ -150,7 +100,10 @@ class _Series:
         origin = means[0] if means else 0.0
         self._origin = origin
         self._weight = [0.0, *accumulate(self.weights)]
-        self._sum = [0.0, *accumulate(weight * (each - origin) for weight, each in zip(self.weights, means, strict=True))]
+        self._sum = [
+            0.0,
+            *accumulate(weight * (each - origin) for weight, each in zip(self.weights, means, strict=True)),
+        ]
 
     def __len__(self) -> int:
         return len(self.means)
@@ -182,7 +135,7 @@ def _cuts(series: _Series, low: int, high: int, level: float) -> list[int]:
         return []
     cut = series.best(low, high)
     # One place alone is at most as surprising as the best of several: most series need no integral.
-    if student_tail(series.z(low, cut, high), series.freedom) >= level or series.p(low, cut, high) >= level:
+    if tail(series.z(low, cut, high), series.freedom) >= level or series.p(low, cut, high) >= level:
         return []
     return [*_cuts(series, low, cut, level), cut, *_cuts(series, cut, high, level)]
 
@@ -213,13 +166,13 @@ def _blip(series: _Series, cuts: Sequence[int], level: float) -> int | None:
     edges = [0, *cuts, len(series)]
     off = {}
     for low, high in pairwise(edges):
-        if high - low == 1 and 0 < low and high < len(series):
+        if high - low == 1 and low > 0 and high < len(series):
             before, after = (edges[edges.index(low) - 1], low), (high, edges[edges.index(high) + 1])
             if (series.mean(*before) < series.means[low]) == (series.mean(*after) < series.means[low]):
                 off[low] = min(abs(_off(series, low, [before])), abs(_off(series, low, [after])))
         for at in range(low + 1, high - 1):
             z = _off(series, at, [(low, at), (at + 1, high)])
-            if student_tail(z, series.freedom) * (len(series) - 2) < level:
+            if tail(z, series.freedom) * (len(series) - 2) < level:
                 off[at] = abs(z)
     return max(off, key=lambda at: off[at]) if off else None
 
@@ -229,7 +182,3 @@ def _off(series: _Series, at: int, others: Sequence[tuple[int, int]]) -> float:
     weight = math.fsum(series.weight(*stretch) for stretch in others)
     mean = math.fsum(series.weight(*stretch) * series.mean(*stretch) for stretch in others) / weight
     return (series.means[at] - mean) / math.sqrt(1 / series.weights[at] + 1 / weight)
-
-
-def _product(one: float, other: float) -> float:
-    return one * other

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.stats.distributions import incomplete_beta
+from prompt_evaluator.stats.distributions import normal_quantile, t_two_sided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +26,9 @@ _STEP = 16
 _MOST_NODES = 256
 
 
-def normal_tail(z: float) -> float:
-    """Return the chance that a normal deviate is at least this far from 0, in either direction."""
-    return math.erfc(abs(z) / math.sqrt(2))
-
-
-def student_tail(t: float, freedom: float | None) -> float:
-    """Return the same for Student's t; None stands for a normal deviate."""
-    if freedom is None:
-        return normal_tail(t)
-    return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+def tail(z: float, freedom: float | None) -> float:
+    """Return the chance that Student's t, or a normal deviate if `freedom` is None, is at least this far from 0."""
+    return math.erfc(abs(z) / math.sqrt(2)) if freedom is None else t_two_sided(z, freedom)
 
 
 def scan_p_value(weights: Sequence[float], statistic: float, freedom: float | None = None) -> float:
@@ -47,18 +41,12 @@ def scan_p_value(weights: Sequence[float], statistic: float, freedom: float | No
             statistic is then replaced by the normal deviate with the same tail, as is usual for sequential tests.
     """
     places = len(weights) - 1
-    one = student_tail(statistic, freedom)
+    one = tail(statistic, freedom)
     if places < 2 or one >= 1:  # noqa: PLR2004
         return one
     if one * places <= _SURE:
         return one * places
-    return min(1.0, max(one, 1 - _stays_below(_shares(weights), _deviate(one))))
-
-
-def _deviate(tail: float) -> float:
-    from statistics import NormalDist  # noqa: PLC0415 - only series that may have a change need it
-
-    return -NormalDist().inv_cdf(tail / 2)
+    return min(1.0, max(one, 1 - _stays_below(_shares(weights), -normal_quantile(one / 2))))
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
@@ -82,7 +70,7 @@ def _stays_below(shares: Sequence[float], bound: float) -> float:
     """The chance that |z| is below the bound at all these shares."""
     import numpy as np  # noqa: PLC0415 - takes a tenth of a second
 
-    new = [_new_variance(*pair) for pair in zip(shares, shares[1:], strict=False)]
+    new = [_new_variance(*pair) for pair in pairwise(shares)]
     # The narrowest bell curve needs nodes no further apart than its width.
     wanted = 1.4 * bound / math.sqrt(min(new, default=1.0)) + 8
     nodes, node_weights = _nodes(min(_MOST_NODES, _STEP * math.ceil(wanted / _STEP)))
