@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
+from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
@@ -89,6 +90,13 @@ class Store(Results, Decisions):
         newest = select(RUNS).order_by(RUNS.c.started_at.desc(), RUNS.c.run_id.desc()).limit(limit)
         with self._read() as connection:
             return [self._record(row) for row in connection.execute(newest)]
+
+    def compared(self, run_id: str) -> StoredRun:
+        """Return the run with this name, to be compared. Unfinished without an owner, it is `interrupted`."""
+        record = self.run(run_id)
+        full = record.plan.run_id
+        gone = record.status == "running" and self.owner(full) is None
+        return StoredRun(self._read, record, self.run_line(full, interrupted=[full] if gone else ()))
 
     def start_run(self, run_id: str, started_at: str) -> None:
         """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
