@@ -29,6 +29,7 @@ COMMANDS = {
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue an interrupted run."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
+    "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),
