@@ -20,6 +20,8 @@ _SHORT = 4
 _LONGEST = 24
 """Longer values of parameters are not shown."""
 _SERVICE = "service"
+_SEED = "seed"
+"""Another seed draws other samples of the same thing."""
 
 
 def run_differences(before: RunPlan, after: RunPlan, metric: str) -> tuple[TrendDifference, ...]:
@@ -48,7 +50,7 @@ def _parameters(before: RunPlan, after: RunPlan, *, same_model: bool) -> Iterato
     ours, theirs = (parameters(msgspec.to_builtins(plan.target)) for plan in (before, after))
     for name in dict.fromkeys((*ours, *theirs)):
         values = [ours.get(name), theirs.get(name)]
-        if values[0] == values[1] or (name == _SERVICE and not same_model):
+        if values[0] == values[1] or name == _SEED or (name == _SERVICE and not same_model):
             continue
         texts = ["default" if value is None else f"{value}" for value in values]
         if name == _SERVICE or any(len(text) > _LONGEST or not text.isprintable() for text in texts):

@@ -87,7 +87,7 @@ def _of_dataset(settings: Settings, every: Sequence[RunVersion], asked: str | No
         if found := [each for each in every if test(each)]:
             return found
     names = {each.dataset_name for each in every if each.dataset_name}
-    raise UnknownNameError("dataset with finished runs", asked, names or [each.dataset_hash or "" for each in every])
+    raise UnknownNameError("dataset", asked, names or [each.dataset_hash or "" for each in every])
 
 
 def _of_judge(known: Sequence[RunVersion], asked: str | None) -> list[RunVersion]:
@@ -99,7 +99,9 @@ def _of_judge(known: Sequence[RunVersion], asked: str | None) -> list[RunVersion
     ]
     if not found:
         judges = dict.fromkeys(each.judge_model for each in known if each.judge_model)
-        raise UnknownNameError("judge of these runs", asked, judges)
+        if not judges:
+            raise ConfigurationError("The runs of this dataset have no judge. Leave out --judge.")
+        raise UnknownNameError("judge", asked, judges)
     return found
 
 
@@ -109,7 +111,7 @@ def _of_model(store: Store, asked: str | None) -> tuple[Condition, ...]:
     models = [str(model) for model in store.run_values("generator_model")]
     found = next((model for model in models if _is_model(model, asked)), None)
     if found is None:
-        raise UnknownNameError("model of runs", asked, sorted(models))
+        raise UnknownNameError("model", asked, sorted(models))
     return (Condition("generator_model", "=", found),)
 
 
@@ -156,7 +158,7 @@ def _metrics(runs: Sequence[StoredRun], asked: str | None) -> list[str]:
     if asked is None:
         return list(names)
     if asked not in names:
-        raise UnknownNameError("metric of these runs", asked, names)
+        raise UnknownNameError("metric", asked, names)
     return [asked]
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SHORT_ID = 8
 _SMALLEST_P = 0.0001
-_PARTS = ("prompt", "model", "rubric")
 _NOISE: dict[str | None, str] = {
     "all_runs": "Not every run has enough samples to tell its own error, so the errors come from all runs together.",
     "neighbours": "The samples of a case are all alike, or there is only one: the errors are estimated from how much "
@@ -43,7 +42,7 @@ def trend_findings(trends: Trends, *, program: Sequence[str], options: Sequence[
     """
     return TrendFindings(
         heading=_heading(trends),
-        metrics={metric.name: _metric(metric) for metric in trends.metrics},
+        metrics={metric.name: _metric(metric, trends.version) for metric in trends.metrics},
         notes=tuple(_notes(trends)),
         next_step=_next_step(trends, program, options),
     )
@@ -64,7 +63,8 @@ def _heading(trends: Trends) -> str:
     dataset = _dataset(version) + (f" ({version.dataset_hash[:SHORT_ID]})" if version.dataset_hash else "")
     judge = f"judge {version.judge_model}" if version.judge_model else "no judge"
     times = [point.started_at for metric in trends.metrics for point in metric.points]
-    when = f", {day(min(times))} to {day(max(times))}" if times else ""
+    first, last = (day(end(times)) for end in (min, max)) if times else ("", "")
+    when = f", {first} to {last}" if first != last else f" on {first}" if first else ""
     return f"{dataset} · {judge} · {many(trends.runs, 'run')}{when}"
 
 
@@ -72,10 +72,11 @@ def _dataset(version: RunVersion) -> str:
     return version.dataset_name or "in memory"
 
 
-def _metric(metric: MetricTrend) -> MetricFindings:
+def _metric(metric: MetricTrend, version: RunVersion) -> MetricFindings:
+    parts = ("prompt", "model", *(["rubric"] if version.judge_hash else []))
     return MetricFindings(
         sentence=_sentence(metric),
-        changes=tuple(_change(metric, change) for change in metric.changes),
+        changes=tuple(_change(metric, change, parts) for change in metric.changes),
         notes=tuple(_metric_notes(metric)),
     )
 
@@ -112,14 +113,14 @@ def _changed(differences: Iterable[TrendDifference]) -> str:
     return f"the {listed(dict.fromkeys(each.what.replace('_', ' ') for each in differences))}"
 
 
-def _change(metric: MetricTrend, change: TrendChange) -> str:
+def _change(metric: MetricTrend, change: TrendChange, parts: Sequence[str]) -> str:
     before, after = (decimal(value, metric.digits) for value in (change.before, change.after))
     low, difference, high = (
         f"{value:+,.{metric.digits}f}" for value in (change.low, change.after - change.before, change.high)
     )
     text = (
         f"{before} → {after} at run {change.run_id[:SHORT_ID]} ({minute(change.started_at)}): {difference} "
-        f"(95 %: {low} to {high}), {_p(change.p_value)}. {_suspects(change)}"
+        f"(95 %: {low} to {high}), {_p(change.p_value)}. {_suspects(change, parts)}"
     )
     return text + (" It is the newest run: the next one confirms it or shows a blip." if change.newest else "")
 
@@ -128,15 +129,15 @@ def _p(value: float) -> str:
     return f"p < {_SMALLEST_P:.4f}" if value < _SMALLEST_P else f"p = {value:.2g}"
 
 
-def _suspects(change: TrendChange) -> str:
+def _suspects(change: TrendChange, parts: Sequence[str]) -> str:
     if not change.differences:
         near = f" One run away: {', '.join(each.text for each in change.nearby)}." if change.nearby else ""
         return (
-            f"Prompt, model, parameters and rubric are the same as in the run before.{near} What answers under the "
-            "name of the model or the judge may have changed."
+            f"Prompt, model, parameters and rubric are the same as in the run before.{near} What answers under these "
+            "names may have changed: the model behind the service, the judge, or the code."
         )
     changed = {each.what for each in change.differences}
-    same = [part for part in _PARTS if part not in changed]
+    same = [part for part in parts if part not in changed]
     texts = ", ".join(each.text for each in change.differences)
     return f"Changed there: {texts}." + (f" The same: {listed(same)}." if same else "")
 
