@@ -8,20 +8,27 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from statistics import fmean, median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.model.trend import CaseNoise, Noise
-    from prompt_evaluator.store import Store
 
-_MOST_CASES = 2_000
+_MOST_CASES = 1_000
 """Errors are estimated from at most so many cases, evenly spread: reading all of them takes seconds in large runs."""
 _ENOUGH = 30
 """Degrees of freedom from which on a run's own variance is used."""
 _PLENTY = 100
 """Degrees of freedom from which on a variance counts as known."""
+
+
+class NoiseSource(Protocol):
+    """The part of the store that says how much scores vary."""
+
+    def case_noise(self, run_ids: Sequence[str], metric: str, positions: Sequence[int]) -> dict[str, CaseNoise]: ...
+
+    def case_steps(self, run_ids: Sequence[str], metric: str, positions: Sequence[int]) -> list[float]: ...
 
 
 class MeasuredRun(NamedTuple):
@@ -41,7 +48,7 @@ class Errors(NamedTuple):
     """Degrees of freedom; None if there are plenty."""
 
 
-def standard_errors(store: Store, runs: Sequence[MeasuredRun], metric: str, selected: int) -> Errors | None:
+def standard_errors(store: NoiseSource, runs: Sequence[MeasuredRun], metric: str, selected: int) -> Errors | None:
     """Return the standard error of each mean; None if there is nothing to tell it from.
 
     Args:

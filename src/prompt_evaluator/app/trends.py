@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.run_queries import by_columns, interrupted_runs
 from prompt_evaluator.app.stores import open_store
@@ -54,7 +54,7 @@ def read_trends(settings: Settings, query: TrendQuery) -> Trends | None:
             RunQuery(where=(*where, *_exactly(version)), limit=query.limit), interrupted=interrupted
         )
         runs = [StoredRun(line, store.run(line.run_id).plan) for line in reversed(page.items)]
-        kept = [run for run in runs if _selection(run.plan) == _selection(runs[-1].plan)]
+        kept = _with_the_same_cases(runs)
         names = _metrics(kept, query.metric)
         others = [each for each in every if not _same(each, version) and each in _alike(every, version)]
         return Trends(
@@ -138,17 +138,28 @@ def _exactly(version: RunVersion) -> tuple[Condition, ...]:
     )
 
 
-def _selection(plan: RunPlan) -> Any:
-    """What decides which cases a run has; equal for all runs with all cases."""
-    return None if plan.dataset.selected == plan.dataset.count else (plan.dataset.selected, plan.filters)
+def _with_the_same_cases(runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """The runs with the selection of cases that most of them have; of several such, all cases or the newest."""
+    alike: dict[str | None, list[StoredRun]] = {}
+    for run in reversed(runs):
+        alike.setdefault(_selection(run.plan), []).append(run)
+    most = max(alike, key=lambda selection: (len(alike[selection]), selection is None))
+    return alike[most][::-1]
+
+
+def _selection(plan: RunPlan) -> str | None:
+    """What decides which cases a run has; None for all cases."""
+    dataset = plan.dataset
+    return None if dataset.selected == dataset.count else repr((dataset.selected, sorted(plan.filters.items())))
 
 
 def _left_out(run: StoredRun) -> LeftOutRun:
     dataset = run.plan.dataset
+    part = f"{dataset.selected:,} of the" if dataset.selected < dataset.count else "all"
     return LeftOutRun(
         run_id=run.line.run_id,
         started_at=run.line.started_at,
-        reason=f"has other cases: {dataset.selected:,} of {many(dataset.count, 'case')}",
+        reason=f"has {part} {many(dataset.count, 'case')}",
     )
 
 

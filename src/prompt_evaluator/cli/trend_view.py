@@ -69,6 +69,8 @@ def _next(step: NextStep | None, width: int) -> list[str]:
 
 
 def _bars(metric: MetricTrend, width: int) -> list[str]:
+    if len(metric.points) == 1:
+        return []
     ends = f"{decimal(min(_means(metric)), metric.digits)} to {decimal(max(_means(metric)), metric.digits)}"
     room = width - cells(ends) - 2
     return [f"{_spark(metric, room)}  {ends}"]

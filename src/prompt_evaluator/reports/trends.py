@@ -85,7 +85,8 @@ def _sentence(metric: MetricTrend) -> str:
     runs, last = len(metric.points), metric.points[-1]
     if runs < FEWEST_RUNS:
         now = decimal(last.mean, metric.digits)
-        return f"{metric.name} is {now} in the last of {many(runs, 'run')}. Finding changes needs {FEWEST_RUNS} runs."
+        where = f"last of {runs} runs" if runs > 1 else "only run"
+        return f"{metric.name} is {now} in the {where}. Finding changes needs {FEWEST_RUNS} runs."
     if not metric.changes:
         kept = [point.mean for point in metric.points if not point.blip]
         mean = decimal(sum(kept) / len(kept), metric.digits)
@@ -161,7 +162,7 @@ def _metric_notes(metric: MetricTrend) -> Iterator[Note]:
         cases = many(metric.common_cases, "case")
         yield Note(code="common_cases", text=f"Means are over the {cases} that all these runs have scored.")
     yield from _left_out(metric.left_out)
-    if metric.noise in _NOISE:
+    if metric.noise in _NOISE and len(metric.points) >= FEWEST_RUNS:
         yield Note(code=f"errors_from_{metric.noise}", text=_NOISE[metric.noise])
 
 
@@ -173,7 +174,7 @@ def _left_out(runs: Sequence[LeftOutRun]) -> Iterator[Note]:
         if len(names) == 1:
             text = f"Run {names[0]} is left out: it {reason}."
         else:
-            text = f"{len(names)} runs are left out ({some_of(names, 3)}): each {reason}."
+            text = f"{len(names)} runs ({some_of(names, 3)}) are left out: each {reason}."
         yield Note(code="left_out", text=text)
 
 
