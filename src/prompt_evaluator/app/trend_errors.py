@@ -22,6 +22,9 @@ _ENOUGH = 30
 _PLENTY = 100
 """Degrees of freedom from which on a variance counts as known."""
 
+_WORTH = 7
+"""Differences of neighbours overlap, and a median uses less of them than a mean: so many tell as much as one."""
+
 
 class NoiseSource(Protocol):
     """The part of the store that says how much scores vary."""
@@ -105,7 +108,7 @@ def _from_neighbours(runs: Sequence[MeasuredRun], steps: Sequence[float], cases:
     if not steps or not any(steps):
         return None
     variance = (median(steps) or fmean(steps)) / 2
-    freedom = max(1.0, cases - 1.0)
+    freedom = max(1.0, (cases - 1) * len(steps) / _WORTH)
     return Errors(
         [math.sqrt(variance / run.cases) for run in runs], "neighbours", None if freedom >= _PLENTY else freedom
     )
