@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Scores:
         assert metric
         assert len(run_ids) == len(self.runs)
         means = [values[list(positions)].mean(axis=1) for values in self.runs]
-        return [float(((later - earlier) ** 2).mean()) for earlier, later in zip(means, means[1:], strict=False)]
+        return [float(((later - earlier) ** 2).mean()) for earlier, later in pairwise(means)]
 
     @property
     def measured(self) -> list[MeasuredRun]:

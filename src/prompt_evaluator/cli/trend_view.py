@@ -25,6 +25,10 @@ _SHOWN_AROUND = 2
 _SHORT_TABLE = 24
 """Up to so many runs, all are shown."""
 _LONGEST_PROMPT = 16
+_NARROW = 60
+"""Below so many columns, the table has neither times of day nor prompts."""
+_DAY = 10
+_SYNTHETIC = "* synthetic: the offline mock answered or judged"
 _LONGEST_NAME = 28
 _NOISE_HEIGHT = 6.0
 """The height of the bars, at least, in standard errors."""
@@ -96,12 +100,14 @@ class _Row(NamedTuple):
 def _table(metric: MetricTrend, width: int) -> list[str]:
     marks = _run_marks(metric)
     rows = [_row(point, metric, marks.get(point.run_id, "")) for point in metric.points]
-    versions = any(row.cells[-1] for row in rows)
-    titles = ["When (UTC)", "Run", "Mean ± 95 %", *(["Prompt"] if versions else [])]
+    narrow = width < _NARROW
+    if narrow:
+        rows = [row._replace(cells=(row.cells[0][:_DAY], *row.cells[1:3])) for row in rows]
+    versions = not narrow and any(row.cells[-1] for row in rows)
+    titles = ["When" if narrow else "When (UTC)", "Run", "Mean ± 95 %", *(["Prompt"] if versions else [])]
     widths = [max(cells(title), *(cells(row.cells[at]) for row in rows)) for at, title in enumerate(titles)]
-    room = width - 2 - sum(2 + each for each in widths)
-    header = "  " + "".join(f"{pad(title, each)}  " for title, each in zip(titles, widths, strict=True)) + "Changed"
-    lines = [click.style(fit(header, width), dim=True)]
+    header = "  " + "".join(f"{pad(title, each)}  " for title, each in zip(titles, widths, strict=True))
+    lines = [click.style(f"{header}Changed" if width - cells(header) >= len("Changed") else header.rstrip(), dim=True)]
     shown = _shown(metric, rows)
     hidden = 0
     for at, row in enumerate(rows):
@@ -111,9 +117,9 @@ def _table(metric: MetricTrend, width: int) -> list[str]:
         if hidden:
             lines.append(click.style(f"  … {many(hidden, 'run')} more", dim=True))
             hidden = 0
-        lines += _drawn(row, widths, room)
+        lines += _drawn(row, widths, width)
     if any(point.synthetic for point in metric.points):
-        lines.append(click.style("* synthetic: the offline mock answered or judged", dim=True))
+        lines.append(click.style(fit(_SYNTHETIC, width), dim=True))
     return lines
 
 
@@ -155,11 +161,11 @@ def _shown(metric: MetricTrend, rows: Sequence[_Row]) -> set[int]:
     return near
 
 
-def _drawn(row: _Row, widths: Sequence[int], room: int) -> list[str]:
+def _drawn(row: _Row, widths: Sequence[int], width: int) -> list[str]:
     line = f"{row.mark} " + "".join(f"{pad(text, each)}  " for text, each in zip(row.cells, widths, strict=False))
-    if cells(row.differences) <= room:
+    if cells(row.differences) <= width - 2 - sum(2 + each for each in widths):
         return [(line + row.differences).rstrip()]
-    return [line.rstrip(), *(f"    {part}" for part in wrap(row.differences, sum(widths) + 2 * len(widths) + room - 4))]
+    return [line.rstrip(), *(f"    {part}" for part in wrap(row.differences, width - 4))]
 
 
 def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
