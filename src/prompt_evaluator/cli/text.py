@@ -20,8 +20,8 @@ _NARROWEST, _WIDEST = 40, 1_000
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
 _BARS = {bar: str(level) for level, bar in enumerate("▁▂▃▄▅▆▇█", 1)} | {"│": "|", "▲": "^", "▼": "v", "○": "o"}
-_PLAIN = str.maketrans({**_SIGNS, **_BARS, "\u2013": "-", "\ufe0f": ""})
-"""Also the en dash, and the selector for emoji presentation."""
+_PLAIN = str.maketrans({**_SIGNS, **_BARS, "\u2013": "-", "\N{MINUS SIGN}": "-", "\ufe0f": ""})
+"""Also the en dash, the minus sign, and the selector for emoji presentation."""
 
 
 def clean(text: str) -> str:

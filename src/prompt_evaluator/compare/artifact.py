@@ -9,7 +9,7 @@ import msgspec
 from prompt_evaluator.compare import artifact_errors as errors
 from prompt_evaluator.compare.artifact_cases import compared_answer, compared_case
 from prompt_evaluator.compare.artifact_facts import Survey, file_facts
-from prompt_evaluator.compare.artifact_parts import Case, CaseTexts, Head, whole
+from prompt_evaluator.compare.artifact_parts import Case, CaseTexts, Head, text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,6 +79,11 @@ class FileRun:
         raw = self._cases.get(case_id)
         samples = _texts(raw).samples if raw is not None else None
         return [compared_answer(sample, at) for at, sample in enumerate(samples or ())]
+
+    def input(self, case_id: str) -> str | None:
+        """The input of a case, if it is known."""
+        raw = self._cases.get(case_id)
+        return text(_case(raw).test_case_input) if raw is not None else None
 
     def _compared(self, raw: msgspec.Raw) -> ComparedCase:
         return compared_case(_case(raw), self.facts.num_samples)

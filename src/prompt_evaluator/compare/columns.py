@@ -33,7 +33,7 @@ class Measured(NamedTuple):
     mean: float
     error: float | None
     """Variance of the mean, from the samples of the case; None for a single sample."""
-    count: int
+    samples: int
 
 
 class Side:
@@ -49,7 +49,7 @@ class Side:
 
     def add(self, measured: Measured) -> None:
         self.means.append(measured.mean)
-        self.samples += measured.count
+        self.samples += measured.samples
         if measured.error is not None:
             self.errors += measured.error
             self.known += 1

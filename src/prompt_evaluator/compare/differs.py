@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from prompt_evaluator.compare.refusing import short
+from prompt_evaluator.compare.sameness import is_complete, is_same, without_service
 from prompt_evaluator.model.comparison import Change, DatasetChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from prompt_evaluator.model.comparison import RunFacts
 
@@ -19,7 +20,7 @@ _MOST_LINES = 200
 def differences(baseline: RunFacts, candidate: RunFacts, rows: DatasetChange) -> dict[str, Change | DatasetChange]:
     """What differs, in the order of a run's inputs.
 
-    What a file leaves out is unknown and not a difference; what a stored run leaves out was not used.
+    What a file made elsewhere leaves out is unknown and not a difference.
     """
     return dict(_differences(baseline, candidate, rows))
 
@@ -32,11 +33,6 @@ def text_diff(baseline: str, candidate: str) -> str:
     return "\n".join(lines)
 
 
-def is_known(value: object, facts: RunFacts) -> bool:
-    """Whether a fact is known; None in a stored run says that there is none."""
-    return value is not None or facts.path is None
-
-
 def _differences(
     baseline: RunFacts, candidate: RunFacts, rows: DatasetChange
 ) -> Iterator[tuple[str, Change | DatasetChange]]:
@@ -45,11 +41,11 @@ def _differences(
         ours, theirs = getattr(baseline, field), getattr(candidate, field)
         if _differ(ours, theirs, baseline, candidate):
             yield key, Change(baseline=ours, candidate=theirs)
-    yield from _settings("parameters", baseline, candidate)
+    yield from _settings("parameters", *_known_settings("parameters", baseline, candidate))
     yield from _judge(baseline, candidate)
-    yield from _settings("judge_parameters", baseline, candidate)
+    yield from _settings("judge_parameters", *_known_settings("judge_parameters", baseline, candidate))
     yield from _text("rubric", baseline, candidate)
-    yield from _settings("metric_definitions", baseline, candidate, called="metrics")
+    yield from _settings("metrics", *_known_settings("metric_definitions", baseline, candidate))
     if _differ(baseline.num_samples, candidate.num_samples, baseline, candidate):
         yield "samples", Change(baseline=baseline.num_samples, candidate=candidate.num_samples)
     same = baseline.dataset_hash is not None and baseline.dataset_hash == candidate.dataset_hash
@@ -58,46 +54,53 @@ def _differences(
         yield "cases" if same else "dataset", rows
 
 
-def _text(part: str, baseline: RunFacts, candidate: RunFacts) -> Iterator[tuple[str, Change]]:
-    sides = (baseline, candidate)
-    hashes = [getattr(facts, f"{part}_hash") for facts in sides]
-    texts = [getattr(facts, f"{part}_text") for facts in sides]
-    by_hash = _differ(*hashes, *sides)
+def _text(part: Literal["prompt", "rubric"], baseline: RunFacts, candidate: RunFacts) -> Iterator[tuple[str, Change]]:
+    if part == "prompt":
+        names = [baseline.prompt_path, candidate.prompt_path]
+        hashes = [baseline.prompt_hash, candidate.prompt_hash]
+        texts = [baseline.prompt_text, candidate.prompt_text]
+    else:
+        names = [baseline.rubric_name, candidate.rubric_name]
+        hashes = [baseline.rubric_hash, candidate.rubric_hash]
+        texts = [baseline.rubric_text, candidate.rubric_text]
     by_text = None not in texts and texts[0] != texts[1] and None in hashes
-    if not by_hash and not by_text:
+    if not by_text and not _differ(hashes[0], hashes[1], baseline, candidate):
         return
-    name = "prompt_path" if part == "prompt" else "rubric_name"
-    names = _apart([getattr(facts, name) for facts in sides], hashes)
-    known = all(is_known(text, facts) for text, facts in zip(texts, sides, strict=True))
-    # A stored run without a text did not use any; but one that has only the hash has lost it.
-    lost = any(digest is not None and text is None for digest, text in zip(hashes, texts, strict=True))
-    diff = text_diff(texts[0] or "", texts[1] or "") if known and not lost else None
+    lost = any(text is None and digest is not None for text, digest in zip(texts, hashes, strict=True))
+    diff = None if lost else text_diff(texts[0] or "", texts[1] or "")
+    names = _apart(names, hashes)
     yield part, Change(baseline=names[0], candidate=names[1], diff=diff)
 
 
 def _judge(baseline: RunFacts, candidate: RunFacts) -> Iterator[tuple[str, Change]]:
-    models, hashes = (
-        [getattr(facts, field) for facts in (baseline, candidate)] for field in ("judge_model", "judge_hash")
-    )
-    if _differ(*models, baseline, candidate) or (None not in hashes and hashes[0] != hashes[1]):
+    models = [baseline.judge_model, candidate.judge_model]
+    hashes = [baseline.judge_hash, candidate.judge_hash]
+    if is_same("judge", baseline, candidate) is False or _differ(models[0], models[1], baseline, candidate):
         names = _apart(models, hashes)
         yield "judge", Change(baseline=names[0], candidate=names[1])
 
 
-def _settings(
-    field: str, baseline: RunFacts, candidate: RunFacts, *, called: str | None = None
-) -> Iterator[tuple[str, Change]]:
-    ours: Mapping[str, Any] = getattr(baseline, field) or {}
-    theirs: Mapping[str, Any] = getattr(candidate, field) or {}
-    if (not ours and baseline.path is not None) or (not theirs and candidate.path is not None):
-        return  # a file without any of them leaves them out
-    for name in dict.fromkeys((*ours, *theirs)):
-        if ours.get(name) != theirs.get(name):
-            yield f"{called or field}.{name}", Change(baseline=ours.get(name), candidate=theirs.get(name))
+def _settings(called: str, baseline: dict[str, Any], candidate: dict[str, Any]) -> Iterator[tuple[str, Change]]:
+    for name in dict.fromkeys((*baseline, *candidate)):
+        ours, theirs = baseline.get(name), candidate.get(name)
+        if ours != theirs:
+            yield f"{called}.{name}", Change(baseline=ours, candidate=theirs)
+
+
+def _known_settings(field: str, baseline: RunFacts, candidate: RunFacts) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of both runs that can be compared."""
+    ours, theirs = (getattr(facts, field) or {} for facts in (baseline, candidate))
+    if not all(is_complete(facts) for facts in (baseline, candidate)):
+        both = [name for name in ours if name in theirs]
+        return {name: ours[name] for name in both}, {name: theirs[name] for name in both}
+    if baseline.path is None and candidate.path is None:
+        return ours, theirs
+    return without_service(ours), without_service(theirs)
 
 
 def _differ(ours: object, theirs: object, baseline: RunFacts, candidate: RunFacts) -> bool:
-    return ours != theirs and is_known(ours, baseline) and is_known(theirs, candidate)
+    known = (value is not None or is_complete(facts) for value, facts in ((ours, baseline), (theirs, candidate)))
+    return ours != theirs and all(known)
 
 
 def _apart(names: list[str | None], hashes: list[str | None]) -> list[str | None]:

@@ -40,12 +40,6 @@ def pairs(baseline: ComparedRun, candidate: ComparedRun) -> Iterator[Pair]:
             yield Pair(None, found.get(case_id))
 
 
-def is_changed(baseline: ComparedCase, candidate: ComparedCase) -> bool:
-    """Whether the case is known to have been changed between the runs."""
-    hashes = baseline.content_hash, candidate.content_hash
-    return None not in hashes and hashes[0] != hashes[1]
-
-
 class Rows:
     """Counts how the cases of two runs differ."""
 
@@ -60,7 +54,7 @@ class Rows:
             return self._note(0, pair.candidate)
         if pair.candidate is None:
             return self._note(1, pair.baseline)
-        if is_changed(pair.baseline, pair.candidate):
+        if pair.baseline.is_changed(pair.candidate):
             return self._note(2, pair.baseline)
         self.common += 1
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.compare.sameness import PARTS, is_same
 from prompt_evaluator.errors import IncomparableError
 from prompt_evaluator.model.wording import listed, many
 
@@ -20,12 +21,7 @@ def short(digest: str) -> str:
 
 def incomparable_parts(baseline: RunFacts, candidate: RunFacts) -> list[str]:
     """Which of dataset, rubric and judge are known to differ."""
-    hashes = {
-        "dataset": (baseline.dataset_hash, candidate.dataset_hash),
-        "rubric": (baseline.rubric_hash, candidate.rubric_hash),
-        "judge": (baseline.judge_hash, candidate.judge_hash),
-    }
-    return [part for part, (ours, theirs) in hashes.items() if ours and theirs and ours != theirs]
+    return [part for part in PARTS if is_same(part, baseline, candidate) is False]
 
 
 def refuse_different(baseline: RunFacts, candidate: RunFacts) -> None:

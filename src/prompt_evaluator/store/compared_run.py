@@ -102,6 +102,14 @@ class StoredRun:
             for row in rows
         ]
 
+    def input(self, case_id: str) -> str | None:
+        """The input of a case, if it is known."""
+        with self._read() as connection:
+            found: str | None = connection.scalar(
+                select(CASES.c.input).where(self._own(CASES), CASES.c.case_id == case_id)
+            )
+        return found
+
     def _pages(self, columns: list[Any], size: int) -> Iterator[Sequence[Any]]:
         start = 0
         while True:

@@ -20,6 +20,7 @@ from prompt_evaluator.store.labels import delete_labels, insert_labels, read_lab
 from prompt_evaluator.store.migrate import explained, open_database
 from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
+from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_rows import case_row, plan_bytes, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
 from prompt_evaluator.store.texts import clean_or_none
@@ -79,9 +80,9 @@ class Store(Results, Decisions):
                 connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(run_row(finish())))
 
     def run(self, run_id: str) -> RunRecord:
-        """Return the run with this id or unique id prefix."""
+        """Return the run that a name means."""
         with self._read() as connection:
-            full = self._full_id(connection, run_id)
+            full = find_run(connection, run_id)
             row = connection.execute(select(RUNS).where(RUNS.c.run_id == full)).one()
         return self._record(row)
 
@@ -103,7 +104,7 @@ class Store(Results, Decisions):
         values = {"status": "running", "started_at": started_at, "ended_at": None, "stop_reason": None}
         with self._write() as connection:
             if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
-                raise self._unknown(connection, run_id)
+                raise unknown_run(connection, run_id)
 
     def update_run(
         self,
@@ -197,7 +198,7 @@ class Store(Results, Decisions):
             for table in (UNITS, CASES):
                 connection.execute(delete(table).where(table.c.run_id == run_id))
             if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
-                raise self._unknown(connection, run_id)
+                raise unknown_run(connection, run_id)
 
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
