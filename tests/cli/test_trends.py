@@ -120,6 +120,32 @@ def test_no_runs_say_how_to_start_one(offline: Workspace) -> None:
     assert offline.run("trends", "--json").json["runs"] == 0
 
 
+def test_an_error_too_small_for_its_digits_is_not_shown_as_none(offline: Workspace) -> None:
+    store = Store.open(offline.folder / STORE)
+    for at in range(4):
+        add_run(store, at, drawn(Random(at), 4.0, spread=0.001))
+    store.close()
+
+    out = shown(offline, "--metric", METRIC).out
+
+    assert out.count("3.95 ± <0.01") == 4
+
+
+def test_a_run_with_errors_is_marked_as_partial_and_a_blip_as_a_blip(offline: Workspace) -> None:
+    store = Store.open(offline.folder / STORE)
+    for at in range(8):
+        scores = drawn(Random(at), 3.0 if at == 4 else 4.0)
+        add_run(store, at, [*scores[:-1], []] if at == 2 else scores, status="partial" if at == 2 else "completed")
+    store.close()
+
+    lines = shown(offline, "--metric", METRIC).out.splitlines()
+
+    assert [line.split()[-1] for line in lines if "00000002" in line] == ["partial"]
+    (blip,) = [line for line in lines if line.startswith("○")]
+    assert "00000004" in blip
+    assert lines[0].startswith("No change of clarity seen in 8 runs")
+
+
 def test_two_hundred_runs_show_what_is_worth_seeing(offline: Workspace) -> None:
     store = Store.open(offline.folder / STORE)
     rng = Random(5)

@@ -130,7 +130,6 @@ def _run_marks(metric: MetricTrend) -> dict[str, str]:
 
 def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
     symbol, colour = _MARKS.get(mark, (" ", None))
-    half = f" ± {decimal(_NORMAL * point.error, metric.digits)}" if point.error is not None else ""
     when = point.started_at[:16].replace("T", " ")
     run = point.run_id[:_SHORT_ID] + ("*" if point.synthetic else "")
     partial = ["partial"] if point.status == "partial" else []
@@ -139,11 +138,21 @@ def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
         (
             when,
             run,
-            decimal(point.mean, metric.digits) + half,
+            _measured(point, metric.digits),
             squeeze(clean(point.prompt_version or ""), _LONGEST_PROMPT),
         ),
         ", ".join([*partial, *(["blip"] if mark == "blip" else []), *(clean(each.text) for each in point.differences)]),
     )
+
+
+def _measured(point: TrendPoint, digits: int) -> str:
+    """`4.21 ± 0.09`, `4.21 ± <0.01`."""
+    mean = decimal(point.mean, digits)
+    if point.error is None:
+        return mean
+    half = _NORMAL * point.error
+    least = 10**-digits
+    return f"{mean} ± {decimal(half, digits)}" if half >= least / 2 else f"{mean} ± <{decimal(least, digits)}"
 
 
 def _shown(metric: MetricTrend, rows: Sequence[_Row]) -> set[int]:
@@ -174,8 +183,7 @@ def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
     lines = []
     for metric in trends.metrics:
         last = metric.points[-1]
-        half = f" ± {decimal(_NORMAL * last.error, metric.digits)}" if last.error is not None else ""
-        now = decimal(last.mean, metric.digits) + half
+        now = _measured(last, metric.digits)
         bars = _spark(metric, width - names - cells(now) - 4)
         lines.append(f"{pad(squeeze(clean(metric.name), names), names)}  {bars}  {now}")
         lines += [
