@@ -119,7 +119,7 @@ def test_a_run_that_did_not_complete_is_named_and_not_compared(online: Workspace
     assert done.code == 3
     runs = done.json["runs"]
     assert [each["candidate"] for each in done.json["comparisons"]] == [runs[2]["run_id"]]
-    assert "Not compared, because runs are incomplete: long.txt with openai/a." in done.err
+    assert "Not compared for openai/a, because the run is incomplete: long.txt." in done.err
 
 
 def test_without_a_complete_baseline_nothing_is_compared(online: Workspace, service: ChatService) -> None:
@@ -129,7 +129,7 @@ def test_without_a_complete_baseline_nothing_is_compared(online: Workspace, serv
 
     assert done.code == 3
     assert "compared with" not in done.out
-    assert "Not compared, because runs are incomplete: short.txt with openai/a and long.txt with openai/a." in done.err
+    assert "Nothing is compared for openai/a: its run with short.txt, the baseline, is incomplete." in done.err
 
 
 def test_only_the_changed_prompt_is_paid_for_again_with_reuse(online: Workspace, service: ChatService) -> None:
@@ -189,6 +189,17 @@ def test_the_terminal_says_which_run_has_no_prompt(online: Workspace) -> None:
 
     assert "── long.txt compared with no system prompt · openai/a ──" in done.out
     assert "── no system prompt · openai/a ──" in done.out
+
+
+def test_the_next_command_makes_and_compares_both_runs_again(online: Workspace, service: ChatService) -> None:
+    rules = [{"match": f"Question 00{at}", "text": LONG["text"]} for at in range(3)]
+    service.set(rules=[*rules, {"text": "yes"}])
+
+    done = ab_test(online)
+
+    *_, comparison = done.out.partition("compared with no system prompt")
+    following = comparison.partition("Next ")[2]
+    assert "compare @last" not in following
 
 
 def test_the_version_of_the_prompt_belongs_to_the_run_with_it(online: Workspace) -> None:

@@ -32,7 +32,7 @@ REGRESSION = 1
     "--show",
     type=number_type(LISTED),
     metavar="[N]",
-    help=f"Show N flipped cases with the answers of both runs.  [N: {SHOWN_CASES} if left out]",
+    help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
 @fail_on_regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")

@@ -65,7 +65,7 @@ def conclude_compared(command: RunCommand, members: Sequence[Member], comparing:
         else:
             _print(command, compared)
         worse = any(is_regression(comparison) for each in compared for comparison in each.opened.comparisons)
-    for sentence in (*_not_compared(members), *(f"Error: {error}" for error in errors)):
+    for sentence in (*_incomplete(members), *(f"Error: {error}" for error in errors)):
         click.echo(sentence, err=True)
     regression = _REGRESSION if worse and comparing.fail_on_regression else 0
     return max(code, regression, *(error.exit_code for error in errors))
@@ -95,11 +95,16 @@ def _by_model(members: Sequence[Member]) -> Iterator[list[Member]]:
             yield [baseline, *ended]
 
 
-def _not_compared(members: Sequence[Member]) -> Iterator[str]:
-    compared = [member for alike in _by_model(members) for member in alike]
-    left = [f"{member.subject} with {member.model}" for member in members if member not in compared]
-    if left:
-        yield f"Not compared, because runs are incomplete: {listed(left)}."
+def _incomplete(members: Sequence[Member]) -> Iterator[str]:
+    """Return what is not compared, and why."""
+    for model in dict.fromkeys(member.model for member in members):
+        baseline, *others = [member for member in members if member.model == model]
+        left = [member.subject for member in others if not _has_ended(member)]
+        if not _has_ended(baseline):
+            yield f"Nothing is compared for {model}: its run with {baseline.subject}, the baseline, is incomplete."
+        elif left:
+            runs = "run is" if len(left) == 1 else "runs are"
+            yield f"Not compared for {model}, because the {runs} incomplete: {listed(left)}."
 
 
 def _has_ended(member: Member) -> bool:
