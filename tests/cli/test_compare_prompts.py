@@ -40,7 +40,7 @@ def test_prompts_are_evaluated_as_one_group_and_compared_with_the_first(online: 
     assert "B is worse than A on length" in comparison
     assert "-Be short." in comparison
     assert "+Be long." in comparison
-    assert "/long.txt, 10 cases × 1 sample" in " ".join(comparison.split())
+    assert "Prompts A short.txt B long.txt" in " ".join(comparison.split())
 
 
 def test_more_prompts_are_each_compared_with_the_baseline(online: Workspace) -> None:
@@ -60,6 +60,7 @@ def test_the_terminal_compares_more_than_two_prompts_in_one_table(online: Worksp
     done = compare(online, "--prompt", "brief.txt")
 
     assert "── 2 prompts compared with short.txt · openai/a ──" in done.out
+    assert "Prompts A short.txt B long.txt C brief.txt" in " ".join(done.out.split())
     assert "C against A" in done.out
 
 
@@ -189,17 +190,6 @@ def test_the_terminal_says_which_run_has_no_prompt(online: Workspace) -> None:
 
     assert "── long.txt compared with no system prompt · openai/a ──" in done.out
     assert "── no system prompt · openai/a ──" in done.out
-
-
-def test_the_next_command_makes_and_compares_both_runs_again(online: Workspace, service: ChatService) -> None:
-    rules = [{"match": f"Question 00{at}", "text": LONG["text"]} for at in range(3)]
-    service.set(rules=[*rules, {"text": "yes"}])
-
-    done = ab_test(online)
-
-    *_, comparison = done.out.partition("compared with no system prompt")
-    following = comparison.partition("Next ")[2]
-    assert "compare @last" not in following
 
 
 def test_the_version_of_the_prompt_belongs_to_the_run_with_it(online: Workspace) -> None:

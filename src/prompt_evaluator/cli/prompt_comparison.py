@@ -10,12 +10,13 @@ import click
 import msgspec
 
 from prompt_evaluator.app.compare import open_comparison
-from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression
+from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression, letter
 from prompt_evaluator.cli.compare_output import comparison_list, print_comparisons
+from prompt_evaluator.cli.comparison_view import GUTTER
 from prompt_evaluator.cli.group_running import conclude_group, conclude_members, group_document
 from prompt_evaluator.cli.group_table import title_line
 from prompt_evaluator.cli.output import print_lines, write_lines
-from prompt_evaluator.cli.text import SEPARATOR, columns
+from prompt_evaluator.cli.text import SEPARATOR, columns, hang, pad, squeeze_apart
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _ENDED = ("completed", "partial")
 _REGRESSION = 1
+_LETTERS = 3
+"""Columns."""
 
 
 class Comparing(NamedTuple):
@@ -118,7 +121,10 @@ def _run_id(member: Member) -> str:
 
 def _print(command: RunCommand, compared: Sequence[_Compared]) -> None:
     for each in compared:
-        print_lines(["", title_line(each.title, columns(sys.stdout)), ""])
+        width = columns(sys.stdout)
+        names = squeeze_apart((member.subject for member in each.members), width - GUTTER - _LETTERS)
+        prompts = [f"{pad(letter(at), _LETTERS)}{names[member.subject]}" for at, member in enumerate(each.members)]
+        print_lines(["", title_line(each.title, width), *hang("Prompts", prompts, GUTTER), ""])
         print_comparisons(each.opened, ComparedRuns(command.settings, [_run_id(member) for member in each.members]))
 
 
