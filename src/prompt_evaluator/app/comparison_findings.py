@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ShownCase,
     )
 
-__all__ = ["SHOWN_CASES", "ComparedRuns", "findings_of", "is_regression", "several_findings", "shown_cases"]
+__all__ = ["SHOWN_CASES", "ComparedRuns", "findings_of", "is_regression", "letter", "several_findings", "shown_cases"]
 
 
 class ComparedRuns(NamedTuple):
