@@ -12,6 +12,7 @@ from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
 from prompt_evaluator.store.case_means import read_case_means
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
+from prompt_evaluator.store.pairs import read_pairs
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_query import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunProgress
+    from prompt_evaluator.model.pairwise import Pair
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
 
@@ -134,6 +136,11 @@ class Results(Access):
         """Yield the cases of several runs side by side, matched by case id, with all or only these metrics."""
         with self._read() as connection:
             yield from read_case_means(connection, [self._full_id(connection, each) for each in run_ids], metrics)
+
+    def pairs(self, run_id: str) -> Iterator[list[Pair]]:
+        """Yield the judged pairs of each case of a pairwise comparison, in file order."""
+        with self._read() as connection:
+            yield from read_pairs(connection, run_id)
 
     def _set(self, connection: Connection, run_id: str, values: Mapping[str, Any]) -> None:
         if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
