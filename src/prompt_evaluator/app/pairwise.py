@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +20,8 @@ from prompt_evaluator.model import JudgeConfig, MetricUse
 from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, PairwiseReport
 from prompt_evaluator.model.query import RunQuery
+from prompt_evaluator.pipeline.loading import BATCH
+from prompt_evaluator.reports.pairwise import pairwise_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import CommandLine, RunPlan, RunRecord, TestCase
     from prompt_evaluator.model.comparison import RunFacts
     from prompt_evaluator.model.outcome import Outcome
-    from prompt_evaluator.model.pairwise import PairwiseResult
+    from prompt_evaluator.model.pairwise import PairwiseFindings, PairwiseResult
     from prompt_evaluator.store import Store
 
 _METRIC = "pairwise:preference"
@@ -93,8 +95,10 @@ async def compare_pairwise(run_ids: Sequence[str], session: Session, options: Pa
         results.append(stored_result(session.store, outcome.record))
         if outcome.record.status == "aborted":
             break
-    found = strengths(results) if len(records) > 2 else None  # noqa: PLR2004 - two runs need no ranking
-    return PairwiseOutcome(report=PairwiseReport(comparisons=tuple(results), strengths=found), outcomes=tuple(outcomes))
+    runs = tuple(record.plan.run_id for record in records)
+    found = strengths(runs, results) if len(runs) > 2 else None  # noqa: PLR2004 - two runs need no ranking
+    report = PairwiseReport(runs=runs, comparisons=tuple(results), strengths=found)
+    return PairwiseOutcome(report=report, outcomes=tuple(outcomes))
 
 
 def stored_result(store: Store, record: RunRecord) -> PairwiseResult:
@@ -107,6 +111,7 @@ def stored_result(store: Store, record: RunRecord) -> PairwiseResult:
         run_id=plan.run_id,
         status=record.status,
         judge_model=plan.judge.model if plan.judge else "",
+        synthetic=plan.synthetic,
     )
 
 
@@ -185,13 +190,20 @@ def _common_cases(store: Store, draft: RunPlan) -> Iterator[TestCase]:
     """The candidate's cases that the baseline has too, unchanged."""
     parent, baseline = draft.parent_run_id or "", draft.baseline_run_id or ""
     found = False
-    # Both list the candidate's cases first and in the same order.
-    for stored, line in zip(stored_cases(store, parent), store.case_means([parent, baseline], ()), strict=False):
-        both = [run.content_hash for run in line.runs.values()]
-        if len(both) > 1 and both[0] == both[1]:
-            found = True
-            yield stored.case
+    cases = (stored.case for stored in stored_cases(store, parent))
+    while batch := list(islice(cases, BATCH)):
+        ids = [case.id for case in batch]
+        own, other = store.content_hashes(parent, ids), store.content_hashes(baseline, ids)
+        for case in batch:
+            if case.id in other and own[case.id] == other[case.id]:
+                found = True
+                yield case
     if not found:
         raise ConfigurationError(
             f"Runs {baseline} and {parent} have no unchanged case in common, so there are no answers to compare."
         )
+
+
+def findings(report: PairwiseReport) -> PairwiseFindings:
+    """What to say about the result, for front ends."""
+    return pairwise_findings(report)

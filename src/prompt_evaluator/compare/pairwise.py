@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.model.pairwise import PairwiseResult, PairwiseStrength, PositionBias
 from prompt_evaluator.stats.bradley_terry import bradley_terry
@@ -24,7 +24,7 @@ _LARGE_LOW, _LARGE_SHARE = 0.1, 0.5
 more."""
 
 
-def pairwise_result(cases: Iterable[Sequence[Pair]], **about: str) -> PairwiseResult:
+def pairwise_result(cases: Iterable[Sequence[Pair]], **about: Any) -> PairwiseResult:
     """Sum up the pairs of each case; `about` names the runs and the judge, as in the result."""
     counts = _Counts()
     for pairs in cases:
@@ -32,17 +32,16 @@ def pairwise_result(cases: Iterable[Sequence[Pair]], **about: str) -> PairwiseRe
     return counts.result(about)
 
 
-def strengths(results: Sequence[PairwiseResult]) -> tuple[PairwiseStrength, ...] | None:
+def strengths(runs: Sequence[str], results: Sequence[PairwiseResult]) -> tuple[PairwiseStrength, ...] | None:
     """Strengths of all runs, the strongest first; None if not all are linked by judged pairs.
 
     Each case counts as one meeting, however many pairs it has: they are not independent.
     """
-    runs = {name for result in results for name in (result.baseline, result.candidate)}
     try:
         found = bradley_terry(_wins(results))
     except ValueError:
         return None
-    if found.keys() < runs:
+    if found.keys() != {*runs}:
         return None
     return tuple(
         PairwiseStrength(run_id=name, strength=each.value, low=each.low, high=each.high, win_chance=each.win_chance)
@@ -93,7 +92,7 @@ class _Counts:
             for counts, count in ((self.asked, asked), (self.first, first), (self.second, second)):
                 counts.append(count)
 
-    def result(self, about: Mapping[str, str]) -> PairwiseResult:
+    def result(self, about: Mapping[str, Any]) -> PairwiseResult:
         means = self.means
         rate = sum(means) / len(means) if means else None
         low, high = case_mean_interval(means, (0.0, 1.0)) or (None, None)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from prompt_evaluator.model.comparison import CompareVerdict
+from prompt_evaluator.model.findings import Mark
 
 CANDIDATE_FIRST, BASELINE_FIRST = "candidate_first", "baseline_first"
 """Names of the two scores of a pair, one for each order: 1 if the judge prefers the candidate, 0 if the baseline, 0.5
@@ -54,6 +55,8 @@ class PairwiseResult(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     """Its status; numbers of an unfinished one will change."""
     judge_model: str
+    synthetic: bool
+    """Whether the offline mock answered or judged."""
     cases: int
     """Cases with at least one judged pair."""
     pairs: int
@@ -102,6 +105,41 @@ class PairwiseStrength(msgspec.Struct, frozen=True, kw_only=True):
 class PairwiseReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every two of some runs, compared answer by answer."""
 
+    runs: tuple[str, ...]
+    """Ids, in the order given."""
     comparisons: tuple[PairwiseResult, ...]
     strengths: tuple[PairwiseStrength, ...] | None = None
     """The strongest first; None for two runs, or if not all runs are linked by judged pairs."""
+
+
+class PairwiseFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """What to say about two runs that were compared answer by answer."""
+
+    mark: Mark
+    text: str
+    """Which run is preferred, as a sentence."""
+    facts: tuple[tuple[str, str], ...]
+    """Labels and texts."""
+    warnings: tuple[str, ...]
+    """Sentences on what makes the result weaker."""
+
+
+class StrengthFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """The strength of one of several runs, as text."""
+
+    name: str
+    strength: str
+    interval: str
+    chance: str
+
+
+class PairwiseFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """What to say about runs that were compared answer by answer."""
+
+    headline: str
+    synthetic: str | None
+    """A warning if the offline mock took part."""
+    comparisons: tuple[PairwiseFinding, ...]
+    strengths: tuple[StrengthFinding, ...]
+    no_strengths: str | None
+    """Why more than two runs have no strengths."""

@@ -1,4 +1,4 @@
-"""Reads what a judge said in a pairwise comparison."""
+"""Reads what a pairwise comparison of two runs needs, and what the judge said in it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from sqlalchemy import and_, func, select
 
 from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, Pair
 from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection, Row, Select
 
@@ -32,6 +33,14 @@ def read_pairs(connection: Connection, run_id: str) -> Iterator[list[Pair]]:
         for _, case in groupby(rows, attrgetter("position")):
             if pairs := [_pair(row) for row in case if row.status != "pending"]:
                 yield pairs
+
+
+def read_content_hashes(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+    """Content hashes by case id; cases that the run does not have are absent."""
+    wanted = select(CASES.c.case_id, CASES.c.content_hash).where(
+        CASES.c.run_id == run_id, CASES.c.case_id.in_(case_ids)
+    )
+    return {row.case_id: row.content_hash for row in connection.execute(wanted)}
 
 
 def _pairs(run_id: str) -> Select[Any]:

@@ -12,7 +12,6 @@ from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
 from prompt_evaluator.store.case_means import read_case_means
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
-from prompt_evaluator.store.pairs import read_pairs
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_query import (
@@ -137,8 +136,17 @@ class Results(Access):
         with self._read() as connection:
             yield from read_case_means(connection, [self._full_id(connection, each) for each in run_ids], metrics)
 
+    def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+        """Those of these cases that a run has, with a hash that is equal for the same case in another run."""
+        from prompt_evaluator.store.pairs import read_content_hashes  # noqa: PLC0415 - most commands do not need it
+
+        with self._read() as connection:
+            return read_content_hashes(connection, run_id, case_ids)
+
     def pairs(self, run_id: str) -> Iterator[list[Pair]]:
         """Yield the judged pairs of each case of a pairwise comparison, in file order."""
+        from prompt_evaluator.store.pairs import read_pairs  # noqa: PLC0415 - most commands do not need it
+
         with self._read() as connection:
             yield from read_pairs(connection, run_id)
 
