@@ -41,7 +41,7 @@ class PositionBias(msgspec.Struct, frozen=True, kw_only=True):
     second_high: float | None
     """Shares of the pairs with 95 % intervals, which treat the pairs of one case as one; None below five cases."""
     large: bool
-    """Whether the place decides so often that another judge should be asked."""
+    """Whether the place decides in so many pairs that another judge should be asked."""
 
 
 class PairwiseResult(msgspec.Struct, frozen=True, kw_only=True):
