@@ -300,6 +300,9 @@ class ComparedRun(Protocol):
     def answers(self, case_id: str) -> Sequence[ComparedAnswer]:
         """All samples of a case, in order; empty if unknown."""
 
+    def input(self, case_id: str) -> str | None:
+        """The input of a case, if it is known."""
+
 
 class Filler(Protocol):
     """Rebuilds the results of one run from its stored units."""

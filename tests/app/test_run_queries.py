@@ -11,7 +11,6 @@ from labelling import RUN, add_run
 
 from prompt_evaluator.app.run_queries import (
     case_detail,
-    case_means,
     dataset_history,
     query_cases,
     query_runs,
@@ -64,14 +63,3 @@ def test_cases_are_listed_and_looked_at_one_by_one(settings: Settings, store: St
     assert detail.samples[1].scores["clarity"].judge == "mock/judge"
     with pytest.raises(UnknownNameError, match="Did you mean 'refund'"):
         case_detail(settings, RUN, "refunds")
-
-
-def test_runs_are_put_side_by_side_and_an_unknown_one_is_refused_at_once(settings: Settings, store: Store) -> None:
-    add_run(store, "run-other")
-    store.close()
-
-    means = list(case_means(settings, [RUN[:8], "run-other"]))
-
-    assert [list(case.runs) for case in means] == [[RUN, "run-other"]] * 3
-    with pytest.raises(UnknownNameError):
-        case_means(settings, [RUN, "nowhere"])

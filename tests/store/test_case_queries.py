@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, sample, stats
 from sqlalchemy import event
@@ -263,35 +262,6 @@ def test_the_beginning_of_a_runs_id_is_enough(filled: Store) -> None:
 def test_an_unknown_case_is_refused_with_the_nearest(filled: Store) -> None:
     with pytest.raises(UnknownNameError, match=r"There is no test case 'flakey'. Did you mean 'flaky'\?"):
         filled.case_detail(RUN, "flakey")
-
-
-def test_runs_stand_side_by_side_by_case(store: Store, record: MakeRecord) -> None:
-    first = [TestCase(id=f"c{at}", input="x") for at in range(300)]
-    second = [
-        TestCase(id="new", input="x"),
-        *(msgspec.structs.replace(case, input="changed" if case.id == "c7" else "x") for case in reversed(first[:290])),
-    ]
-    store.create_run(record("run-a"), first)
-    store.create_run(record("run-b"), second)
-    for run_id, cases in (("run-a", first), ("run-b", second)):
-        writer = store.writer(run_id)
-        for at, case in enumerate(cases[:280]):
-            metrics = {"clarity": stats(float(at % 5)), "length": stats(1.0)}
-            writer.put_case(at, case_result(case.id, per_metric_stats=metrics), {})
-        writer.close()
-
-    found = list(store.case_means(["run-a", "run-b"], metrics=["clarity"]))
-
-    assert [case.case_id for case in found] == [*(f"c{at}" for at in range(300)), "new"]
-    by_id = {case.case_id: case.runs for case in found}
-    assert by_id["new"].keys() == {"run-b"}
-    assert by_id["c299"].keys() == {"run-a"}
-    assert by_id["c295"]["run-a"].status == "pending"
-    assert by_id["c3"]["run-a"].metrics.keys() == {"clarity"}
-    assert (by_id["c3"]["run-a"].metrics["clarity"].mean, by_id["c289"]["run-b"].metrics["clarity"].mean) == (3.0, 1.0)
-    assert by_id["c7"]["run-a"].content_hash != by_id["c7"]["run-b"].content_hash
-    assert by_id["c8"]["run-a"].content_hash == by_id["c8"]["run-b"].content_hash
-    assert list(next(iter(store.case_means(["run-a"]))).runs["run-a"].metrics) == ["clarity", "length"]
 
 
 @ON_FILE

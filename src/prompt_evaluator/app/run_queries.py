@@ -1,4 +1,4 @@
-"""Queries on stored runs: lists, one run, pages of cases, runs side by side, the history of a dataset."""
+"""Queries on stored runs: lists, one run, pages of cases, the history of a dataset."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.query import RunQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.condition import Condition
-    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine
+    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine
     from prompt_evaluator.model.result import RunResult
     from prompt_evaluator.store import Store
 
@@ -103,17 +103,6 @@ def case_detail(settings: Settings, run_id: str, case_id: str) -> CaseDetail:
         return store.case_detail(run_id, case_id)
 
 
-def case_means(settings: Settings, run_ids: Sequence[str], metrics: Sequence[str] | None = None) -> Iterator[CaseMeans]:
-    """Stream the cases of several runs side by side. Raises `UnknownNameError` for an unknown run when called."""
-    store = open_store(settings)
-    try:
-        full = [store.full_id(run_id) for run_id in run_ids]
-    except BaseException:
-        store.close()
-        raise
-    return _streamed(store, full, metrics)
-
-
 def dataset_history(settings: Settings, dataset: str, *, limit: int = 50) -> list[RunLine]:
     """The newest runs of a dataset, by its name or its hash."""
     with closing(open_store(settings)) as store:
@@ -163,8 +152,3 @@ def _from_units(store: Store, record: RunRecord) -> RunResult:
     from prompt_evaluator.app.outcomes import begun_totals  # noqa: PLC0415 - imports the whole pipeline
 
     return begun_totals(store, record).result(record.status)
-
-
-def _streamed(store: Store, run_ids: Sequence[str], metrics: Sequence[str] | None) -> Iterator[CaseMeans]:
-    with closing(store):
-        yield from store.case_means(run_ids, metrics)

@@ -11,6 +11,7 @@ from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.wiring import make_driver
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunRecord
+from prompt_evaluator.model.run import NOT_STARTED
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def create_run(prepared: Prepared, models: Models, session: Session, *, planned:
     """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid."""
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
     if planned:  # looks like a run that was stopped before its first sample and can be resumed
-        record = msgspec.structs.replace(record, status="aborted", stop_reason="planned, not started")
+        record = msgspec.structs.replace(record, status="aborted", stop_reason=NOT_STARTED)
 
     def finish() -> RunRecord:
         nonlocal record

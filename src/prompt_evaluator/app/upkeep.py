@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.outcomes import rebuild
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import RunBusyError
+from prompt_evaluator.errors import ConfigurationError, RunBusyError
 from prompt_evaluator.store.artifacts import RunFolder, forget_in_index
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ def delete_run(settings: Settings, run_id: str, *, with_labels: bool = False) ->
     """
     with closing(open_store(settings)) as store:
         record = store.run(run_id)
+        if not record.plan.run_id.startswith(run_id):
+            raise ConfigurationError(
+                f"{run_id} means run {record.plan.run_id} now, and another one later. To delete it, give its id."
+            )
         store.delete_run(record.plan.run_id, with_labels=with_labels)
     shutil.rmtree(RunFolder(record).path, ignore_errors=True)
     forget_in_index(record)

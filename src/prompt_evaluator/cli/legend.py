@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.legend import LEGEND
+from prompt_evaluator.app.legend import COMPARISON_LEGEND, LEGEND
 from prompt_evaluator.cli.text import SEPARATOR, hang, wrap, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from prompt_evaluator.app.legend import Part
 
 _WIDTH, _GUTTER = 76, 14
 _AS_IT_IS = "\b\n"
@@ -18,12 +20,17 @@ _AS_IT_IS = "\b\n"
 
 def legend() -> str:
     """Return the legend for click's `epilog`."""
-    return writable(_AS_IT_IS + "\n".join(_lines()), sys.stdout.encoding)
+    return writable(_AS_IT_IS + "\n".join(_lines(LEGEND)), sys.stdout.encoding)
 
 
-def _lines() -> Iterator[str]:
+def comparison_legend() -> str:
+    """Return the legend of comparisons for click's `epilog`."""
+    return writable(_AS_IT_IS + "\n".join(_lines(COMPARISON_LEGEND)), sys.stdout.encoding)
+
+
+def _lines(parts: Iterable[Part]) -> Iterator[str]:
     yield "Marks and words in the output:"
-    for part in LEGEND:
+    for part in parts:
         if part.unit:
             limits = SEPARATOR.join(f"{entry.shown} {entry.meaning}" for entry in part.entries)
             yield from _entry(part.title, f"{limits} ({part.unit})")

@@ -28,6 +28,11 @@ COMMANDS = {
     ),
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue an interrupted run."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
+    "compare": ("prompt_evaluator.cli.compare:compare_command", "Say whether one run is better than another."),
+    "compare-runs": (
+        "prompt_evaluator.cli.compare_runs:compare_runs_command",
+        "Compare two runs for a script: fail if something got worse.",
+    ),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),

@@ -163,7 +163,7 @@ class _Page:
         lines = hang("Results", [files.shown, *([files.cases] if files.cases else ())], _GUTTER)
         if step is None:
             return lines
-        command = [click.style(line, bold=True) for line in _step_lines(step, self._width - _GUTTER)]
+        command = [click.style(line, bold=True) for line in step_lines(step, self._width - _GUTTER)]
         return [*lines, *hang("Next", command, _GUTTER)]
 
 
@@ -192,7 +192,8 @@ def _flag_row(flag: FlagFinding) -> Row:
     return Row(flag.mark, flag.name, (percent(flag.share), interval, raised, flag.text), ())
 
 
-def _step_lines(step: NextStep, width: int) -> list[str]:
+def step_lines(step: NextStep, width: int) -> list[str]:
+    """Return what to do next; a command is broken so that it can be pasted."""
     before = wrap(step.before, width) if step.before else []
     if not step.arguments:
         return [*before, *wrap(step.text, width)]

@@ -59,7 +59,12 @@ def _columns(titles: Sequence[str], rows: Sequence[Row], visible: int) -> list[l
 
 def _notes(row: Row, titles: Sequence[str], visible: int) -> list[str]:
     hidden = zip(titles[visible:], row.values[visible:], strict=True)
-    return [*(f"{title[0].lower()}{title[1:]} {value}" for title, value in hidden if value), *row.notes]
+    return [*(_named(title, value) for title, value in hidden if value), *row.notes]
+
+
+def _named(title: str, value: str) -> str:
+    """A value with its title, unless it starts with it, as in `p = 0.03`."""
+    return value if value.startswith(f"{title} ") else f"{title[0].lower()}{title[1:]} {value}"
 
 
 def _cells(mark: str, name: str, values: Sequence[str], names: int, widths: Sequence[int]) -> str:

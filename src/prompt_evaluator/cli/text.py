@@ -19,8 +19,8 @@ _NARROWEST, _WIDEST = 40, 1_000
 """In columns. `COLUMNS` may be set to any number, and progress bars are as long as a line."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
-_PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\ufe0f": ""})
-"""Also the en dash, and the selector for emoji presentation."""
+_PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\N{MINUS SIGN}": "-", "\ufe0f": ""})
+"""Also the en dash, the minus sign, and the selector for emoji presentation."""
 
 
 def clean(text: str) -> str:

@@ -181,6 +181,10 @@ LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any t
 FIGURE = _number("compared numbers", -1e300, 1e300, "Differences and tolerances do not overflow.")
 TOLERANCE = _number("tolerances", 0, 1e300, "Same as for compared numbers.")
 DURATION_MS = _number("milliseconds per answer", 0, _DAY * 1_000, "No call takes longer than a day.")
+METRIC_THRESHOLD = _number(
+    "differences of means that matter", 0.001, 4, "They are on a scale from 1 to 5, whose ends differ by 4."
+)
+FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 
 BOUNDS: dict[str, Bound] = {bound.name: bound for bound in [*globals().values()] if isinstance(bound, Bound)}

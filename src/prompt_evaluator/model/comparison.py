@@ -62,6 +62,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     rubric_hash: str | None = None
     rubric_text: str | None = None
     """The rubric as text that can be compared line by line."""
+    metric_definitions: dict[str, Any] | None = None
+    """The metrics for every case outside the rubric, by name: what was asked for, with options and judge."""
     tags: dict[str, str] = {}
     note: str | None = None
     num_samples: int | None = None
@@ -69,8 +71,11 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases it has."""
     synthetic: bool | None = None
     scales: dict[str, tuple[float, float]] = {}
-    """By metric."""
+    """By metric, in the order of the run; for a file, wide enough for every score in it."""
+    guessed_scales: tuple[str, ...] = ()
+    """Metrics of a file whose scale is not stated in it, or does not include all of its scores."""
     samples: int | None = None
+    """Samples that were attempted."""
     errors: dict[str, int] | None = None
     """Counts by error class; None if unknown."""
     failed_samples: int | None = None
@@ -79,7 +84,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     latency_ms: float | None = None
-    """Mean time of an answer."""
+    """Mean time of an answer: over the samples of each case, then over cases."""
 
 
 class CaseScores(msgspec.Struct, frozen=True):
@@ -106,6 +111,15 @@ class ComparedCase(msgspec.Struct, frozen=True):
     scores: dict[str, CaseScores]
     """By metric; only metrics with at least one score."""
     flags: dict[str, CaseFlag]
+    """Only flags that were judged at least once."""
+    input_hash: str | None = None
+    """Of the input alone, which files have too."""
+
+    def is_changed(self, other: ComparedCase) -> bool:
+        """Whether it is known to differ from the same case of another run."""
+        if self.content_hash and other.content_hash:
+            return self.content_hash != other.content_hash
+        return bool(self.input_hash and other.input_hash) and self.input_hash != other.input_hash
 
 
 class ComparedAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,17 @@ Mark = Literal["good", "warning", "bad"]
 NoteValue = str | int | float | bool | list[str] | dict[str, float] | None
 Scale = tuple[float, float]
 StepCode = Literal[
-    "resume", "after_a_change", "another_model", "more_samples", "lower_temperature", "another_rubric", "compare"
+    "resume",
+    "after_a_change",
+    "another_model",
+    "more_samples",
+    "lower_temperature",
+    "another_rubric",
+    "compare",
+    "show_answers",
+    "show_case",
+    "more_cases",
+    "use_candidate",
 ]
 
 

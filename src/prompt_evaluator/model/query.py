@@ -203,20 +203,3 @@ class CaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     case: CaseLine
     samples: tuple[SampleLine, ...]
-
-
-class RunCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One run's results for a case."""
-
-    content_hash: str | None
-    """If it differs between runs, the case was changed in between."""
-    status: CaseStatus
-    metrics: dict[str, CaseMetric]
-
-
-class CaseMeans(msgspec.Struct, frozen=True, kw_only=True):
-    """One case in several runs, side by side."""
-
-    case_id: str
-    runs: dict[str, RunCase]
-    """By run id; runs without the case are absent."""

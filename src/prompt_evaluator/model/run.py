@@ -16,6 +16,8 @@ RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
 UnitKind = Literal["generation", "judgement", "reply", "preparation"]
 """A reply is one of several that a metric requests from a judge; it is no longer needed once there is a score."""
+NOT_STARTED = "planned, not started"
+"""Why a run has stopped that was planned with others and is still to be started."""
 SampleStatus = Literal["pending", "completed", "judge_error", "judge_invalid_response", "generation_error"]
 
 

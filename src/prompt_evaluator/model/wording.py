@@ -44,6 +44,36 @@ def percent(share: float) -> str:
     return f"{number:.1f} %" if (0 < number < 10 or 99 < number < 100) and round(number, 1) % 1 else f"{number:.0f} %"  # noqa: PLR2004
 
 
+def signed(value: float, digits: int) -> str:
+    """`+0.42`, with a proper minus sign if negative; `0.00` if nothing is left after rounding."""
+    text = decimal(abs(value), digits)
+    if not text.strip("0.,"):
+        return text
+    return f"+{text}" if value > 0 else f"\N{MINUS SIGN}{text}"
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points: `+5 points`, `+0.4 points`, `0 points`."""
+    number = share * 100
+    text = signed(number, 1 if abs(number) < 10 else 0).removesuffix(".0")  # noqa: PLR2004
+    return f"{text} point{'' if text[1:] == '1' else 's'}"
+
+
+def p_value(value: float) -> str:
+    """`p = 0.03`, `p < 0.001`; never rounded across 0.05, which decides."""
+    if value < 0.001:  # noqa: PLR2004
+        return "p < 0.001"
+    if value > 0.99:  # noqa: PLR2004
+        return "p > 0.99"
+    text = f"{value:.2f}" if value >= 0.1 else f"{value:.3f}".rstrip("0")  # noqa: PLR2004
+    return "p < 0.05" if value < 0.05 and text == "0.05" else f"p = {text}"  # noqa: PLR2004
+
+
+def short_number(value: float) -> str:
+    """With the digits that matter: `0.1`, `0.025`, `4`, `2,500`."""
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"  # noqa: PLR2004
+
+
 _KINDS = {
     "RateLimitedError": "rate limited",
     "UnavailableError": "unavailable",

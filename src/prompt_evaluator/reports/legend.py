@@ -87,3 +87,27 @@ LEGEND = (
         unit="samples per case",
     ),
 )
+COMPARISON_LEGEND = (
+    Part(
+        "Marks",
+        (
+            Entry("✓", "better"),
+            Entry("⚠", "cannot tell yet"),
+            Entry("✗", "worse, or not measured in one of the runs"),
+            Entry("no mark", "no difference seen"),
+        ),
+    ),
+    Part(
+        "Words",
+        (
+            Entry("better, worse", "unlikely to be chance (p < 0.05), and beyond the threshold"),
+            Entry("no difference", "the 95 % interval of the difference lies within the threshold on both sides"),
+            Entry("cannot tell", "anything else; more cases or samples would tell"),
+            Entry("A → B", "means over the cases that both runs have"),
+            Entry("p", "how often chance alone makes a difference as large as this, if there is none"),
+            Entry("effect", "the difference in standard deviations of the cases' differences (Cohen's d)"),
+            Entry("won, lost", "cases in which B's mean is higher, and lower; for a flag: raised less, and more often"),
+            Entry("too few", "a case with fewer than three samples in one of the runs"),
+        ),
+    ),
+)

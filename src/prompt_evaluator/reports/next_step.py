@@ -55,6 +55,11 @@ def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> Nex
     return writer.about_the_run("resume", "resume", retry, before=_before_resuming(result))
 
 
+def more_samples(plan: RunPlan, samples: int, reader: Reader) -> NextStep:
+    """Return how to make the same run with more samples, reusing those that it has."""
+    return _Writer(plan, reader).with_samples(samples)
+
+
 def shown_path(path: Path, seen_from: Path) -> str:
     """Return an absolute path, or one relative to the folder if that is below it and shorter."""
     relative = os.path.relpath(path, seen_from)

@@ -45,7 +45,7 @@ _NAMES_LOOKED_AT = 5_000
 def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int]) -> Iterator[CaseLine]:
     """Read these cases, in the order of `positions`."""
     for chunk in chunks(positions):
-        metrics = read_metrics(connection, run_id, chunk)
+        metrics = _read_metrics(connection, run_id, chunk)
         flags: dict[int, dict[str, CaseFlag]] = {}
         for row in connection.execute(select(CASE_FLAGS).where(*_at(CASE_FLAGS, run_id, chunk))):
             flags.setdefault(row.position, {})[row.flag] = CaseFlag(raised=row.raised, asked=row.asked)
@@ -59,14 +59,10 @@ def read_case_lines(connection: Connection, run_id: str, positions: Sequence[int
         yield from (lines[position] for position in chunk if position in lines)
 
 
-def read_metrics(
-    connection: Connection, run_id: str, positions: Sequence[int], names: Sequence[str] | None = None
-) -> dict[int, dict[str, CaseMetric]]:
+def _read_metrics(connection: Connection, run_id: str, positions: Sequence[int]) -> dict[int, dict[str, CaseMetric]]:
     """Read metrics by position and name; cases without scores are absent."""
     found: dict[int, dict[str, CaseMetric]] = {}
     wanted = select(*_METRIC).where(*_at(CASE_METRICS, run_id, positions))
-    if names is not None:
-        wanted = wanted.where(CASE_METRICS.c.metric.in_(names))
     for position, metric, mean, std, low, high, count, passes, missing, band, repeat_std in connection.execute(wanted):
         found.setdefault(position, {})[metric] = CaseMetric(
             mean=mean,

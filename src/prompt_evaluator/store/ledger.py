@@ -13,12 +13,14 @@ from sqlalchemy.exc import IntegrityError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
+from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
 from prompt_evaluator.store.migrate import explained, open_database
 from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
+from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_rows import case_row, plan_bytes, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
 from prompt_evaluator.store.texts import clean_or_none
@@ -78,9 +80,9 @@ class Store(Results, Decisions):
                 connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(run_row(finish())))
 
     def run(self, run_id: str) -> RunRecord:
-        """Return the run with this id or unique id prefix."""
+        """Return the run that a name means."""
         with self._read() as connection:
-            full = self._full_id(connection, run_id)
+            full = find_run(connection, run_id)
             row = connection.execute(select(RUNS).where(RUNS.c.run_id == full)).one()
         return self._record(row)
 
@@ -90,12 +92,19 @@ class Store(Results, Decisions):
         with self._read() as connection:
             return [self._record(row) for row in connection.execute(newest)]
 
+    def compared(self, run_id: str) -> StoredRun:
+        """Return the run with this name, to be compared. Unfinished without an owner, it is `interrupted`."""
+        record = self.run(run_id)
+        full = record.plan.run_id
+        gone = record.status == "running" and self.owner(full) is None
+        return StoredRun(self._read, record, self.run_line(full, interrupted=[full] if gone else ()))
+
     def start_run(self, run_id: str, started_at: str) -> None:
         """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
         values = {"status": "running", "started_at": started_at, "ended_at": None, "stop_reason": None}
         with self._write() as connection:
             if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
-                raise self._unknown(connection, run_id)
+                raise unknown_run(connection, run_id)
 
     def update_run(
         self,
@@ -189,7 +198,7 @@ class Store(Results, Decisions):
             for table in (UNITS, CASES):
                 connection.execute(delete(table).where(table.c.run_id == run_id))
             if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
-                raise self._unknown(connection, run_id)
+                raise unknown_run(connection, run_id)
 
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None

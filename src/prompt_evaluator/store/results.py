@@ -10,10 +10,10 @@ from sqlalchemy import func, select, update
 
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
-from prompt_evaluator.store.case_means import read_case_means
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
+from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_query import (
     query_runs,
     read_history,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import RunProgress
     from prompt_evaluator.model.pairwise import Pair
-    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseMeans, CaseQuery, Page, RunLine, RunQuery
+    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
 
 _CASES_AT_ONCE = 64
@@ -84,9 +84,9 @@ class Results(Access):
             return query_runs(connection, query, interrupted)
 
     def run_line(self, run_id: str, *, interrupted: Collection[str] = ()) -> RunLine:
-        """Return the list entry of the run with this id or unique id prefix."""
+        """Return the list entry of the run that a name means."""
         with self._read() as connection:
-            return read_run_line(connection, self._full_id(connection, run_id), interrupted)
+            return read_run_line(connection, find_run(connection, run_id), interrupted)
 
     def run_values(self, field: str, *, interrupted: Collection[str] = ()) -> list[Any]:
         """The values that runs have in a field that conditions can be about, each once, at most a thousand."""
@@ -111,30 +111,25 @@ class Results(Access):
     def query_cases(self, query: CaseQuery) -> Page[CaseLine]:
         """Return a page of a run's cases."""
         with self._read() as connection:
-            full = self._full_id(connection, query.run_id)
+            full = find_run(connection, query.run_id)
             return query_cases(connection, msgspec.structs.replace(query, run_id=full))
 
     def count_cases(self, query: CaseQuery) -> int:
         """Count the cases on all pages."""
         with self._read() as connection:
-            full = self._full_id(connection, query.run_id)
+            full = find_run(connection, query.run_id)
             return count_cases(connection, msgspec.structs.replace(query, run_id=full))
 
     def matching_ids(self, query: CaseQuery) -> list[str]:
         """Return the ids of the cases on all pages, in dataset order."""
         with self._read() as connection:
-            full = self._full_id(connection, query.run_id)
+            full = find_run(connection, query.run_id)
             return read_matching_ids(connection, msgspec.structs.replace(query, run_id=full))
 
     def case_detail(self, run_id: str, case_id: str) -> CaseDetail:
         """Return one case of a run with all its samples."""
         with self._read() as connection:
-            return read_case_detail(connection, self._full_id(connection, run_id), case_id)
-
-    def case_means(self, run_ids: Sequence[str], metrics: Sequence[str] | None = None) -> Iterator[CaseMeans]:
-        """Yield the cases of several runs side by side, matched by case id, with all or only these metrics."""
-        with self._read() as connection:
-            yield from read_case_means(connection, [self._full_id(connection, each) for each in run_ids], metrics)
+            return read_case_detail(connection, find_run(connection, run_id), case_id)
 
     def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
         """Those of these cases that a run has, with a hash that is equal for the same case in another run."""
@@ -152,4 +147,4 @@ class Results(Access):
 
     def _set(self, connection: Connection, run_id: str, values: Mapping[str, Any]) -> None:
         if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
-            raise self._unknown(connection, run_id)
+            raise unknown_run(connection, run_id)

@@ -1,0 +1,87 @@
+"""Compared runs on standard output: for people, or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.compare import comparison_document
+from prompt_evaluator.app.comparison_findings import (
+    SHOWN_CASES,
+    ComparedRuns,
+    findings_of,
+    several_findings,
+    shown_cases,
+)
+from prompt_evaluator.cli.command_line import program
+from prompt_evaluator.cli.comparison_answers import shown_case_lines
+from prompt_evaluator.cli.comparison_view import comparison_lines
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.several_view import several_lines
+from prompt_evaluator.cli.text import columns
+from prompt_evaluator.model import REDACTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prompt_evaluator.app.compare import OpenComparison
+    from prompt_evaluator.model.comparison import CaseComparison, Comparison
+
+_BATCH = 1_000
+"""Cases written at once."""
+
+
+def print_comparisons(opened: OpenComparison, compared: ComparedRuns, *, show: int | None = None) -> None:
+    """Print what the comparisons show; with `show`, also that many flipped cases with their answers."""
+    width = columns(sys.stdout)
+    most = max(show or 0, SHOWN_CASES)
+    known = compared._replace(program=program(), answers_shown=show is not None, most_cases=most)
+    found = findings_of(opened.comparisons, known)
+    if len(found) == 1:
+        print_lines(comparison_lines(found[0], width))
+    else:
+        print_lines(several_lines(several_findings(opened.comparisons, found), width))
+    for comparison, each in zip(opened.comparisons, found, strict=True):
+        for case in islice(shown_cases(opened, comparison, each), show or 0):
+            print_lines(["", *shown_case_lines(case, width)])
+
+
+def comparison_json(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
+    """One JSON object; of more than one comparison, their list is its only key. Cases are made as they are written."""
+    if len(comparisons) == 1:
+        yield from _document(comparisons[0], "")
+        yield b"\n"
+        return
+    yield b'{\n  "comparisons": [\n    '
+    for at, comparison in enumerate(comparisons):
+        yield b",\n    " if at else b""
+        yield from _document(comparison, "    ")
+    yield b"\n  ]\n}\n"
+
+
+def _document(comparison: Comparison, indent: str) -> Iterator[bytes]:
+    start = b"{"
+    for key, value in comparison_document(comparison).items():
+        yield REDACTOR.bytes(start + f'\n{indent}  "{key}": '.encode())
+        if key == "cases":
+            yield from _cases(comparison.cases, indent)
+        else:
+            text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+            yield REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
+        start = b","
+    yield f"\n{indent}}}".encode()
+
+
+def _cases(cases: Sequence[CaseComparison], indent: str) -> Iterator[bytes]:
+    """One case per line."""
+    separator = f"\n{indent}    ".encode()
+    encode = msgspec.json.Encoder().encode
+    yield b"["
+    for start in range(0, len(cases), _BATCH):
+        batch = [encode(cases[at]) for at in range(start, min(start + _BATCH, len(cases)))]
+        text = (b"," + separator).join(batch)
+        yield REDACTOR.bytes((b"," if start else b"") + separator + text)
+    yield f"\n{indent}  ]".encode() if cases else b"]"

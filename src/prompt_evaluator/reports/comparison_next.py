@@ -1,0 +1,109 @@
+"""What to do after a comparison."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from prompt_evaluator.model.bounds import SAMPLES
+from prompt_evaluator.model.findings import NextStep
+from prompt_evaluator.model.wording import listed, many
+from prompt_evaluator.reports.comparison_verdicts import about
+from prompt_evaluator.reports.next_step import more_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.comparison import Comparison, PairedResult, RunFacts
+    from prompt_evaluator.model.comparison_findings import FlippedCases
+    from prompt_evaluator.model.findings import StepCode
+    from prompt_evaluator.reports.comparison_verdicts import Letters
+    from prompt_evaluator.reports.next_step import Reader
+
+_UNFINISHED = ("aborted", "interrupted", "running")
+_NAMED = 3
+_LATEST_TWO = ("compare", "@last~1", "@last")
+
+
+class ComparedBy(NamedTuple):
+    """Who compares, and what is known beside the comparison."""
+
+    reader: Reader
+    names: tuple[str, str]
+    """The runs as they were named in the command."""
+    plans: tuple[RunPlan | None, RunPlan | None]
+    """None for a file that was made elsewhere."""
+    answers_shown: bool = False
+
+
+def comparison_steps(
+    comparison: Comparison, flipped: FlippedCases, letters: Letters, by: ComparedBy
+) -> tuple[NextStep, ...]:
+    """The most useful thing to do next; several commands if it takes several."""
+    unfinished = [facts for facts in (comparison.baseline, comparison.candidate) if facts.status in _UNFINISHED]
+    if stored := [facts.run_id for facts in unfinished if facts.run_id and facts.path is None]:
+        return tuple(_command("resume", ("resume", run_id), by) for run_id in dict.fromkeys(stored))
+    results: list[PairedResult] = [*comparison.metrics.values(), *comparison.flags.values()]
+    if any(each.missing for each in results):
+        return (_measure_all(comparison, letters),)
+    if any(each.verdict == "worse" for each in results):
+        return (_after_a_drop(comparison.candidate, flipped, letters, by),)
+    if needed := [each for each in comparison.metrics.values() if each.verdict == "inconclusive"]:
+        return _tell_more(needed, letters, by)
+    return (_decide(comparison, letters),)
+
+
+def _measure_all(comparison: Comparison, letters: Letters) -> NextStep:
+    everything = (*comparison.metrics.items(), *comparison.flags.items())
+    missing = {side: [name for name, each in everything if each.missing == side] for side in ("baseline", "candidate")}
+    parts = [f"{getattr(letters, side)} with {_names(names)} too" for side, names in missing.items() if names]
+    return NextStep(code="after_a_change", text=f"evaluate {' and '.join(parts)}, then compare again")
+
+
+def _names(names: list[str]) -> str:
+    return listed(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED:,} more"])
+
+
+def _after_a_drop(candidate: RunFacts, flipped: FlippedCases, letters: Letters, by: ComparedBy) -> NextStep:
+    worst = next((case.test_case_id for case in flipped.cases if case.class_ == "worse"), None)
+    if worst is not None and not by.answers_shown:
+        return _command("show_answers", ("compare", *by.names, "--show"), by)
+    if worst is not None and candidate.run_id and candidate.path is None and worst.isprintable():
+        return _command("show_case", ("runs", "show", candidate.run_id, "--case", worst), by)
+    text = f"improve {letters.candidate}, evaluate it again and compare it with {letters.baseline}"
+    return NextStep(code="after_a_change", text=text)
+
+
+def _tell_more(undecided: Sequence[PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
+    """More samples of both runs if they would tell, and their commands are known; otherwise more cases."""
+    more = [each.more_samples_needed for each in undecided if each.more_samples_needed]
+    if more and len(more) == len(undecided):
+        steps = [_sampled_again(plan, max(more), by) for plan in by.plans]
+        if steps[0] and steps[1]:
+            return steps[0], steps[1], _command("compare", _LATEST_TWO, by)
+    both = f"evaluate {letters.baseline} and {letters.candidate} again"
+    cases = max((each.more_cases_needed or 0 for each in undecided), default=0)
+    what = f"add about {many(about(cases), 'case')} to the dataset" if cases else "add cases to the dataset"
+    return (NextStep(code="more_cases", text=f"{what}, {both} and compare"),)
+
+
+def _sampled_again(plan: RunPlan | None, more: int, by: ComparedBy) -> NextStep | None:
+    if plan is None or plan.num_samples + more > SAMPLES.most:
+        return None
+    step = more_samples(plan, plan.num_samples + more, by.reader)
+    return step if step.arguments else None
+
+
+def _decide(comparison: Comparison, letters: Letters) -> NextStep:
+    better = [name for name, each in comparison.metrics.items() if each.verdict == "better"]
+    better += [name for name, each in comparison.flags.items() if each.verdict == "better"]
+    if better:
+        return NextStep(code="use_candidate", text=f"use {letters.candidate}: nothing got worse")
+    text = f"use {letters.baseline} or {letters.candidate}: decide by cost and speed"
+    return NextStep(code="use_candidate", text=text)
+
+
+def _command(code: StepCode, parts: tuple[str, ...], by: ComparedBy, before: str | None = None) -> NextStep:
+    arguments = (*by.reader.program, *parts)
+    return NextStep(code=code, before=before, arguments=arguments, text=shlex.join(arguments))
