@@ -58,9 +58,10 @@ class PairwiseOutcome:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def unfinished(self) -> Outcome | None:
-        """The run that was stopped, if any; later pairs of runs were then not compared."""
-        return next((outcome for outcome in self.outcomes if outcome.record.status == "aborted"), None)
+    def is_worse(self) -> bool:
+        """Whether a run is worse than the first one."""
+        first = self.report.runs[0]
+        return any(result.verdict == "worse" and result.baseline == first for result in self.report.comparisons)
 
 
 def stored_run_ids(runs: Sequence[RunFacts]) -> list[str]:

@@ -16,10 +16,14 @@ from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import write_lines
+from prompt_evaluator.cli.pairwise_options import pairwise_given, pairwise_options
 from prompt_evaluator.model.bounds import LISTED
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prompt_evaluator.app.compare import OpenComparison
+    from prompt_evaluator.model.pairwise import PairwiseReport
 
 REGRESSION = 1
 """Exit code."""
@@ -34,6 +38,7 @@ REGRESSION = 1
     metavar="[N]",
     help=f"Show N flipped cases with the answers of both runs.  [N: {SHOWN_CASES} if left out]",
 )
+@pairwise_options
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
@@ -53,17 +58,41 @@ def compare_command(
 
     Exit codes: 0; 1 if something got worse and --fail-on-regression is given, also if a metric is missing in one run;
     2 if a run or an option cannot be used; 3 if the runs cannot be compared because their datasets, rubrics or judges
-    differ (see --allow-different) or they have no case in common.
+    differ (see --allow-different) or they have no case in common, or if --pairwise was stopped before its end.
     """
     if len(runs) < 2:  # noqa: PLR2004
         raise click.UsageError("Name two or more runs, the baseline first: prompt-evaluator compare A B.")
     if as_json and show is not None:
         raise click.UsageError("--show is for people and cannot be combined with --json.")
+    pairwise = pairwise_given(options)
     settings = read_settings(config_path)
     with open_comparison(settings, runs, comparing(options)) as opened:
-        if as_json:
-            write_lines(comparison_json(opened.comparisons), None)
+        if pairwise is None:
+            _print(opened, ComparedRuns(settings, runs), as_json=as_json, show=show)
+            code, worse = 0, False
         else:
-            print_comparisons(opened, ComparedRuns(settings, runs), show=show)
-        if fail_on_regression and any(map(is_regression, opened.comparisons)):
-            sys.exit(REGRESSION)
+            from prompt_evaluator.cli.pairwise import PairwiseCommand, print_pairwise  # noqa: PLC0415 - makes calls
+
+            command = PairwiseCommand(pairwise, config_path, as_json=as_json)
+            preferred = command.run(opened.comparisons)
+            _print(opened, ComparedRuns(settings, runs), as_json=as_json, show=show, pairwise=preferred.report)
+            if not as_json:
+                print_pairwise(preferred)
+            code, worse = command.conclude(preferred), preferred.is_worse
+        if not code and fail_on_regression and (worse or any(map(is_regression, opened.comparisons))):
+            code = REGRESSION
+        sys.exit(code)
+
+
+def _print(
+    opened: OpenComparison,
+    compared: ComparedRuns,
+    *,
+    as_json: bool,
+    show: int | None,
+    pairwise: PairwiseReport | None = None,
+) -> None:
+    if as_json:
+        write_lines(comparison_json(opened.comparisons, {"pairwise": pairwise} if pairwise else {}), None)
+    else:
+        print_comparisons(opened, compared, show=show)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,11 +26,12 @@ from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model import REDACTOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.app.compare import OpenComparison
     from prompt_evaluator.model.comparison import CaseComparison, Comparison
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 _BATCH = 1_000
 """Cases written at once."""
 
@@ -49,30 +51,44 @@ def print_comparisons(opened: OpenComparison, compared: ComparedRuns, *, show: i
             print_lines(["", *shown_case_lines(case, width)])
 
 
-def comparison_json(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
-    """One JSON object; of more than one comparison, their list is its only key. Cases are made as they are written."""
+def comparison_json(comparisons: Sequence[Comparison], more: Mapping[str, object] = _NOTHING) -> Iterator[bytes]:
+    """One JSON object; of more than one comparison, with their list as a key. Cases are made as they are written.
+
+    Args:
+        comparisons: The comparisons.
+        more: Further keys and values.
+    """
     if len(comparisons) == 1:
-        yield from _document(comparisons[0], "")
+        yield from _document(comparisons[0], "", more)
         yield b"\n"
         return
     yield b'{\n  "comparisons": [\n    '
     for at, comparison in enumerate(comparisons):
         yield b",\n    " if at else b""
         yield from _document(comparison, "    ")
-    yield b"\n  ]\n}\n"
+    yield b"\n  ]"
+    for key, value in more.items():
+        yield from (f',\n  "{key}": '.encode(), _value(value, ""))
+    yield b"\n}\n"
 
 
-def _document(comparison: Comparison, indent: str) -> Iterator[bytes]:
+def _document(comparison: Comparison, indent: str, more: Mapping[str, object] = _NOTHING) -> Iterator[bytes]:
     start = b"{"
-    for key, value in comparison_document(comparison).items():
+    document = comparison_document(comparison)
+    cases = document.pop("cases")
+    for key, value in {**document, **more, "cases": cases}.items():
         yield REDACTOR.bytes(start + f'\n{indent}  "{key}": '.encode())
         if key == "cases":
             yield from _cases(comparison.cases, indent)
         else:
-            text = msgspec.json.format(msgspec.json.encode(value), indent=2)
-            yield REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
+            yield _value(value, indent)
         start = b","
     yield f"\n{indent}}}".encode()
+
+
+def _value(value: object, indent: str) -> bytes:
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    return REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
 
 
 def _cases(cases: Sequence[CaseComparison], indent: str) -> Iterator[bytes]:

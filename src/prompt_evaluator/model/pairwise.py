@@ -115,7 +115,8 @@ class PairwiseReport(msgspec.Struct, frozen=True, kw_only=True):
 class PairwiseFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What to say about two runs that were compared answer by answer."""
 
-    mark: Mark
+    mark: Mark | None
+    """None for no difference."""
     text: str
     """Which run is preferred, as a sentence."""
     facts: tuple[tuple[str, str], ...]

@@ -9,24 +9,23 @@ import msgspec
 
 from prompt_evaluator.model.findings import Findings, NextStep, Note
 from prompt_evaluator.model.pairwise import PairwiseFinding, PairwiseFindings, StrengthFinding
-from prompt_evaluator.model.wording import listed, many, percent
+from prompt_evaluator.model.wording import listed, many, p_value, percent
+from prompt_evaluator.reports.comparison_verdicts import MARKS
 from prompt_evaluator.reports.facts import facts
 from prompt_evaluator.reports.headline import headline
 from prompt_evaluator.reports.next_step import continuation
+from prompt_evaluator.reports.several import letter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prompt_evaluator.model import RunPlan, RunRecord
-    from prompt_evaluator.model.comparison import CompareVerdict
-    from prompt_evaluator.model.findings import Files, Mark
+    from prompt_evaluator.model.findings import Files
     from prompt_evaluator.model.pairwise import PairwiseReport, PairwiseResult, PairwiseStrength, PositionBias
     from prompt_evaluator.model.result import RunResult
     from prompt_evaluator.reports.next_step import Reader
 
 _SHORT_ID = 8
-_MARKS: dict[CompareVerdict, Mark] = {"better": "good", "worse": "bad", "no_difference": "good"}
-_SMALL_P = 0.001
 _TWO = 2
 _SYNTHETIC = "SYNTHETIC: made up offline by the mock. These are not a model's preferences."
 _UNRANKED = "No strengths: not all runs have been compared yet."
@@ -35,12 +34,13 @@ _UNRANKED = "No strengths: not all runs have been compared yet."
 def pairwise_findings(report: PairwiseReport) -> PairwiseFindings:
     """What to say about every two of the runs, and about all of them."""
     judges = dict.fromkeys(result.judge_model for result in report.comparisons)
+    letters = {run: letter(at) for at, run in enumerate(report.runs)}
     is_synthetic = any(result.synthetic for result in report.comparisons)
     return PairwiseFindings(
         headline=f"Answers compared side by side, in both orders, by {listed(judges)}.",
         synthetic=_SYNTHETIC if is_synthetic else None,
-        comparisons=tuple(map(_finding, report.comparisons)),
-        strengths=tuple(map(_strength, report.strengths or ())),
+        comparisons=tuple(_finding(result, letters) for result in report.comparisons),
+        strengths=tuple(_strength(each, letters) for each in report.strengths or ()),
         no_strengths=_UNRANKED if len(report.runs) > _TWO and not report.strengths else None,
     )
 
@@ -65,17 +65,16 @@ def _comparison(plan: RunPlan, reader: Reader) -> NextStep:
     return NextStep(code="compare", arguments=arguments, text=shlex.join(arguments))
 
 
-def _finding(result: PairwiseResult) -> PairwiseFinding:
+def _finding(result: PairwiseResult, letters: Mapping[str, str]) -> PairwiseFinding:
     return PairwiseFinding(
-        mark=_MARKS.get(result.verdict, "warning"),
-        text=_sentence(result),
+        mark=MARKS[result.verdict],
+        text=_sentence(result, letters[result.baseline], letters[result.candidate]),
         facts=tuple(_facts(result)),
         warnings=tuple(_warnings(result)),
     )
 
 
-def _sentence(result: PairwiseResult) -> str:
-    candidate, baseline = result.candidate[:_SHORT_ID], result.baseline[:_SHORT_ID]
+def _sentence(result: PairwiseResult, baseline: str, candidate: str) -> str:
     if result.win_rate is None:
         return f"Cannot tell yet: no answer of {candidate} was compared with one of {baseline}."
     share = f"{percent(result.win_rate)}{_interval(result.low, result.high)}"
@@ -90,7 +89,7 @@ def _sentence(result: PairwiseResult) -> str:
 
 def _facts(result: PairwiseResult) -> Iterator[tuple[str, str]]:
     if result.pairs:
-        test = "" if result.p_value is None else f"; sign test {_p_text(result.p_value)}"
+        test = "" if result.p_value is None else f"; sign test {p_value(result.p_value)}"
         yield "Cases", _score(result.case_wins, result.case_losses, result.case_ties) + test
         why = [
             f"{count:,} {words}"
@@ -137,9 +136,9 @@ def _bias_text(bias: PositionBias) -> str:
     return f"first place preferred in both orders in {first} of {pairs}, second place in {second}"
 
 
-def _strength(found: PairwiseStrength) -> StrengthFinding:
+def _strength(found: PairwiseStrength, letters: Mapping[str, str]) -> StrengthFinding:
     return StrengthFinding(
-        name=found.run_id[:_SHORT_ID],
+        name=f"{letters[found.run_id]}  {found.run_id[:_SHORT_ID]}",
         strength=f"{found.strength:+.2f}",
         interval=f"{found.low:+.2f} to {found.high:+.2f}",
         chance=percent(found.win_chance),
@@ -152,7 +151,3 @@ def _score(wins: int, losses: int, ties: int) -> str:
 
 def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
-
-
-def _p_text(p_value: float) -> str:
-    return "p < 0.001" if p_value < _SMALL_P else f"p = {p_value:.3f}"
