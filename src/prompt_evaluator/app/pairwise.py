@@ -97,7 +97,8 @@ async def compare_pairwise(run_ids: Sequence[str], session: Session, options: Pa
         if outcome.record.status == "aborted":
             break
     runs = tuple(record.plan.run_id for record in records)
-    found = strengths(runs, results) if len(runs) > 2 else None  # noqa: PLR2004 - two runs need no ranking
+    is_complete = all(result.status != "aborted" for result in results)
+    found = strengths(runs, results) if len(runs) > 2 and is_complete else None  # noqa: PLR2004 - two need no ranking
     report = PairwiseReport(runs=runs, comparisons=tuple(results), strengths=found)
     return PairwiseOutcome(report=report, outcomes=tuple(outcomes))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CASES_AT_ONCE = 256
 _NOT_GENERATED = "NotGenerated"
-"""The error of a sample to which one of the runs has no answer."""
+"""The error of a sample to which the baseline has no answer."""
 
 
 def read_pairs(connection: Connection, run_id: str) -> Iterator[list[Pair]]:
@@ -68,5 +68,8 @@ def _pairs(run_id: str) -> Select[Any]:
 def _pair(row: Row[Any]) -> Pair:
     details = msgspec.json.decode(row.candidate_first_details) if row.candidate_first_details else {}
     return Pair(
-        row.candidate_first, row.baseline_first, bool(details.get("same")), has_answers=row.error_kind != _NOT_GENERATED
+        row.candidate_first,
+        row.baseline_first,
+        is_same=bool(details.get("same")),
+        has_answers=row.status != "generation_error" and row.error_kind != _NOT_GENERATED,
     )
