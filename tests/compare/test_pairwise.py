@@ -11,7 +11,14 @@ from prompt_evaluator.model.pairwise import Pair, PairwiseResult
 WON, LOST, TIED = Pair(1, 1), Pair(0, 0), Pair(0.5, 0.5)
 FIRST, SECOND = Pair(1, 0), Pair(0, 1)
 """The judge prefers this place, whichever answer is there."""
-ABOUT = {"run_id": "p", "status": "completed", "judge_model": "judge/one", "synthetic": False}
+ABOUT = {
+    "baseline_model": "x/a",
+    "candidate_model": "x/b",
+    "run_id": "p",
+    "status": "completed",
+    "judge_model": "judge/one",
+    "synthetic": False,
+}
 
 
 def result(*cases: list[Pair], baseline: str = "a", candidate: str = "b") -> PairwiseResult:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.outcomes import stored_cases
-from prompt_evaluator.app.planning.prepared import Prepared
+from prompt_evaluator.app.planning.prepared import Prepared, check_mock_judge
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.starting import carry_out, create_run
 from prompt_evaluator.compare.pairwise import pairwise_result, strengths
@@ -93,7 +93,7 @@ async def compare_pairwise(run_ids: Sequence[str], session: Session, options: Pa
     for baseline, candidate in combinations(records, 2):
         outcome = await _compared(baseline, candidate, session, options)
         outcomes.append(outcome)
-        results.append(stored_result(session.store, outcome.record))
+        results.append(_result(session.store, outcome.record, baseline.plan, candidate.plan))
         if outcome.record.status == "aborted":
             break
     runs = tuple(record.plan.run_id for record in records)
@@ -103,17 +103,19 @@ async def compare_pairwise(run_ids: Sequence[str], session: Session, options: Pa
     return PairwiseOutcome(report=report, outcomes=tuple(outcomes))
 
 
-def stored_result(store: Store, record: RunRecord) -> PairwiseResult:
+def _result(store: Store, record: RunRecord, baseline: RunPlan, candidate: RunPlan) -> PairwiseResult:
     """The result of a pairwise comparison as far as it has come."""
     plan = record.plan
     return pairwise_result(
         store.pairs(plan.run_id),
-        baseline=plan.baseline_run_id or "",
-        candidate=plan.parent_run_id or "",
+        baseline=baseline.run_id,
+        candidate=candidate.run_id,
+        baseline_model=baseline.target.model,
+        candidate_model=candidate.target.model,
         run_id=plan.run_id,
         status=record.status,
         judge_model=plan.judge.model if plan.judge else "",
-        synthetic=plan.synthetic,
+        synthetic=plan.synthetic or baseline.synthetic,
     )
 
 
@@ -142,6 +144,8 @@ async def _compared(baseline: RunRecord, candidate: RunRecord, session: Session,
 def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: PairwiseOptions) -> RunPlan:
     usual = candidate.judge or baseline.judge or candidate.target
     judge = models.name(options.judge_model or usual.model)
+    if not options.allow_mock_judge and not baseline.synthetic:
+        check_mock_judge(models.name(baseline.target.model), judge, models.settings)
     rubric = candidate.rubric or baseline.rubric
     criteria = {"criteria": criteria_of(rubric)} if rubric else {}
     run_id = str(uuid.uuid4())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from prompt_evaluator.cli.marks import symbol
-from prompt_evaluator.cli.text import clean, hang, pad, wrap
+from prompt_evaluator.cli.table import Row, table
+from prompt_evaluator.cli.text import clean, hang, wrap
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.pairwise import PairwiseFinding, PairwiseFindings, StrengthFinding
@@ -27,7 +28,7 @@ def pairwise_lines(found: PairwiseFindings, width: int) -> list[str]:
     for comparison in found.comparisons:
         lines += ["", *_comparison(comparison, width)]
     if found.strengths:
-        lines += ["", *_strengths(found.strengths)]
+        lines += ["", *_strengths(found.strengths, width)]
     if found.no_strengths:
         lines += ["", *wrap(found.no_strengths, width)]
     return lines
@@ -44,9 +45,6 @@ def _comparison(found: PairwiseFinding, width: int) -> list[str]:
     return lines
 
 
-def _strengths(found: tuple[StrengthFinding, ...]) -> list[str]:
-    rows = [("Run", "Strength", "95 % interval", "Preferred to an average run")]
-    rows += [(each.name, each.strength, each.interval, each.chance) for each in found]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    drawn = ["  ".join(pad(text, size) for text, size in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [click.style(drawn[0], dim=True), *drawn[1:]]
+def _strengths(found: tuple[StrengthFinding, ...], width: int) -> list[str]:
+    rows = [Row(None, each.name, (each.strength, each.interval, each.chance), ()) for each in found]
+    return table("Run", ("Strength", "95 % interval", "Preferred to an average run"), rows, width)

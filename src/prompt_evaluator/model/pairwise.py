@@ -50,6 +50,8 @@ class PairwiseResult(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     candidate: str
     """Ids of the runs."""
+    baseline_model: str
+    candidate_model: str
     run_id: str
     """The run in which the judge was asked."""
     status: str

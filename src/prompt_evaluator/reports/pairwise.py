@@ -125,8 +125,17 @@ def _warnings(result: PairwiseResult) -> Iterator[str]:
             f"Large position bias: in {share} of the pairs the judge preferred whichever answer came {place}. These "
             "pairs count as ties and hide differences. Try another judge with --judge-model."
         )
+    if result.judge_model in {result.baseline_model, result.candidate_model} and _has_two_models(result):
+        yield (
+            f"{result.judge_model} judges its own answers against those of another model, and models tend to favour "
+            "their own. Try another judge with --judge-model."
+        )
     if result.unjudged:
         yield f"Pairs that could not be judged can be tried again: resume {result.run_id} --retry-errors."
+
+
+def _has_two_models(result: PairwiseResult) -> bool:
+    return not result.synthetic and result.baseline_model != result.candidate_model
 
 
 def _bias_text(bias: PositionBias) -> str:
