@@ -139,6 +139,11 @@ class TestAMetric:
 
         assert said.notes[0].endswith("about 60 more cases would show 0.1 (or about 7 more samples per case)")
 
+    def test_that_is_equal_in_every_case_is_not_said_to_be_equal_everywhere(self) -> None:
+        (said,) = of({"tone": undecided(difference=0.0, wins=0, losses=0, ties=20, detectable=None)}).metrics
+
+        assert said.notes[0].startswith("equal in all 20 cases, which does not rule out a difference; about 60 more")
+
     def test_that_really_differs_but_perhaps_too_little_says_so(self) -> None:
         (said,) = of({"tone": undecided(p_value=0.02, more_cases_needed=0)}).metrics
 
@@ -163,10 +168,10 @@ class TestAMetric:
         assert said.notes == ("this counts as worse",)
 
     def test_is_written_with_the_digits_of_its_scale(self) -> None:
-        (said,) = of({"exact": undecided(scale=(0.0, 1.0), threshold=0.025, detectable=0.0625)}).metrics
+        (said,) = of({"exact": undecided(scale=(0.0, 1.0), threshold=0.025, detectable=0.0634)}).metrics
 
         assert said.difference == f"{MINUS}0.070"
-        assert "differences of 0.0625 or more show" in said.text
+        assert "differences of 0.063 or more show" in said.text
         assert "would show 0.025" in said.text
 
     @pytest.mark.parametrize(
@@ -244,7 +249,7 @@ class TestWhatDiffers:
         )
 
     def test_may_be_nothing(self) -> None:
-        assert of(differs={}).no_difference == "nothing that is known, so any difference is due to chance"
+        assert of(differs={}).no_difference == "nothing that is known"
         assert of().no_difference is None
 
 
@@ -268,9 +273,9 @@ class TestAmounts:
         assert said.amounts[0].text == "unknown → $0.0031 per sample"
 
     def test_that_nobody_knows_are_left_out(self) -> None:
-        nothing = dict.fromkeys(("samples", "cost", "latency_ms"))
+        nothing = facts(samples=None, cost=None, latency_ms=None)
 
-        assert of(baseline=facts(**nothing), candidate=facts(**nothing)).amounts == ()
+        assert of(baseline=nothing, candidate=nothing).amounts == ()
 
     def test_of_errors_say_which(self) -> None:
         said = of(candidate=facts(CANDIDATE, failed_samples=5, errors={"RateLimitedError": 5}))

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 from scipy import stats as scipy_stats
 
-from prompt_evaluator.stats.distributions import beta_quantile, incomplete_beta, student_t
+from prompt_evaluator.stats.distributions import (
+    beta_quantile,
+    incomplete_beta,
+    normal_quantile,
+    student_t,
+    t_quantile,
+    t_two_sided,
+)
 
 SHAPES = st.floats(0.1, 5_000)
 
@@ -42,3 +52,35 @@ def test_students_t_is_that_of_scipy(degrees: int) -> None:
 def test_values_outside_the_beta_distribution_are_refused(x: float, a: float, b: float) -> None:
     with pytest.raises(ValueError, match="is not defined at"):
         incomplete_beta(x, a, b)
+
+
+def test_p_values_of_students_t_are_those_of_scipy() -> None:
+    rng = random.Random(1)
+    for _ in range(2_000):
+        t, degrees = rng.gauss(0, 1) * 10 ** rng.uniform(-3, 2), rng.choice([1, 2, 4, 9, 29, 99.5, 5_000, 99_999])
+
+        assert t_two_sided(t, degrees) == pytest.approx(2 * scipy_stats.t.sf(abs(t), degrees), rel=1e-8, abs=1e-300)
+
+
+def test_a_t_without_end_has_no_chance() -> None:
+    assert t_two_sided(math.inf, 4) == t_two_sided(-math.inf, 4) == 0
+    assert t_two_sided(0, 4) == 1
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 4, 7.5, 29, 400, 99_999])
+@pytest.mark.parametrize("chance", [1e-9, 0.001, 0.025, 0.2, 0.4999, 0.5, 0.5001, 0.8, 0.975, 0.9999, 1 - 1e-9])
+def test_any_quantile_of_students_t_is_that_of_scipy(chance: float, degrees: float) -> None:
+    assert t_quantile(chance, degrees) == pytest.approx(scipy_stats.t.ppf(chance, degrees), rel=1e-7, abs=1e-12)
+
+
+@given(st.floats(1e-12, 1 - 1e-12))
+def test_normal_quantiles_are_those_of_scipy(chance: float) -> None:
+    assert normal_quantile(chance) == pytest.approx(scipy_stats.norm.ppf(chance), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("chance", [0, 1, -0.1, 1.5, math.nan])
+def test_a_quantile_of_no_probability_is_refused(chance: float) -> None:
+    with pytest.raises(ValueError, match="is not a probability between 0 and 1"):
+        t_quantile(chance, 4)
+    with pytest.raises(ValueError, match="is not a probability between 0 and 1"):
+        normal_quantile(chance)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.reports.comparison import SHOWN_CASES, comparison_findings
 from prompt_evaluator.reports.comparison_answers import shown_case
+from prompt_evaluator.reports.comparison_cases import next_cases
 from prompt_evaluator.reports.comparison_next import ComparedBy
 from prompt_evaluator.reports.comparison_verdicts import Letters
 from prompt_evaluator.reports.next_step import PROGRAM, Reader
@@ -58,13 +59,17 @@ def findings_of(comparisons: Sequence[Comparison], compared: ComparedRuns) -> li
     ]
 
 
-def shown_cases(opened: OpenComparison, comparison: Comparison, found: ComparisonFindings) -> Iterator[ShownCase]:
-    """The flipped cases that the findings list, with an answer of each run."""
+def shown_cases(
+    opened: OpenComparison, comparison: Comparison, found: ComparisonFindings, most: int
+) -> Iterator[ShownCase]:
+    """The flipped cases that the findings list, then others, with an answer of each run."""
     letters = Letters(found.baseline.letter, found.candidate.letter)
     by_case: dict[str, list[FlippedCase]] = {}
     for flip in found.flipped.cases:
         by_case.setdefault(flip.test_case_id, []).append(flip)
-    for case_id, flips in by_case.items():
+    for other in next_cases(comparison, by_case, most - len(by_case)):
+        by_case[other.test_case_id] = [other]
+    for case_id, flips in islice(by_case.items(), most):
         answers = opened.answers(comparison, case_id)
         yield shown_case(case_id, flips, answers, letters, opened.input(comparison, case_id))
 
@@ -78,5 +83,7 @@ def _plans(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]
     """The plans of stored runs, which know the commands that started them."""
     if all(facts.path is not None for facts in runs):
         return [None] * len(runs)
+    from prompt_evaluator.app.stores import open_store  # noqa: PLC0415 - files are compared without a database
+
     with closing(open_store(settings)) as store:
         return [store.run(facts.run_id).plan if facts.path is None and facts.run_id else None for facts in runs]

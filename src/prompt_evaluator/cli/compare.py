@@ -20,10 +20,11 @@ from prompt_evaluator.cli.pairwise_options import pairwise_given, pairwise_optio
 from prompt_evaluator.model.bounds import LISTED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from prompt_evaluator.app.compare import OpenComparison
-    from prompt_evaluator.model.pairwise import PairwiseReport
+    from prompt_evaluator.cli.pairwise import JudgedPairs
+    from prompt_evaluator.model.comparison import Comparison
 
 REGRESSION = 1
 """Exit code."""
@@ -36,7 +37,7 @@ REGRESSION = 1
     "--show",
     type=number_type(LISTED),
     metavar="[N]",
-    help=f"Show N flipped cases with the answers of both runs.  [N: {SHOWN_CASES} if left out]",
+    help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
 @pairwise_options
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
@@ -64,35 +65,23 @@ def compare_command(
         raise click.UsageError("Name two or more runs, the baseline first: prompt-evaluator compare A B.")
     if as_json and show is not None:
         raise click.UsageError("--show is for people and cannot be combined with --json.")
-    pairwise = pairwise_given(options)
+    given = pairwise_given(options)
     settings = read_settings(config_path)
     with open_comparison(settings, runs, comparing(options)) as opened:
-        if pairwise is None:
-            _print(opened, ComparedRuns(settings, runs), as_json=as_json, show=show)
-            code, worse = 0, False
+        pairs = _judged(opened.comparisons, given, config_path, as_json=as_json) if given else None
+        if as_json:
+            write_lines(comparison_json(opened.comparisons, pairs.document if pairs else {}), None)
         else:
-            from prompt_evaluator.cli.pairwise import PairwiseCommand, print_pairwise  # noqa: PLC0415 - makes calls
-
-            command = PairwiseCommand(pairwise, config_path, as_json=as_json)
-            preferred = command.run(opened.comparisons)
-            _print(opened, ComparedRuns(settings, runs), as_json=as_json, show=show, pairwise=preferred.report)
-            if not as_json:
-                print_pairwise(preferred)
-            code, worse = command.conclude(preferred), preferred.is_worse
-        if not code and fail_on_regression and (worse or any(map(is_regression, opened.comparisons))):
-            code = REGRESSION
-        sys.exit(code)
+            below = pairs.lines() if pairs else ()
+            print_comparisons(opened, ComparedRuns(settings, runs), show=show, below=below)
+        code = pairs.conclude() if pairs else 0
+        worse = (pairs is not None and pairs.is_worse) or any(map(is_regression, opened.comparisons))
+        sys.exit(code or (REGRESSION if fail_on_regression and worse else 0))
 
 
-def _print(
-    opened: OpenComparison,
-    compared: ComparedRuns,
-    *,
-    as_json: bool,
-    show: int | None,
-    pairwise: PairwiseReport | None = None,
-) -> None:
-    if as_json:
-        write_lines(comparison_json(opened.comparisons, {"pairwise": pairwise} if pairwise else {}), None)
-    else:
-        print_comparisons(opened, compared, show=show)
+def _judged(
+    comparisons: Sequence[Comparison], given: dict[str, Any], config_path: Path | None, *, as_json: bool
+) -> JudgedPairs:
+    from prompt_evaluator.cli.pairwise import run_pairwise  # noqa: PLC0415 - makes calls, which comparing does not need
+
+    return run_pairwise(comparisons, given, config_path, as_json=as_json)

@@ -37,7 +37,7 @@ def shown_case_lines(found: ShownCase, width: int) -> list[str]:
         texts = wrap(clean(each.text), max(20, room - cells(name) - 4))
         lines += mark_lines(symbol(each.mark), hang(name, texts, cells(name) + 2))
     if found.likeness:
-        lines.append(click.style(f"  {found.likeness}", dim=True))
+        lines += [click.style(f"  {line}", dim=True) for line in wrap(found.likeness, room - 2)]
     return [*lines, *_answers(found, room)] if found.answers else [*lines, "  The answers are not known."]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def several_lines(found: SeveralFindings, width: int) -> list[str]:
-    """All runs in coloured lines narrower than `width`."""
+    """All runs in coloured lines narrower than `width`, without what to do next."""
     lines = [*runs_lines(found.runs, width), ""]
     if found.rows:
         columns = [Column(run.letter) for run in found.runs]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROBLEM = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?")
 _PLACE = re.compile(r"at `\$([^`]*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
-_KINDS = {"str": "a text", "bool": "true or false", "null": "null", "array": "a list", "object": "an object"}
+_KINDS = {"str": "a text", "bool": "true or false", "array": "a list", "object": "an object", "null": "null"}
 _WANTED = {"float": "a number", "int": "a whole number"} | _KINDS
 _LARGEST_COUNT = 10**9
 _CORRECT = "Correct the file, or have it written again."
@@ -121,7 +121,7 @@ def _problem(message: str) -> str:
 
 
 def _named(place: str, value: Any, message: str) -> str:
-    """Replace `[...]`, which stands for any key of an object, with the key whose value is the problem."""
+    """Replace `[...]`, which means any key of an object, with the key whose value is the problem."""
     found = [("", value)]
     for name, index, anywhere in _STEP.findall(place):
         if anywhere:

@@ -181,4 +181,5 @@ class SeveralFindings(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[SeveralRow, ...]
     """Every metric, and the flags that moved."""
     notes: tuple[str, ...]
+    next_steps: tuple[NextStep, ...]
     comparisons: tuple[ComparisonFindings, ...]

@@ -61,7 +61,7 @@ def _lines(value: Any) -> Iterator[str]:
         for key, part in value.items():
             if part is not None:
                 yield from _entry(f"{key}:", part)
-    elif isinstance(value, list):
+    elif isinstance(value, (list, tuple)):
         for part in value:
             first, *rest = list(_lines(part)) or [""]
             yield f"- {first}"
@@ -72,7 +72,7 @@ def _lines(value: Any) -> Iterator[str]:
 
 def _entry(start: str, value: Any) -> Iterator[str]:
     lines = list(_lines(value))
-    if len(lines) == 1 and not isinstance(value, (dict, list)):
+    if len(lines) == 1 and not isinstance(value, (dict, list, tuple)):
         yield f"{start} {lines[0]}".rstrip()
     else:
         yield start

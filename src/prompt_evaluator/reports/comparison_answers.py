@@ -22,6 +22,7 @@ _MOST_WORDS = 2_000
 _ALIKE = 0.5
 """Below this similarity, nearly every word would be marked."""
 _SHOWN_SCORES = 20
+_WORDS = {"worse": "worse", "better": "better", "same": "within chance", "too_few": "too few samples to tell"}
 _WORD = re.compile(r"\S+\s*|\s+")
 """With the space after it, so that neighbours are marked together."""
 _ONLY_BASELINE, _ONLY_CANDIDATE = ("[-", "-]"), ("{+", "+}")
@@ -38,7 +39,7 @@ def shown_case(
 
     Args:
         case_id: The case.
-        flips: The metrics on which it flipped.
+        flips: The metrics on which it flipped, or was compared.
         answers: All its samples, in the baseline and in the candidate.
         letters: What the runs are called.
         text: The case's input, if known.
@@ -87,7 +88,7 @@ def _metrics(flipped: Iterable[str], answers: Sequence[Sequence[ComparedAnswer]]
 
 def _scores(metric: str, answers: Sequence[Sequence[ComparedAnswer]], flip: FlippedCase | None) -> ScoresFinding:
     sides = [[each.scores[metric] for each in side if metric in each.scores] for side in answers]
-    word = f": {flip.class_}" if flip else ""
+    word = f": {_WORDS[flip.class_]}" if flip else ""
     mark = MARKS[flip.class_] if flip and flip.class_ in ("worse", "better") else None
     return ScoresFinding(metric=metric, text=" → ".join(map(_strip, sides)) + word, mark=mark)
 

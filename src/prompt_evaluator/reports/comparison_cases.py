@@ -15,7 +15,7 @@ from prompt_evaluator.model.wording import kinds, money, p_value, percent, signe
 from prompt_evaluator.reports.comparison_verdicts import rank, slice_finding, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from prompt_evaluator.model.comparison import (
         CaseClass,
@@ -57,6 +57,17 @@ def _first(
         if case.class_ == kind:
             found.append(case)
     return found
+
+
+def next_cases(comparison: Comparison, beyond: Collection[str], most: int) -> list[FlippedCase]:
+    """The first cases after those that flipped: the most certain drops that may still be chance."""
+    found: dict[str, CaseComparison] = {}
+    for case in comparison.cases:
+        if len(found) >= most:
+            break
+        if case.test_case_id not in beyond:
+            found.setdefault(case.test_case_id, case)
+    return [_flipped(each, comparison.metrics[each.metric]) for each in found.values()]
 
 
 def _flipped(case: CaseComparison, metric: MetricComparison) -> FlippedCase:

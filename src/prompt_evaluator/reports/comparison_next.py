@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.model import RunPlan
-    from prompt_evaluator.model.comparison import Comparison, PairedResult, RunFacts
+    from prompt_evaluator.model.comparison import Comparison, PairedResult
     from prompt_evaluator.model.comparison_findings import FlippedCases
     from prompt_evaluator.model.findings import StepCode
     from prompt_evaluator.reports.comparison_verdicts import Letters
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _UNFINISHED = ("aborted", "interrupted", "running")
 _NAMED = 3
+_MOST_MORE_SAMPLES = 50
+"""Per case; if it takes more than this, other cases tell more for the same money."""
 _LATEST_TWO = ("compare", "@last~1", "@last")
 
 
@@ -48,7 +50,7 @@ def comparison_steps(
     if any(each.missing for each in results):
         return (_measure_all(comparison, letters),)
     if any(each.verdict == "worse" for each in results):
-        return (_after_a_drop(comparison.candidate, flipped, letters, by),)
+        return (_after_a_drop(comparison, flipped, letters, by),)
     if needed := [each for each in comparison.metrics.values() if each.verdict == "inconclusive"]:
         return _tell_more(needed, letters, by)
     return (_decide(comparison, letters),)
@@ -65,10 +67,11 @@ def _names(names: list[str]) -> str:
     return listed(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED:,} more"])
 
 
-def _after_a_drop(candidate: RunFacts, flipped: FlippedCases, letters: Letters, by: ComparedBy) -> NextStep:
-    worst = next((case.test_case_id for case in flipped.cases if case.class_ == "worse"), None)
-    if worst is not None and not by.answers_shown:
+def _after_a_drop(comparison: Comparison, flipped: FlippedCases, letters: Letters, by: ComparedBy) -> NextStep:
+    if comparison.cases and not by.answers_shown:
         return _command("show_answers", ("compare", *by.names, "--show"), by)
+    worst = next((case.test_case_id for case in flipped.cases if case.class_ == "worse"), None)
+    candidate = comparison.candidate
     if worst is not None and candidate.run_id and candidate.path is None and worst.isprintable():
         return _command("show_case", ("runs", "show", candidate.run_id, "--case", worst), by)
     text = f"improve {letters.candidate}, evaluate it again and compare it with {letters.baseline}"
@@ -78,7 +81,7 @@ def _after_a_drop(candidate: RunFacts, flipped: FlippedCases, letters: Letters, 
 def _tell_more(undecided: Sequence[PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
     """More samples of both runs if they would tell, and their commands are known; otherwise more cases."""
     more = [each.more_samples_needed for each in undecided if each.more_samples_needed]
-    if more and len(more) == len(undecided):
+    if more and len(more) == len(undecided) and max(more) <= _MOST_MORE_SAMPLES:
         steps = [_sampled_again(plan, max(more), by) for plan in by.plans]
         if steps[0] and steps[1]:
             return steps[0], steps[1], _command("compare", _LATEST_TWO, by)

@@ -155,12 +155,19 @@ def _cannot_tell(found: PairedResult, unit: _Unit) -> Iterator[str]:
     matters = unit.amount(found.threshold)
     if is_significant(found):
         yield f"a real difference, but perhaps smaller than {matters}"
+    elif found.ties == found.cases:
+        yield f"equal in all {many(found.cases, 'case')}, which does not rule out a difference"
     elif found.detectable is not None and found.detectable > found.threshold:
-        yield f"with {many(found.cases, 'case')} only differences of {unit.amount(found.detectable)} or more show"
+        visible = unit.amount(_two_digits(found.detectable))
+        yield f"with {many(found.cases, 'case')} only differences of {visible} or more show"
     if found.more_cases_needed:
         yield f"about {many(about(found.more_cases_needed), 'more case')} would show {matters}{_samples(found)}"
     else:
         yield "more cases or samples would narrow the interval"
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.2g}")
 
 
 def _samples(found: PairedResult) -> str:

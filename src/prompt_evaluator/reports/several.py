@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.comparison import Comparison
     from prompt_evaluator.model.comparison_findings import ComparisonFindings, PairedFinding
+    from prompt_evaluator.model.findings import Mark
 
 _ALPHABET = 26
+_FIRST: tuple[Mark | None, ...] = ("good", "bad", "warning", None)
+"""Which candidate decides what to do next."""
 
 
 def letter(at: int) -> str:
@@ -35,6 +38,7 @@ def several_findings(comparisons: Sequence[Comparison], findings: Sequence[Compa
         runs=(findings[0].baseline, *(each.candidate for each in findings)),
         rows=tuple(_row(name, compared) for name in names if name not in quiet),
         notes=tuple(_notes(comparisons, quiet)),
+        next_steps=min(findings, key=lambda each: _FIRST.index(each.mark)).next_steps,
         comparisons=tuple(findings),
     )
 
@@ -63,4 +67,5 @@ def _cell(found: PairedFinding | None) -> SeveralCell:
     if not found.difference:
         return SeveralCell(text=found.word, mark=found.mark)
     value = found.means.partition(" → ")[2]
-    return SeveralCell(text=f"{value} ({found.difference}) {found.word}", mark=found.mark)
+    word = found.word.removesuffix(" seen").removesuffix(" yet")
+    return SeveralCell(text=f"{value} ({found.difference}) {word}", mark=found.mark)

@@ -1,4 +1,7 @@
-"""Pure statistics: how much scores vary, how certain a mean is, and the words for both."""
+"""Pure statistics: how much scores vary, how certain a mean is, and the words for both.
+
+What only comparisons need is imported from its own module: `paired`, `exact`, `multiple`, `power`, `bradley_terry`.
+"""
 
 from prompt_evaluator.stats.bands import FlagBand, Variability, flag_band, sample_confidence, variability
 from prompt_evaluator.stats.intervals import (

@@ -59,7 +59,10 @@ def t_two_sided(t: float, degrees: float) -> float:
     """Return the probability that Student's t is at least this far from 0."""
     if math.isinf(t):
         return 0.0
-    return incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+    square = t * t
+    if square < 1:  # from the other side, so that a small square is not lost beside the degrees
+        return 1 - incomplete_beta(square / (degrees + square), 0.5, degrees / 2)
+    return incomplete_beta(degrees / (degrees + square), degrees / 2, 0.5)
 
 
 @cache

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from prompt_evaluator.stats.distributions import t_two_sided
+from prompt_evaluator.stats.distributions import student_t, t_two_sided
 from prompt_evaluator.stats.exact import mcnemar, sign_test
-from prompt_evaluator.stats.intervals import FEWEST_CASES, Interval, mean_interval
+from prompt_evaluator.stats.intervals import FEWEST_CASES, Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ _ROUNDING = 1e-12
 class Paired:
     """A mean difference over cases, how certain it is, and how that was found out."""
 
-    count: int
     mean: float | None
     """None if there are no cases."""
     std: float | None
     """Of the cases' differences (n - 1); None below two cases."""
+    count: int
     low: float | None = None
     high: float | None = None
     """95 % interval of the mean; None below five cases, as all that follows."""
@@ -80,7 +80,8 @@ def paired_difference(differences: Sequence[float], *, span: float, binary_pairs
     `span` is the width of the scale, so that a difference lies between -span and span. `binary_pairs` says that each
     difference is between one pass or fail and another; it is ignored if any is not -span, 0 or span.
 
-    - `paired_t`, normally: Student's paired t, cut off where the scale ends.
+    - `paired_t`, normally: Student's paired t, cut off where the scale ends. If only few cases change, all in the same
+      direction, its interval is too narrow: it covers 89 % if one case in ten of 50 drops.
     - `exact_paired`, for binary pairs: McNemar's exact p value and Tango's interval (see `tango`).
     - `exact_bound`, if all differences are equal, so that Student's interval would have no width (see `_bound`).
 
@@ -98,24 +99,23 @@ def paired_from_running(running: Running, *, span: float, binary_pairs: bool = F
         raise ValueError(f"a scale of width {span:g} has no differences")
     count, mean, std = running.count, running.mean, running.std
     if not count:
-        return Paired(0, None, None)
+        return Paired(None, None, 0)
     flat = running.max - running.min <= _ROUNDING * span
     if flat:  # what is left is rounding
         mean = 0.0 if abs(running.max) <= _ROUNDING * span else running.max
         std = 0.0 if count > 1 else None
     if count < FEWEST_CASES or std is None:
-        return Paired(count, mean, std)
+        return Paired(mean, std, count)
     effect_size = None if flat else mean / std
     if binary_pairs and running.only_ends(span):
         low, high = (span * share for share in tango(running.wins, running.losses, count))
-        return Paired(count, mean, std, low, high, mcnemar(running.wins, running.losses), "exact_paired", effect_size)
+        return Paired(mean, std, count, low, high, mcnemar(running.wins, running.losses), "exact_paired", effect_size)
     if flat:
         bound = _bound(mean, count, span)
-        return Paired(count, mean, std, bound.low, bound.high, bound.p_value, "exact_bound")
-    interval = mean_interval(mean, std, count, (-span, span))
-    assert interval is not None  # noqa: S101 - there are five or more
-    p_value = t_two_sided(mean / std * math.sqrt(count), count - 1)
-    return Paired(count, mean, std, interval.low, interval.high, p_value, "paired_t", effect_size)
+        return Paired(mean, std, count, bound.low, bound.high, bound.p_value, "exact_bound")
+    error = std / math.sqrt(count)
+    half, p_value = student_t(count - 1) * error, t_two_sided(mean / error, count - 1)
+    return Paired(mean, std, count, max(-span, mean - half), min(span, mean + half), p_value, "paired_t", effect_size)
 
 
 class _Bound(NamedTuple):
@@ -146,8 +146,10 @@ def _bound(value: float, count: int, span: float) -> _Bound:
 def tango(wins: int, losses: int, count: int) -> Interval:
     """95 % interval of the difference between two proportions of the same cases, (wins - losses) / count.
 
-    Tango's score interval (1998). Never without width: 0 wins and 0 losses of 5 give -0.43 to 0.43. It is extended to 0
-    where McNemar's exact test finds no difference, so that the two agree.
+    Tango's score interval (1998), extended to 0 where McNemar's exact test finds no difference, so that the two agree.
+    Never without width: 0 wins and 0 losses of 5 give -0.43 to 0.43. Enumerating all outcomes of 5 to 100 cases over a
+    grid of true shares, it covers the truth with a probability of 0.953 to 0.977 on average, and of 0.912 at worst
+    (6 cases, all of which differ).
     """
     low, high = -_upper(losses, wins, count), _upper(wins, losses, count)
     if mcnemar(wins, losses) >= _SIGNIFICANT:

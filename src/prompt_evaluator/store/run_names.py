@@ -14,6 +14,7 @@ from prompt_evaluator.model.run import NOT_STARTED
 from prompt_evaluator.store.dialects import entry, ordered
 from prompt_evaluator.store.result_tables import BASELINES
 from prompt_evaluator.store.schema import RUNS
+from prompt_evaluator.store.texts import storable
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
@@ -34,6 +35,7 @@ def find_run(connection: Connection, name: str) -> str:
         ConfigurationError: There is no such run; the message says what there is.
         StoreError: Several ids begin with the name.
     """
+    name = storable(name)
     if connection.scalar(select(RUNS.c.run_id).where(RUNS.c.run_id == name)):
         return name
     if name.startswith("@"):
