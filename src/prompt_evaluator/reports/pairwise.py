@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.model.findings import Findings, NextStep, Note
 from prompt_evaluator.model.pairwise import PairwiseFinding, PairwiseFindings, StrengthFinding
-from prompt_evaluator.model.wording import listed, many, p_value, percent
+from prompt_evaluator.model.wording import listed, many, p_value, percent, signed
 from prompt_evaluator.reports.comparison_verdicts import MARKS
 from prompt_evaluator.reports.facts import facts
 from prompt_evaluator.reports.headline import headline
@@ -148,8 +148,8 @@ def _bias_text(bias: PositionBias) -> str:
 def _strength(found: PairwiseStrength, letters: Mapping[str, str]) -> StrengthFinding:
     return StrengthFinding(
         name=f"{letters[found.run_id]}  {found.run_id[:_SHORT_ID]}",
-        strength=f"{found.strength:+.2f}",
-        interval=f"{found.low:+.2f} to {found.high:+.2f}",
+        strength=signed(found.strength, 2),
+        interval=f"{signed(found.low, 2)} to {signed(found.high, 2)}",
         chance=percent(found.win_chance),
     )
 
