@@ -72,7 +72,7 @@ async def resume_run(
             _refuse_other_models(plan, models)
         if wanted and given:
             refuse_other_settings(plan, wanted, given, models, session)
-        _refuse_changed_files(plan, _FILES & set(given) if has_ended else _FILES)
+        _refuse_changed_files(plan, _FILES & set(given) if has_ended or plan.baseline_run_id else _FILES)
         if has_ended:
             return _ended(record, bars, store)
         check_models(plan, models, session)
