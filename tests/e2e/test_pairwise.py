@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -340,10 +341,13 @@ def test_a_pairwise_run_is_no_answer_to_at_last_and_cannot_be_compared(online: W
 
     done = online.run("compare", "@last~1", "@last", "--json")
     refused = online.run("compare", baseline, made, "--pairwise", "--allow-different")
+    scored = online.run("score", made, "--rubric", "default")
 
     assert (done.json["baseline"], done.json["candidate"]) == (baseline, candidate)
-    assert refused.code in {2, 3}
-    assert "Error: " in refused.err
+    for each in (refused, scored):
+        assert each.code == 2
+        assert "is a pairwise comparison and has no answers of its own" in each.err
+        assert baseline in each.err
 
 
 def test_a_pairwise_run_is_listed_shown_rebuilt_and_deleted_like_others(
@@ -375,6 +379,39 @@ def test_a_prompt_that_has_changed_since_does_not_stop_a_resume(online: Workspac
     online.cases(2)
 
     assert online.run("resume", part["run_id"]).code == 0
+
+
+def test_a_comparison_with_a_deleted_run_cannot_be_resumed(online: Workspace, service: ChatService) -> None:
+    runs = two_runs(online, service)
+    part = only(pairwise(online, *runs, "--max-calls", "4"))
+    online.run("runs", "delete", runs[0], "--yes")
+    paid = service.paid
+
+    done = online.run("resume", part["run_id"])
+
+    assert done.code == 2
+    assert f"compares the answers of run {runs[0]}, which has been deleted" in done.err
+    assert service.paid == paid
+
+
+def test_an_interrupted_comparison_keeps_what_was_judged(online: Workspace, service: ChatService) -> None:
+    runs = two_runs(online, service)
+    pairwise(online, *runs, "--max-calls", "8")
+    service.set(hold=True, prefer="longer")
+    before = judged(service)
+    started = online.start("compare", *runs, "--pairwise", "-j", "2", "--json")
+    started.wait_until_under_way()
+    until(lambda: judged(service) == before + 2)
+
+    started.process.send_signal(signal.SIGINT)
+    assert started.process.stderr is not None
+    assert "Stopping" in started.process.stderr.readline()
+    service.set(hold=False)
+    done = started.finish()
+
+    assert done.code == 130
+    assert only(done)["pairs"] == 4 + 2
+    assert judged(service) == before + 4
 
 
 def test_flags_of_pairwise_need_it(offline: Workspace) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from prompt_evaluator.app.outcomes import stored_cases
 from prompt_evaluator.app.planning.prepared import Prepared, check_mock_judge
 from prompt_evaluator.app.resume import resume_run
-from prompt_evaluator.app.starting import carry_out, create_run
+from prompt_evaluator.app.starting import carry_out, create_run, refuse_pairwise
 from prompt_evaluator.compare.pairwise import pairwise_result, strengths
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.preference import criteria_of
@@ -87,7 +87,9 @@ async def compare_pairwise(run_ids: Sequence[str], session: Session, options: Pa
     Raises:
         ConfigurationError: Two runs have no unchanged case in common, or cannot be compared for another reason.
     """
-    records = [_comparable(session.store.run(run_id)) for run_id in run_ids]
+    records = [session.store.run(run_id) for run_id in run_ids]
+    for record in records:
+        refuse_pairwise(record.plan)
     results: list[PairwiseResult] = []
     outcomes: list[Outcome] = []
     for baseline, candidate in combinations(records, 2):
@@ -117,16 +119,6 @@ def _result(store: Store, record: RunRecord, baseline: RunPlan, candidate: RunPl
         judge_model=plan.judge.model if plan.judge else "",
         synthetic=plan.synthetic or baseline.synthetic,
     )
-
-
-def _comparable(record: RunRecord) -> RunRecord:
-    plan = record.plan
-    if plan.baseline_run_id is not None:
-        raise ConfigurationError(
-            f"Run {plan.run_id} is a pairwise comparison and has no answers of its own. Name the runs it compares: "
-            f"{plan.baseline_run_id} and {plan.parent_run_id}."
-        )
-    return record
 
 
 async def _compared(baseline: RunRecord, candidate: RunRecord, session: Session, options: PairwiseOptions) -> Outcome:
