@@ -33,6 +33,35 @@ def test_runs_that_differ_in_more_than_the_target_are_refused(facts: dict[str, s
     assert refused.value.exit_code == 3
 
 
+def test_metrics_that_are_set_up_differently_are_refused() -> None:
+    sides = [with_facts(BASELINE, metric_definitions={"tone": {"options": {"criteria": text}}}) for text in "ab"]
+
+    with pytest.raises(IncomparableError, match=r"they have metrics that are set up differently \(tone\)\. To compare"):
+        compared(*sides)
+
+
+def test_metrics_that_differ_only_in_their_threshold_are_compared() -> None:
+    sides = [with_facts(BASELINE, metric_definitions={"tone": {"options": {"threshold": at}}}) for at in (0.5, 0.7)]
+
+    assert compared(*sides).common_cases == 6
+
+
+@pytest.mark.parametrize("name", ["seed", "openai/gpt-4o seed"], ids=["the run's judge", "a metric's own judge"])
+def test_runs_whose_judges_differ_only_in_their_seeds_are_compared(name: str) -> None:
+    parameters = ({"temperature": 0, name: 1}, {"temperature": 0, name: 2})
+    sides = [with_facts(BASELINE, judge_hash=str(at) * 64, judge_parameters=each) for at, each in enumerate(parameters)]
+
+    assert compared(*sides).common_cases == 6
+
+
+def test_runs_whose_judges_differ_in_more_than_their_seeds_are_refused() -> None:
+    parameters = ({"temperature": 0, "seed": 1}, {"temperature": 1, "seed": 2})
+    sides = [with_facts(BASELINE, judge_hash=str(at) * 64, judge_parameters=each) for at, each in enumerate(parameters)]
+
+    with pytest.raises(IncomparableError, match="different judges"):
+        compared(*sides)
+
+
 def test_all_that_differs_is_named_at_once() -> None:
     other = with_facts(BASELINE, dataset_hash="1" * 64, judge_hash="2" * 64)
 

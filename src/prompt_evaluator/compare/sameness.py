@@ -20,7 +20,7 @@ def is_same(part: Part, baseline: RunFacts, candidate: RunFacts) -> bool | None:
     """None if it is not known. If only one run has a rubric or a judge, there is nothing that could be the same."""
     ours, theirs = getattr(baseline, f"{part}_hash"), getattr(candidate, f"{part}_hash")
     if ours is not None and theirs is not None:
-        return bool(ours == theirs)
+        return bool(ours == theirs) or (part == "judge" and _only_seeds_differ(baseline, candidate))
     if part == "rubric" and baseline.rubric_text is not None and candidate.rubric_text is not None:
         return baseline.rubric_text == candidate.rubric_text
     complete = is_complete(baseline) and is_complete(candidate)
@@ -32,6 +32,27 @@ def is_same(part: Part, baseline: RunFacts, candidate: RunFacts) -> bool | None:
 def without_service(settings: dict[str, Any]) -> dict[str, Any]:
     """Parameters without the address of the service, which files do not say."""
     return {name: value for name, value in settings.items() if name.rpartition(" ")[2] != "service"}
+
+
+def changed_metrics(baseline: RunFacts, candidate: RunFacts) -> list[str]:
+    """Metrics outside the rubric that are set up differently. Thresholds do not count: they do not change a score."""
+    ours, theirs = baseline.metric_definitions or {}, candidate.metric_definitions or {}
+    return [name for name in ours if name in theirs and _measured_by(ours[name]) != _measured_by(theirs[name])]
+
+
+def _measured_by(definition: dict[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in definition.get("options", {}).items() if name != "threshold"}
+    return {**definition, "options": options}
+
+
+def _only_seeds_differ(baseline: RunFacts, candidate: RunFacts) -> bool:
+    """Whether judges are alike but for their seeds, which draw other judgements by the same standard."""
+    seedless = [
+        {name: value for name, value in facts.judge_parameters.items() if name.rpartition(" ")[2] != "seed"}
+        for facts in (baseline, candidate)
+    ]
+    seeded = seedless[0] != baseline.judge_parameters or seedless[1] != candidate.judge_parameters
+    return baseline.judge_model == candidate.judge_model and seeded and seedless[0] == seedless[1]
 
 
 def _same_judge(baseline: RunFacts, candidate: RunFacts, *, complete: bool) -> bool | None:
