@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from compared_runs import case, compared, of_metric, run, with_facts
 
@@ -47,16 +49,16 @@ def test_metrics_that_differ_only_in_their_threshold_are_compared() -> None:
 
 
 @pytest.mark.parametrize("name", ["seed", "openai/gpt-4o seed"], ids=["the run's judge", "a metric's own judge"])
-def test_runs_whose_judges_differ_only_in_their_seeds_are_compared(name: str) -> None:
-    parameters = ({"temperature": 0, name: 1}, {"temperature": 0, name: 2})
-    sides = [with_facts(BASELINE, judge_hash=str(at) * 64, judge_parameters=each) for at, each in enumerate(parameters)]
+def test_a_file_whose_judge_has_another_seed_is_compared(name: str) -> None:
+    file: dict[str, Any] = {"path": "a.json", "judge_hash": None, "metric_definitions": {}}
+    sides = [with_facts(BASELINE, judge_parameters={"temperature": 0, name: seed}, **file) for seed in (1, 2)]
 
     assert compared(*sides).common_cases == 6
 
 
-def test_runs_whose_judges_differ_in_more_than_their_seeds_are_refused() -> None:
-    parameters = ({"temperature": 0, "seed": 1}, {"temperature": 1, "seed": 2})
-    sides = [with_facts(BASELINE, judge_hash=str(at) * 64, judge_parameters=each) for at, each in enumerate(parameters)]
+def test_a_file_whose_judge_has_another_temperature_is_refused() -> None:
+    file: dict[str, Any] = {"path": "a.json", "judge_hash": None, "metric_definitions": {}}
+    sides = [with_facts(BASELINE, judge_parameters={"temperature": at}, **file) for at in (0, 1)]
 
     with pytest.raises(IncomparableError, match="different judges"):
         compared(*sides)

@@ -20,7 +20,7 @@ def is_same(part: Part, baseline: RunFacts, candidate: RunFacts) -> bool | None:
     """None if it is not known. If only one run has a rubric or a judge, there is nothing that could be the same."""
     ours, theirs = getattr(baseline, f"{part}_hash"), getattr(candidate, f"{part}_hash")
     if ours is not None and theirs is not None:
-        return bool(ours == theirs) or (part == "judge" and _only_seeds_differ(baseline, candidate))
+        return bool(ours == theirs)
     if part == "rubric" and baseline.rubric_text is not None and candidate.rubric_text is not None:
         return baseline.rubric_text == candidate.rubric_text
     complete = is_complete(baseline) and is_complete(candidate)
@@ -45,14 +45,10 @@ def _measured_by(definition: dict[str, Any]) -> dict[str, Any]:
     return {**definition, "options": options}
 
 
-def _only_seeds_differ(baseline: RunFacts, candidate: RunFacts) -> bool:
-    """Whether judges are alike but for their seeds, which draw other judgements by the same standard."""
-    seedless = [
-        {name: value for name, value in facts.judge_parameters.items() if name.rpartition(" ")[2] != "seed"}
-        for facts in (baseline, candidate)
-    ]
-    seeded = seedless[0] != baseline.judge_parameters or seedless[1] != candidate.judge_parameters
-    return baseline.judge_model == candidate.judge_model and seeded and seedless[0] == seedless[1]
+def _standard(facts: RunFacts) -> dict[str, Any]:
+    """The judge's parameters without its seed, which draws other judgements by the same standard."""
+    known = without_service(facts.judge_parameters)
+    return {name: value for name, value in known.items() if name.rpartition(" ")[2] != "seed"}
 
 
 def _same_judge(baseline: RunFacts, candidate: RunFacts, *, complete: bool) -> bool | None:
@@ -61,6 +57,6 @@ def _same_judge(baseline: RunFacts, candidate: RunFacts, *, complete: bool) -> b
         return True if complete else None
     if ours != theirs:
         return False
-    if without_service(baseline.judge_parameters) == without_service(candidate.judge_parameters):
+    if _standard(baseline) == _standard(candidate):
         return True
     return False if complete else None
