@@ -1,4 +1,4 @@
-"""Reports on a run or on two: everything they say, as data. Texts are raw: they are escaped when a format is written."""
+"""Reports on a run or on two: everything they say, as data. Texts are raw; each format escapes them."""
 
 from __future__ import annotations
 
