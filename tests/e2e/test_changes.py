@@ -117,8 +117,8 @@ def _other_prompt(workspace: Workspace) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     "change",
     [
-        *(_more_samples, _other_model, _hotter, _other_rubric, _other_cases),
-        *(_other_judge, _other_metrics, _other_reducers, _other_prompt),
+        *(_more_samples, _hotter, _other_rubric, _other_cases),
+        *(_other_judge, _other_metrics, _other_reducers),
     ],
 )
 def test_other_settings_are_refused_and_the_same_are_accepted(
@@ -137,6 +137,19 @@ def test_other_settings_are_refused_and_the_same_are_accepted(
     assert accepted.code == 0
     assert accepted.run_id == interrupted
     assert service.paid - paid == 4
+
+
+@pytest.mark.parametrize("change", [_other_model, _other_prompt])
+def test_another_model_or_prompt_is_refused(
+    online: Workspace, service: ChatService, interrupted: str, change: Callable[[Workspace], tuple[str, ...]]
+) -> None:
+    paid = service.paid
+
+    refused = online.run("evaluate-dataset", "--resume", interrupted, *change(online))
+
+    assert refused.code == 2
+    assert "was started with different settings" in refused.err
+    assert service.paid == paid
 
 
 def test_one_other_setting_is_refused_instead_of_ignored(online: Workspace, interrupted: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.group_estimate import GroupEstimate
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import CommandLine, RunPlan, RunRecord
+    from prompt_evaluator.model import CommandLine, RunRecord
     from prompt_evaluator.model.group import GroupFindings, Member
     from prompt_evaluator.model.options import EvaluateOptions
 
@@ -39,13 +39,13 @@ async def run_group(parts: Sequence[Part], session: Session) -> AsyncIterator[Me
     not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
     were not started are yielded without an outcome.
     """
+    await _check_models(parts, session)
     group = str(uuid.uuid4())
     planned: deque[tuple[Member, RunRecord]] = deque()
     try:
         for member, options in parts:
             record = await plan_evaluation(msgspec.structs.replace(options, group_id=group), session)
             planned.append((member, record))
-        _refuse_the_same_twice(planned)
         ended = False
         while planned and not ended:
             member, record = planned.popleft()
@@ -91,19 +91,15 @@ def command_alone(command: CommandLine | None, own: Mapping[str, str]) -> Comman
     return command
 
 
-def _refuse_the_same_twice(planned: Sequence[tuple[Member, RunRecord]]) -> None:
-    """Raise an error if two names mean the same model: the same run would be made and paid for twice."""
-    seen: dict[tuple[str | None, ...], Member] = {}
-    for member, record in planned:
-        first = seen.setdefault(_identity(record.plan), member)
-        if first is not member:
-            what = f"{first.model} and {member.model} are the same model, {record.plan.target.model}."
-            raise ConfigurationError(f"{what} Name it once.")
-
-
-def _identity(plan: RunPlan) -> tuple[str | None, ...]:
-    prompt = plan.target.prompt
-    return plan.dataset.path, plan.target.model, prompt.path if prompt else None
+async def _check_models(parts: Sequence[Part], session: Session) -> None:
+    """Raise an error if a model's name is wrong, or two names mean one model, whose runs would be paid for twice."""
+    seen: dict[str, str] = {}
+    async with session.models() as models:
+        for part in parts:
+            named = part.options.generator_model
+            model = str(models.name(named))
+            if (first := seen.setdefault(model, named)) != named:
+                raise ConfigurationError(f"{first} and {named} are the same model, {model}. Name it once.")
 
 
 async def _run_member(member: Member, record: RunRecord, session: Session) -> Member:
