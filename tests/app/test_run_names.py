@@ -116,6 +116,12 @@ def test_a_name_that_no_path_can_have_is_an_unknown_run(settings: Settings) -> N
             ids(settings, name)
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_no_run(settings: Settings, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="name of a run is empty"), open_compared(settings, [name, "@last"]):
+        pass
+
+
 def test_a_run_is_deleted_by_its_id_alone(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match=f"@last means run {RUN} now, and another one later"):
         delete_run(settings, "@last")

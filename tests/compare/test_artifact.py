@@ -198,9 +198,12 @@ def test_a_file_without_any_cases_is_a_run_without_cases() -> None:
     [
         ((0, 0.5, 1), (0.0, 1.0)),
         ((1, 3, 5), (1.0, 5.0)),
-        ((2, 10), (1.0, 10.0)),
-        ((-3, 2), (-3.0, 5.0)),
+        ((2, 8.5), (1.0, 10.0)),
+        ((-3, 2.5), (-3.0, 3.0)),
         ((0, 5), (0.0, 5.0)),
+        ((0, 7), (0.0, 10.0)),
+        ((31.5, 85.4), (0.0, 100.0)),
+        ((20, 250.5), (20.0, 251.0)),
     ],
 )
 def test_the_scale_of_a_metric_is_guessed_from_its_scores_and_the_guess_is_admitted(
@@ -313,6 +316,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
         (b'{"test_case_results": [{"test_case_id": NaN}]}', "NaN is not a JSON value"),
         (b'{"totals": {"cost": 1e999}, "test_case_results": []}', "the number 1e999 is too large"),
         (b"\xff\xfe{\x00}\x00", "encoded as UTF-16"),
+        (b"\x1f\x8b\x08\x00", "compressed. Decompress it with gunzip"),
         (b'{"run_id": "\xff", "test_case_results": []}', "is not UTF-8"),
         (b'{"run_id": "\\ud800", "test_case_results": []}', "lone surrogate"),
     ],
@@ -329,6 +333,14 @@ def test_what_is_not_a_run_is_refused_with_what_it_is(data: bytes, says: str) ->
             "a text instead of a number in `per_metric_stats.clarity.mean`",
         ),
         ('"per_metric_stats": {"clarity": {"mean": 1e999}}', "out of range in `per_metric_stats.clarity.mean`"),
+        (
+            '"per_metric_stats": {"x": {"mean": -4}, "clarity": {"mean": 1e308}}',
+            "out of range in `per_metric_stats.clarity.mean`",
+        ),
+        (
+            '"samples": [{"judge_metrics": {"clarity": {"score": -1e308}}}]',
+            "out of range in `samples[0].judge_metrics.clarity.score`",
+        ),
         (
             '"per_metric_stats": {"clarity": {"mean": 4, "count": -1}}',
             "out of range in `per_metric_stats.clarity.count`",

@@ -164,8 +164,20 @@ def test_a_guessed_scale_gives_way_to_a_stated_one() -> None:
 def test_a_scale_that_nobody_states_is_guessed_and_that_is_said() -> None:
     comparison = compared(of_metric([[0.5]] * 9, scales={}), of_metric([[3.0]] * 9, scales={}))
 
-    assert comparison.metrics["quality"].scale == (0.0, 3.0)
-    assert "Scales that are not stated were guessed from the scores: quality (0 to 3)." in comparison.warnings
+    assert comparison.metrics["quality"].scale == (0.0, 5.0)
+    assert "Scales that are not stated were guessed from the scores: quality (0 to 5)." in comparison.warnings
+
+
+def test_guesses_that_differ_between_the_runs_are_pointed_out() -> None:
+    guessed = {"guessed_scales": ("quality",)}
+    baseline = of_metric([[0.5]] * 9, scales={"quality": (0.0, 1.0)}, **guessed)
+    candidate = of_metric([[3.0]] * 9, scales={"quality": (1.0, 5.0)}, **guessed)
+
+    assert (
+        "The scores of quality look like 0 to 1 in the baseline and 1 to 5 in the candidate: "
+        "if the scales differ, the difference means nothing."
+    ) in compared(baseline, candidate).warnings
+    assert not any("look like" in said for said in compared(baseline, baseline).warnings)
 
 
 def test_missing_scores_are_left_out_and_what_they_could_change_is_said() -> None:

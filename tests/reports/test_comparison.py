@@ -105,6 +105,9 @@ class TestTheHeadline:
 
     def test_of_nothing_says_so(self) -> None:
         assert of().headline == "Nothing can be compared: neither run has a score or a flag."
+        assert [step.text for step in of().next_steps] == [
+            "evaluate both with a rubric or metrics, then compare again"
+        ]
 
     def test_uses_the_letter_of_the_candidate(self) -> None:
         said = found(comparison({"tone": same()}), letter="C")
@@ -327,7 +330,7 @@ class TestFlippedCases:
     def test_cannot_be_found_with_one_sample_per_case(self) -> None:
         said = of({"tone": metric("worse", case_classes={"too_few": 50})}).flipped
 
-        assert said.text == "no single case can be judged: that takes three samples of it in each run"
+        assert said.text == "no single case can be judged: that takes the scores of three samples in each run"
 
 
 class TestSlices:

@@ -30,6 +30,8 @@ def open_compared(settings: Settings, names: Sequence[str]) -> Iterator[list[Com
         ConfigurationError: There is no such run, or the same run is named twice.
         InputError: A file cannot be used.
     """
+    if not all(name.strip() for name in names):
+        raise ConfigurationError("The name of a run is empty. Give its id, @last, a tag or the path of its file.")
     paths = [_path(name) for name in names]
     with ExitStack() as stack:
         store = stack.enter_context(closing(_opened(settings))) if None in paths else None

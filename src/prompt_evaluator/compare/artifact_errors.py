@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.compare.artifact_parts import LARGEST_COUNT, LARGEST_SCORE
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model.outcome import MAIN_FILE, PACK_FILE
 from prompt_evaluator.syntax.jsontext import parse_json
@@ -24,13 +24,15 @@ _PLACE = re.compile(r"at `\$([^`]*)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _KINDS = {"str": "a text", "bool": "true or false", "array": "a list", "object": "an object", "null": "null"}
 _WANTED = {"float": "a number", "int": "a whole number"} | _KINDS
-_LARGEST_COUNT = 10**9
+_GZIP = b"\x1f\x8b"
 _CORRECT = "Correct the file, or have it written again."
 _EXPECTED = f"Give the {MAIN_FILE} of a run."
 
 
 def malformed(error: Exception, data: bytes, path: Path) -> InputError:
     """Explain bytes that are not JSON, or JSON that is too deep."""
+    if data.startswith(_GZIP):
+        return InputError("The file is compressed", path=path, advice="Decompress it with gunzip, and give the result.")
     if path.suffix == ".jsonl":
         what = f"This is a file with one value per line, not a {MAIN_FILE}"
         return InputError(what, path=path, advice=_near_main_file(path))
@@ -133,15 +135,17 @@ def _named(place: str, value: Any, message: str) -> str:
         else:
             found = [(f"{at}.{name}", part[name]) for at, part in found if isinstance(part, dict) and name in part]
     wanted = _PROBLEM.search(message)
-    bad = [at for at, each in found if _fits(each, wanted[2] if wanted else None)]
+    least = 0.0 if wanted and wanted[1] == "int" else -LARGEST_SCORE
+    most = LARGEST_COUNT if wanted and wanted[1] == "int" else LARGEST_SCORE
+    bad = [at for at, each in found if _fits(each, wanted[2] if wanted else None, (least, most))]
     return (bad[0] if bad else place).lstrip(".")
 
 
-def _fits(value: Any, got: str | None) -> bool:
-    """Whether this is the value that msgspec calls `got`; without that, whether it is out of range."""
+def _fits(value: Any, got: str | None, bounds: tuple[float, float]) -> bool:
+    """Whether this is the value that msgspec calls `got`; without that, whether it is out of bounds."""
     if got is not None:
         return msgspec.json.encode(value)[:1] in _STARTS.get(got, b"") if not _is_number(value) else got in _NUMBERS
-    return _is_number(value) and (math.isinf(value) or not 0 <= value <= _LARGEST_COUNT)
+    return _is_number(value) and not bounds[0] <= value <= bounds[1]
 
 
 def _is_number(value: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.compare.artifact_parts import mapping, number, text, whole
+from prompt_evaluator.compare.scales import guess_scale
 from prompt_evaluator.model.comparison import RunFacts
 from prompt_evaluator.model.run_facts import definitions, judge_parameters, parameters, rubric_text
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _HASH = "sha256:"
 _SHARE = (0.0, 1.0)
-_RUBRIC = (1.0, 5.0)
-"""What rubrics use unless they say otherwise."""
 
 
 class Survey:
@@ -119,7 +118,7 @@ def _scales(
         stated.setdefault(name, _SHARE)
     scales, guessed = dict(stated), []
     for name, (lowest, highest) in survey.ranges.items():
-        low, high = stated.get(name) or (_SHARE if lowest >= 0 and highest <= 1 else _RUBRIC)
+        low, high = stated.get(name) or guess_scale(lowest, highest)
         scales[name] = (min(low, lowest), max(high, highest))
         if scales[name] != stated.get(name):
             guessed.append(name)

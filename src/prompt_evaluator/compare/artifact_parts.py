@@ -10,7 +10,11 @@ from typing import Annotated, Any
 import msgspec
 
 Raw = msgspec.Raw
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+LARGEST_COUNT = 10**9
+LARGEST_SCORE = 1e12
+"""Far beyond any scale, and small enough to be squared and added up."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
+Score = Annotated[float, msgspec.Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +51,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
     """`per_metric_stats` of one metric."""
 
-    mean: float | None = None
-    std: float | None = None
+    mean: Score | None = None
+    std: Score | None = None
     count: Count | None = None
     passed: Count | None = None
 
@@ -65,7 +69,7 @@ class FlagCounts(msgspec.Struct, frozen=True, kw_only=True):
 class SampleScore(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of `judge_metrics` or `scores`."""
 
-    score: float | None = None
+    score: Score | None = None
     passed: bool | None = None
 
 
@@ -73,10 +77,10 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """A sample without its texts."""
 
     status: str | None = None
-    judge_metrics: dict[str, SampleScore | float | None] | None = None
+    judge_metrics: dict[str, SampleScore | Score | None] | None = None
     judge_flags: dict[str, bool | None] | None = None
-    scores: dict[str, SampleScore | float | None] | None = None
-    latency_ms: float | None = None
+    scores: dict[str, SampleScore | Score | None] | None = None
+    latency_ms: Score | None = None
     error: Any = None
 
 
@@ -88,7 +92,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     test_case_metadata: Any = None
     num_samples: Count | None = None
     samples: list[Sample] | None = None
-    per_metric_stats: dict[str, Stats | float | None] | None = None
+    per_metric_stats: dict[str, Stats | Score | None] | None = None
     per_flag_stats: dict[str, FlagCounts | None] | None = None
     missing_scores: dict[str, Count] | None = None
 

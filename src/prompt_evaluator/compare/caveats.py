@@ -51,6 +51,12 @@ def metric_caveats(tallies: Iterable[MetricTally], compared: Sequence[MetricComp
             continue
         if not found.stated and (tally.baseline.cases or tally.candidate.cases):
             guessed.append(f"{tally.name} ({_scale(found.scale)})")
+        if found.guesses:
+            ours, theirs = map(_scale, found.guesses)
+            yield (
+                f"The scores of {tally.name} look like {ours} in the baseline and {theirs} in the candidate: "
+                "if the scales differ, the difference means nothing."
+            )
         yield from _missing(tally, found.scale)
     if guessed:
         yield f"Scales that are not stated were guessed from the scores: {some_of(guessed)}."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import RunFacts
 
 Scale = tuple[float, float]
-_USUAL: tuple[Scale, ...] = ((0.0, 1.0), (1.0, 5.0))
+_USUAL: tuple[Scale, ...] = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+"""From narrow to wide."""
 
 
 class FoundScale(NamedTuple):
@@ -19,6 +21,8 @@ class FoundScale(NamedTuple):
     """Whether a run states it, and all scores are on it."""
     other: Scale | None = None
     """The candidate's scale if the runs state different ones, so that their scores cannot be compared."""
+    guesses: tuple[Scale, Scale] | None = None
+    """What each run's own scores look like, if neither states a scale and these differ."""
 
 
 def find_scale(metric: str, baseline: RunFacts, candidate: RunFacts, seen: Scale) -> FoundScale:
@@ -38,10 +42,19 @@ def find_scale(metric: str, baseline: RunFacts, candidate: RunFacts, seen: Scale
         whole = _hull(known, seen)
         return FoundScale(whole, stated=whole == known)
     guesses = [scale for facts in (baseline, candidate) if (scale := facts.scales.get(metric)) and scale[0] < scale[1]]
-    if guesses:
-        return FoundScale(_hull(*guesses, seen), stated=False)
-    usual = next((scale for scale in _USUAL if _hull(scale, seen) == scale), None)
-    return FoundScale(usual or _hull(_USUAL[0], seen), stated=False)
+    if not guesses:
+        return FoundScale(guess_scale(*seen), stated=False)
+    differ = (guesses[0], guesses[-1]) if guesses[0] != guesses[-1] else None
+    return FoundScale(guess_scale(*_hull(*guesses, seen)), stated=False, guesses=differ)
+
+
+def guess_scale(lowest: float, highest: float) -> Scale:
+    """The narrowest of the usual scales that has these scores, or else whole numbers around them.
+
+    The threshold is a share of the scale, so it should not depend on what the best answer happened to get.
+    """
+    usual = next((scale for scale in _USUAL if scale[0] <= lowest and highest <= scale[1]), None)
+    return usual or (float(math.floor(lowest)), float(math.ceil(highest)))
 
 
 def _stated(metric: str, facts: RunFacts) -> Scale | None:

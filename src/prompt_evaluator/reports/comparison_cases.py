@@ -100,7 +100,7 @@ def _not_flipped(metrics: Mapping[str, MetricComparison]) -> str:
     few = all(each.case_classes.get("too_few", 0) == each.cases for each in others)
     where = "" if len(others) == len(metrics) else " on the other metrics"
     if few:
-        return f"no single case can be judged{where}: that takes three samples of it in each run"
+        return f"no single case can be judged{where}: that takes the scores of three samples in each run"
     return f"no case changed beyond chance{where}"
 
 

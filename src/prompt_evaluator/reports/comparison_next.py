@@ -47,6 +47,9 @@ def comparison_steps(
     if stored := [facts.run_id for facts in unfinished if facts.run_id and facts.path is None]:
         return tuple(_command("resume", ("resume", run_id), by) for run_id in dict.fromkeys(stored))
     results: list[PairedResult] = [*comparison.metrics.values(), *comparison.flags.values()]
+    if not results:
+        text = "evaluate both with a rubric or metrics, then compare again"
+        return (NextStep(code="after_a_change", text=text),)
     if any(each.missing for each in results):
         return (_measure_all(comparison, letters),)
     if any(each.verdict == "worse" for each in results):
