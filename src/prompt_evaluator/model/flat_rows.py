@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CASE_COLUMNS = ("position", "test_case_id", "file", "line", "input", "metadata")
 SAMPLE_COLUMNS = (

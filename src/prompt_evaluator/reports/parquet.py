@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -166,7 +166,7 @@ class _Table:
         self._rows = self._bytes = 0
         self._writing: Future[None] | None = None
 
-    def __enter__(self) -> _Table:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, func, literal, select, tuple_
+from sqlalchemy import Select, func, select, tuple_
 
 from prompt_evaluator.model.flat_rows import CASE_COLUMNS, SAMPLE_COLUMNS, SCORE_COLUMNS, FlatBatch, WorstSample
 from prompt_evaluator.store.access import Access
@@ -65,6 +65,21 @@ class FlatRows(Access):
                 found |= _worst(connection, run_id, chunk, most_text)
         return found
 
+    def case_places(self, run_id: str, case_ids: Sequence[str]) -> dict[str, tuple[str | None, int | None]]:
+        """File and line of those of these cases that the run has."""
+        found: dict[str, tuple[str | None, int | None]] = {}
+        for chunk in chunks(case_ids):
+            wanted = select(CASES.c.case_id, CASES.c.file, CASES.c.line)
+            with self._read() as connection:
+                rows = connection.execute(wanted.where(CASES.c.run_id == run_id, CASES.c.case_id.in_(chunk))).all()
+            found |= {case_id: (file, line) for case_id, file, line in rows}
+        return found
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether the store has a run with exactly this id."""
+        with self._read() as connection:
+            return connection.scalar(select(RUNS.c.run_id).where(RUNS.c.run_id == run_id)) is not None
+
 
 def _batch(connection: Connection, run_id: str, start: int, cases_at_once: int) -> FlatBatch | None:
     page = select(*_CASE).where(CASES.c.run_id == run_id, CASES.c.position >= start)
@@ -85,8 +100,7 @@ def _batch(connection: Connection, run_id: str, start: int, cases_at_once: int) 
 
 def _rows(connection: Connection, wanted: Select[Any]) -> list[Any]:
     """Plain tuples as the driver makes them: rows of SQLAlchemy take half as long again."""
-    cursor = connection.execute(wanted).cursor
-    return cursor.fetchall() if cursor is not None else []
+    return list(connection.execute(wanted).cursor.fetchall())
 
 
 def _worst(connection: Connection, run_id: str, positions: Sequence[int], most_text: int) -> dict[int, WorstSample]:
@@ -100,26 +114,24 @@ def _worst(connection: Connection, run_id: str, positions: Sequence[int], most_t
     for position, sample, metric, value in connection.execute(scores.order_by(SCORES.c.position, SCORES.c.sample)):
         missed.setdefault(position, {}).setdefault(sample, {})[metric] = value
     worst = {position: min(samples, key=lambda at: _rank(samples[at])) for position, samples in missed.items()}
-    answers = _texts(connection, run_id, SAMPLE_RESULTS, SAMPLE_RESULTS.c.answer, worst, most_text)
-    reasons: dict[int, dict[str, str]] = {}
-    for position, metric, reason in _texts(connection, run_id, SCORES, SCORES.c.reason, worst, most_text):
-        if reason and metric in missed[position][worst[position]]:
-            reasons.setdefault(position, {})[metric] = reason
-    return {
-        position: WorstSample(worst[position], answer, missed[position][worst[position]], reasons.get(position, {}))
-        for position, _, answer in answers
+    if not worst:
+        return {}
+    answer, reason = (func.substr(column, 1, most_text) for column in (SAMPLE_RESULTS.c.answer, SCORES.c.reason))
+    answers = select(SAMPLE_RESULTS.c.position, answer).where(*_among(SAMPLE_RESULTS, run_id, worst))
+    found = {
+        position: WorstSample(worst[position], text, missed[position][worst[position]], {})
+        for position, text in connection.execute(answers)
     }
+    reasons = select(SCORES.c.position, SCORES.c.metric, reason).where(*_among(SCORES, run_id, worst))
+    for position, metric, text in connection.execute(reasons.order_by(ordered(connection, SCORES.c.metric))):
+        if text and metric in found[position].values:
+            found[position].reasons[metric] = text
+    return found
+
+
+def _among(table: Table, run_id: str, samples: Mapping[int, int]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return table.c.run_id == run_id, tuple_(table.c.position, table.c.sample).in_(list(samples.items()))
 
 
 def _rank(missed: dict[str, float]) -> tuple[int, float]:
     return -len(missed), sum(missed.values())
-
-
-def _texts(
-    connection: Connection, run_id: str, table: Table, text: ColumnElement[Any], samples: Mapping[int, int], most: int
-) -> Sequence[Any]:
-    """Position, metric and the beginning of a text of these samples."""
-    metric = table.c.metric if "metric" in table.c else literal("")
-    own = (table.c.run_id == run_id, tuple_(table.c.position, table.c.sample).in_(list(samples.items())))
-    wanted = select(table.c.position, metric, func.substr(text, 1, most)).where(*own)
-    return connection.execute(wanted.order_by(table.c.position)).all() if samples else ()
