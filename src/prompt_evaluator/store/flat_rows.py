@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
-_SAMPLES_AT_ONCE = 10_000
+_SAMPLES_AT_ONCE = 5_000
 _CALLED = {"test_case_id": "case_id", "output": "answer", "score": "value"}
 """Maps names of columns in tables for users to those of the store."""
 
