@@ -67,7 +67,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                         scale={
                             "type": "sqrt",
                             "domain": [1, max(10, *(row["cases"] for row in rows))],
-                            "range": [45, 420],
+                            "range": [60, 420],
                         },
                         legend=None,
                     ),

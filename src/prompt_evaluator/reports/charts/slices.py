@@ -56,7 +56,12 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     }
     colour = quantity(
         "share",
-        scale={"domain": [-largest, 0, largest], "range": "diverging", "type": "linear"},
+        scale={
+            "type": "linear",
+            "domain": [-largest, -largest / 2, 0, largest / 2, largest],
+            "range": "diverging",
+            "interpolate": "rgb",
+        },
         legend={"title": ["difference to the rest,", "as a share of the scale"], "format": "+.0%", "tickCount": 3},
     )
     details = tooltip(
@@ -83,6 +88,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                 {
                     "type": "rect",
                     "style": "pe-cell-outline",
+                    "filled": False,
                     "strokeDash": [3, 3],
                     "width": {"band": 0.94},
                     "height": {"band": 0.82},

@@ -47,7 +47,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     rows = [_row(cell, cases[cell.test_case_id], metrics[cell.metric]) for cell in shown_cells]
     column = _COLUMN if len(metrics) > _FEWEST_WIDE else _COLUMN * 2
     where = {
-        "y": nominal("case", axis=names_axis(grid=True)),
+        "y": nominal("case", axis=names_axis(grid=True, zindex=0)),
         "x": nominal("metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > _FEWEST_WIDE else 0)),
     }
     legend = {
