@@ -37,7 +37,7 @@ _IN_EVERY_OBJECT = {
     ),
     *("__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
 }
-"""Vega looks up titles and domains in JavaScript objects, and fails on these; with a space behind, they are not found."""
+"""Vega looks up titles and domains in JavaScript objects, and fails on these; with a space behind, it does not."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.charts.parts import Row
 
 _ROW, _COLUMN = 26, 92
+_LEVEL = 5
+"""Metrics whose names fit beside each other."""
 _STRONG = 0.55
 """Share of the largest difference from which on the text needs a contrast to the colour."""
 _PALE = 0.22
@@ -51,8 +53,8 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     where = {
         "y": nominal("slice", axis=names_axis(labelLimit=320)),
         "x": nominal(
-            "metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > 5 else 0, labelLimit=200)
-        ),  # noqa: PLR2004
+            "metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > _LEVEL else 0, labelLimit=200)
+        ),
     }
     colour = quantity(
         "share",

@@ -89,11 +89,12 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         )
     else:
         which = "No case varies."
+    said = [_sentence(cell) for cell in sorted(shown_cells, key=_share, reverse=True)[:5]]
     return chart(
         data,
         specification,
         subtitle=f"Standard deviation over the samples of a case. {which} A small open circle: no spread.",
-        alternative=f"Spread over samples. {which} {spoken([_sentence(cell) for cell in sorted(shown_cells, key=_share, reverse=True)[:5]])}.",
+        alternative=f"Spread over samples. {which} {spoken(said)}.",
     )
 
 
