@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import RunProgress
     from prompt_evaluator.model.condition import Condition
+    from prompt_evaluator.model.pairwise import Pair
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.trend import CaseNoise, RunVersion
@@ -169,6 +170,20 @@ class Results(Access):
         """Return one case of a run with all its samples."""
         with self._read() as connection:
             return read_case_detail(connection, find_run(connection, run_id), case_id)
+
+    def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+        """Those of these cases that a run has, with a hash that is equal for the same case in another run."""
+        from prompt_evaluator.store.pairs import read_content_hashes  # noqa: PLC0415 - most commands do not need it
+
+        with self._read() as connection:
+            return read_content_hashes(connection, run_id, case_ids)
+
+    def pairs(self, run_id: str) -> Iterator[list[Pair]]:
+        """Yield the judged pairs of each case of a pairwise comparison, in file order."""
+        from prompt_evaluator.store.pairs import read_pairs  # noqa: PLC0415 - most commands do not need it
+
+        with self._read() as connection:
+            yield from read_pairs(connection, run_id)
 
     def _set(self, connection: Connection, run_id: str, values: Mapping[str, Any]) -> None:
         if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
