@@ -46,7 +46,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     logarithmic = points[0].cost > 0 and points[-1].cost > _LOGARITHMIC * points[0].cost
     ends = _ends(points, logarithmic=logarithmic)
     x = {
-        "scale": {"type": "log" if logarithmic else "linear", "domain": ends, "nice": False, "zero": False},
+        "scale": {"domain": ends, "nice": False, **({"type": "log"} if logarithmic else {"zero": False})},
         "axis": {
             "title": "US dollars per sample" + (" (logarithmic)" if logarithmic else ""),
             "format": "$~g",
