@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.reports.comparison import SHOWN_CASES, comparison_findings
 from prompt_evaluator.reports.comparison_answers import shown_case
 from prompt_evaluator.reports.comparison_cases import next_cases
@@ -84,5 +83,7 @@ def _plans(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]
     """The plans of stored runs, which know the commands that started them."""
     if all(facts.path is not None for facts in runs):
         return [None] * len(runs)
+    from prompt_evaluator.app.stores import open_store  # noqa: PLC0415 - files are compared without a database
+
     with closing(open_store(settings)) as store:
         return [store.run(facts.run_id).plan if facts.path is None and facts.run_id else None for facts in runs]

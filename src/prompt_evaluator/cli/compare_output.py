@@ -17,7 +17,7 @@ from prompt_evaluator.app.comparison_findings import (
 )
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.comparison_answers import shown_case_lines
-from prompt_evaluator.cli.comparison_view import comparison_lines
+from prompt_evaluator.cli.comparison_view import comparison_lines, next_lines
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.several_view import several_lines
 from prompt_evaluator.cli.text import columns
@@ -40,12 +40,16 @@ def print_comparisons(opened: OpenComparison, compared: ComparedRuns, *, show: i
     known = compared._replace(program=program(), answers_shown=show is not None, most_cases=most)
     found = findings_of(opened.comparisons, known)
     if len(found) == 1:
+        steps = found[0].next_steps
         print_lines(comparison_lines(found[0], width))
     else:
-        print_lines(several_lines(several_findings(opened.comparisons, found), width))
+        several = several_findings(opened.comparisons, found)
+        steps = several.next_steps
+        print_lines(several_lines(several, width))
     for comparison, each in zip(opened.comparisons, found, strict=True):
         for case in shown_cases(opened, comparison, each, show) if show else ():
             print_lines(["", *shown_case_lines(case, width)])
+    print_lines(["", *next_lines(steps, width)])
 
 
 def comparison_json(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
