@@ -30,7 +30,7 @@ def open_compared(settings: Settings, names: Sequence[str]) -> Iterator[list[Com
         ConfigurationError: There is no such run, or the same run is named twice.
         InputError: A file cannot be used.
     """
-    paths = [_path(name) for name in names]
+    paths = [named_path(name) for name in names]
     with ExitStack() as stack:
         store = stack.enter_context(closing(_opened(settings))) if None in paths else None
         runs = [_run(store, name, path) for name, path in zip(names, paths, strict=True)]
@@ -47,10 +47,10 @@ def _opened(settings: Settings) -> Store:
 def _run(store: Store | None, name: str, path: Path | None) -> ComparedRun:
     if store is not None and path is None:
         return store.compared(name)
-    return _read(path or Path(name))
+    return read_run(path or Path(name))
 
 
-def _path(name: str) -> Path | None:
+def named_path(name: str) -> Path | None:
     """The path that a name is, or None for the name of a stored run."""
     if name.startswith(("@", "tag:")):
         return None
@@ -66,7 +66,8 @@ def _path(name: str) -> Path | None:
     return path if "/" in name or "\\" in name or path.suffix == ".json" else None
 
 
-def _read(path: Path) -> ComparedRun:
+def read_run(path: Path) -> ComparedRun:
+    """Read a run from its main file, or from the folder that contains it."""
     if path.is_dir():
         if not (path / MAIN_FILE).exists():
             raise InputError(f"The folder has no {MAIN_FILE}", path=path, advice=_a_folder_inside(path))
