@@ -12,8 +12,8 @@ from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, findings_of, plans_of, shown_cases
 from prompt_evaluator.app.findings import findings
-from prompt_evaluator.app.reported_run import find_reported
 from prompt_evaluator.app.run_cases import case_view
+from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.app.run_queries import stored_outcome
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model import REDACTOR
@@ -68,11 +68,12 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
         options: How the report is made.
 
     Raises:
-        ConfigurationError: There is no such run.
-        InputError: A file cannot be used, or its run is not in the store.
+        ConfigurationError: There is no such run, or the run of a file is not in the store.
+        InputError: A file cannot be used.
     """
+    name = stored_name(settings, run)
     with closing(open_store(settings)) as store:
-        outcome = stored_outcome(store, find_reported(store, run))
+        outcome = stored_outcome(store, name)
         plan = outcome.record.plan
         facts = store.compared(plan.run_id).facts
         varying, varying_cases = store.varying_cases(plan.run_id, facts.scales, MOST_CASES)

@@ -30,12 +30,31 @@ def open_compared(settings: Settings, names: Sequence[str]) -> Iterator[list[Com
         ConfigurationError: There is no such run, or the same run is named twice.
         InputError: A file cannot be used.
     """
-    paths = [named_path(name) for name in names]
+    paths = [_path(name) for name in names]
     with ExitStack() as stack:
         store = stack.enter_context(closing(_opened(settings))) if None in paths else None
         runs = [_run(store, name, path) for name, path in zip(names, paths, strict=True)]
         _refuse_repeated(names, runs)
         yield runs
+
+
+def stored_name(settings: Settings, name: str) -> str:
+    """The name of a run in the store: the name itself, or the id of the run that a folder or a file belongs to.
+
+    Raises:
+        ConfigurationError: The file belongs to a run that is not in the store.
+        InputError: The file cannot be used.
+    """
+    path = _path(name)
+    if path is None:
+        return name
+    run_id = _read(path).facts.run_id
+    if run_id is not None:
+        with closing(_opened(settings)) as store:
+            if store.has_run(run_id):
+                return run_id
+    what = f"{name}: the run of this file is not in the store, where its single samples would be."
+    raise ConfigurationError(f"{what} Give the name of a stored run; `runs list` shows them.")
 
 
 def _opened(settings: Settings) -> Store:
@@ -47,10 +66,10 @@ def _opened(settings: Settings) -> Store:
 def _run(store: Store | None, name: str, path: Path | None) -> ComparedRun:
     if store is not None and path is None:
         return store.compared(name)
-    return read_run(path or Path(name))
+    return _read(path or Path(name))
 
 
-def named_path(name: str) -> Path | None:
+def _path(name: str) -> Path | None:
     """The path that a name is, or None for the name of a stored run."""
     if name.startswith(("@", "tag:")):
         return None
@@ -66,8 +85,7 @@ def named_path(name: str) -> Path | None:
     return path if "/" in name or "\\" in name or path.suffix == ".json" else None
 
 
-def read_run(path: Path) -> ComparedRun:
-    """Read a run from its main file, or from the folder that contains it."""
+def _read(path: Path) -> ComparedRun:
     if path.is_dir():
         if not (path / MAIN_FILE).exists():
             raise InputError(f"The folder has no {MAIN_FILE}", path=path, advice=_a_folder_inside(path))

@@ -15,6 +15,7 @@ from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
 from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
+from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
 from prompt_evaluator.store.migrate import explained, open_database
@@ -40,7 +41,7 @@ _CHUNK = 256
 _IDS_AT_ONCE = 512
 
 
-class Store(Results, Decisions, ReportRows):
+class Store(Results, Decisions, FlatRows, ReportRows):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     @classmethod

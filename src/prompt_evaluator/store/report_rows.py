@@ -84,7 +84,7 @@ class ReportRows(Access):
         with self._read() as connection:
             total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
             rows = connection.execute(wanted.limit(limit)).all()
-            found = [VaryingRow(*row[1:], _is_judged(connection, run_id, row.position, row.metric)) for row in rows]
+            found = [VaryingRow(*row[1:], judged=_is_judged(connection, run_id, row.position, row.metric)) for row in rows]
         return found, total
 
     def worst_answers(self, run_id: str, position: int, scales: Scales, *, limit: int, most_text: int) -> WorstAnswers:
