@@ -46,20 +46,28 @@ def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
     id_ = f"chart-{at}"
     drawable = drawn and bool(chart.specification)
     needs = "This chart is drawn by JavaScript, which is off. The numbers below say the same."
+    drawing = {key: value for key, value in chart.specification.items() if key not in ("title", "description")}
     host = [
-        data(f"{id_}-data", chart.specification),
+        data(f"{id_}-data", drawing),
         element("div", id=id_, class_="chart", role="img", aria_label=chart.alternative),
         element("noscript", paragraph(needs, "dim")),
     ]
     return element(
         "figure",
         element("h3", chart.title),
+        element("figcaption", _subtitle(chart) if drawable else chart.alternative),
         *(host if drawable else []),
-        element("figcaption", chart.alternative),
         *_numbers(chart),
         class_="drawable" if drawable else None,
         data_chart=id_ if drawable else None,
     )
+
+
+def _subtitle(chart: Chart) -> str:
+    """The line below the title, which wraps in a page but not in a drawing."""
+    title = chart.specification.get("title")
+    found = title.get("subtitle", ()) if isinstance(title, dict) else ()
+    return found if isinstance(found, str) else " ".join(found)
 
 
 def _numbers(chart: Chart) -> Iterator[Html]:
@@ -72,7 +80,7 @@ def _numbers(chart: Chart) -> Iterator[Html]:
     left_out = len(rows) - len(shown)
     more = [paragraph(f"{many(left_out, 'more row')} not listed here.", "dim")] if left_out > 0 else []
     caption = f"Numbers of the chart “{chart.title}”"
-    yield fold("Numbers", join([table(caption, columns, shown, class_="small"), *more]))
+    yield fold("Numbers", join([table(caption, columns, shown, class_="small"), *more]), class_="numbers")
 
 
 def _values(node: Any) -> Iterator[list[dict[str, Any]]]:  # noqa: ANN401 - any part of a specification

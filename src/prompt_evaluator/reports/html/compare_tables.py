@@ -65,7 +65,7 @@ def _table(  # noqa: PLR0913 - private
         Column("Effect"),
         Column("Cases"),
     ]
-    axis = _axis([results[row.name] for row in rows if row.name in results], [spans.get(row.name, 1.0) for row in rows])
+    axis = _axis([(results[row.name], spans.get(row.name, 1.0)) for row in rows if row.name in results])
     made = [_row(row, results.get(row.name), axis, spans.get(row.name, 1.0)) for row in rows]
     return table(caption, columns, made, class_="marked")
 
@@ -102,11 +102,11 @@ def _picture(found: PairedFinding, result: PairedResult | None, axis: Axis, span
     )
 
 
-def _axis(results: Sequence[PairedResult], spans: Sequence[float]) -> Axis:
+def _axis(results: Sequence[tuple[PairedResult, float]]) -> Axis:
     """The same for all rows: wide enough for every interval and threshold, with no difference in the middle."""
     reach = [
         max(abs(value or 0.0) for value in (found.difference, found.low, found.high, found.threshold)) / span
-        for found, span in zip(results, spans, strict=False)
+        for found, span in results
         if span
     ]
     widest = 1.1 * max(reach, default=1.0)

@@ -36,7 +36,7 @@ def join(parts: Iterable[Content], between: str = "") -> Html:
     return Html(trusted=html.escape(between).join(_source(part) for part in parts if part is not None))
 
 
-def element(name: str, *content: Content, **attributes: Attribute) -> Html:
+def element(name: str, /, *content: Content, **attributes: Attribute) -> Html:
     """An element. `class_` is written `class` and `aria_label` is written `aria-label`; None and False are left out."""
     start = f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}>"
     return Html(trusted=start if name in _VOID else f"{start}{join(content).source}</{name}>")

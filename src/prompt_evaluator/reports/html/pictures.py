@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prompt_evaluator.reports.html.markup import Html, element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _WIDTH, _HEIGHT, _MARGIN = 168.0, 20.0, 6.0
 _MIDDLE = _HEIGHT / 2
@@ -60,17 +60,6 @@ def difference(axis: Axis, value: float, interval: Range | None, *, threshold: f
         _line(axis, interval, "interval") if interval else None,
         element("circle", cx=axis.at(value), cy=_MIDDLE, r=3.5),
     )
-
-
-def strip(axis: Axis, values: Iterable[float], *, label: str) -> Html:
-    """One tick for each sample; equal scores stand on top of each other, in up to four rows."""
-    counts: dict[float, int] = {}
-    ticks = []
-    for value in values:
-        counts[value] = above = counts.get(value, -1) + 1
-        x = axis.at(value) + 2.5 * (above % 5)
-        ticks.append(element("line", x1=x, x2=x, y1=4, y2=_HEIGHT - 4, class_="tick"))
-    return _picture(label, None, *ticks)
 
 
 def _picture(label: str, mark: str | None, *shapes: Html | None) -> Html:
