@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.findings import CaseFindings, Findings
     from prompt_evaluator.model.outcome import Outcome
+    from prompt_evaluator.model.trend import TrendFindings, Trends
     from prompt_evaluator.reports.cases import CaseScores, FlagCounts
 
 
@@ -65,3 +66,16 @@ def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGR
     step = next_step.continuation(outcome.record.plan, outcome.result, reader)
     before = step.before or "continue with:"
     return f"{before[0].upper()}{before[1:]} {step.text}"
+
+
+def trend_findings(trends: Trends, *, program: tuple[str, ...], options: tuple[str, ...] = ()) -> TrendFindings:
+    """Findings about runs over time.
+
+    Args:
+        trends: The runs.
+        program: How to start this program.
+        options: Options that the next command repeats, such as `--config`.
+    """
+    from prompt_evaluator.reports import trends as reports  # noqa: PLC0415 - most commands do not need it
+
+    return reports.trend_findings(trends, program=program, options=options)

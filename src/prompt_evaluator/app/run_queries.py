@@ -50,7 +50,7 @@ def query_runs(settings: Settings, query: RunQuery) -> Page[RunLine]:
     Raises:
         UnknownNameError: A column or metric is unknown.
     """
-    asked = _by_columns(query)
+    asked = by_columns(query)
     with closing(open_store(settings)) as store:
         page = store.query_runs(asked, interrupted=interrupted_runs(store))
         _refuse_unknown_metrics(store, asked, page)
@@ -61,7 +61,7 @@ def why_none_fits(settings: Settings, query: RunQuery) -> str | None:
     """What looks mistyped in conditions for which no run was found, with what there is instead."""
     with closing(open_store(settings)) as store:
         interrupted = interrupted_runs(store)
-        for given, wanted in zip(query.where, _by_columns(query).where, strict=True):
+        for given, wanted in zip(query.where, by_columns(query).where, strict=True):
             family, dot, key = wanted.field.partition(".")
             keys = store.run_keys(_KEYED[family]) if dot and family in _KEYED else None
             if keys is not None and key not in keys:
@@ -114,7 +114,7 @@ def interrupted_runs(store: Store) -> frozenset[str]:
     return frozenset(run_id for run_id in store.running() if store.owner(run_id) is None)
 
 
-def _by_columns(query: RunQuery) -> RunQuery:
+def by_columns(query: RunQuery) -> RunQuery:
     """The same query with the column names of the store."""
     sort, descending = OTHER_NAMES.get(query.sort, query.sort), query.descending
     if sort == _AGE:

@@ -20,7 +20,8 @@ SEPARATOR = " · "
 _NARROWEST, _WIDEST = 40, 1_000
 """In columns. `COLUMNS` may be set to any number, and progress bars are as long as a line."""
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
-_PLAIN = str.maketrans({**_SIGNS, "\u2013": "-", "\N{MINUS SIGN}": "-", "\ufe0f": ""})
+_BARS = {bar: str(level) for level, bar in enumerate("▁▂▃▄▅▆▇█", 1)} | {"│": "|", "▲": "^", "▼": "v", "○": "o"}
+_PLAIN = str.maketrans({**_SIGNS, **_BARS, "\u2013": "-", "\N{MINUS SIGN}": "-", "\ufe0f": ""})
 """Also the en dash, the minus sign, and the selector for emoji presentation."""
 
 

@@ -68,6 +68,8 @@ class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):
     digits: int
     """Decimal places that suit the scale."""
     mean: float
+    cases: int
+    """How many have a score."""
     pass_rate: float | None
     interval: tuple[float, float] | None
     """95 % interval of the mean."""

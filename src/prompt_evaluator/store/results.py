@@ -23,15 +23,18 @@ from prompt_evaluator.store.run_query import (
 )
 from prompt_evaluator.store.run_rows import progress_columns, summary_columns
 from prompt_evaluator.store.schema import RUNS
+from prompt_evaluator.store.trend_query import read_case_noise, read_common_means, read_steps, read_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunProgress
+    from prompt_evaluator.model.condition import Condition
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
+    from prompt_evaluator.model.trend import CaseNoise, RunVersion
 
 _CASES_AT_ONCE = 64
 
@@ -101,6 +104,26 @@ class Results(Access):
         """Return the newest runs of a dataset, given its name or hash."""
         with self._read() as connection:
             return read_history(connection, dataset, limit, interrupted)
+
+    def run_versions(self, where: Sequence[Condition], *, interrupted: Collection[str] = ()) -> list[RunVersion]:
+        """The versions of datasets and judges that matching runs have, the most recently used first."""
+        with self._read() as connection:
+            return read_versions(connection, where, interrupted)
+
+    def case_noise(self, run_ids: Sequence[str], metric: str, positions: Sequence[int]) -> dict[str, CaseNoise]:
+        """How much the samples of cases at these positions vary, by run."""
+        with self._read() as connection:
+            return read_case_noise(connection, run_ids, metric, positions)
+
+    def common_means(self, run_ids: Sequence[str], metric: str) -> tuple[int, dict[str, float]]:
+        """How many cases all of these runs have scored, and each run's mean over them. Reads all cases."""
+        with self._read() as connection:
+            return read_common_means(connection, run_ids, metric)
+
+    def case_steps(self, run_ids: Sequence[str], metric: str, positions: Sequence[int]) -> list[float]:
+        """Mean square differences of the same case between each run and the one before, in this order."""
+        with self._read() as connection:
+            return read_steps(connection, run_ids, metric, positions)
 
     def running(self) -> list[str]:
         """Ids of the runs with the status `running`, including those of killed processes."""

@@ -40,7 +40,7 @@ def query_runs(connection: Connection, query: RunQuery, interrupted: Collection[
     check_limit(query.limit)
     sort = _field(connection, query.sort, interrupted)
     cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind=sort.kind, key=str)
-    where = [_holds(connection, condition, interrupted) for condition in query.where]
+    where = [holds(connection, condition, interrupted) for condition in query.where]
     down = query.descending
     key = ordered(connection, RUNS.c.run_id)
     order = (sort.value.is_(None), sort.value.desc() if down else sort.value, key.desc() if down else key)
@@ -118,7 +118,8 @@ def _field(connection: Connection, name: str, interrupted: Collection[str]) -> _
     return _Field(column, "number")
 
 
-def _holds(connection: Connection, condition: Condition, interrupted: Collection[str]) -> ColumnElement[bool]:
+def holds(connection: Connection, condition: Condition, interrupted: Collection[str]) -> ColumnElement[bool]:
+    """Whether a condition holds for a run."""
     field = _field(connection, condition.field, interrupted)
     value, operator = field.value, condition.operator
     if condition.value.lower() == "null" and operator in ("=", "!="):

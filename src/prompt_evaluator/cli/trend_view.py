@@ -1,0 +1,178 @@
+"""Trends on a terminal: a sentence, a row of bars, a table of runs, and what changed where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from prompt_evaluator.cli.sparkline import sparkline
+from prompt_evaluator.cli.text import cells, clean, fit, hang, pad, shell_lines, squeeze, wrap
+from prompt_evaluator.model.wording import decimal, many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prompt_evaluator.model.findings import NextStep
+    from prompt_evaluator.model.trend import MetricTrend, TrendFindings, TrendPoint, Trends
+
+_SHORT_ID = 8
+_GUTTER = 8
+_WIDEST_TEXT = 110
+_NORMAL = 1.959964
+_SHOWN_AROUND = 2
+"""Runs shown before and after one that is worth seeing; longer stretches without any are left out."""
+_SHORT_TABLE = 24
+"""Up to so many runs, all are shown."""
+_LONGEST_PROMPT = 16
+_LONGEST_NAME = 28
+_NOISE_HEIGHT = 6.0
+"""The height of the bars, at least, in standard errors."""
+_MARKS = {"rose": ("▲", "green"), "fell": ("▼", "red"), "blip": ("○", "yellow")}
+
+
+def trend_lines(trends: Trends, found: TrendFindings, width: int) -> list[str]:
+    """All of it, in coloured lines narrower than `width`."""
+    width -= 1
+    text_width = min(width, _WIDEST_TEXT)
+    if len(trends.metrics) == 1:
+        (metric,) = trends.metrics
+        said = found.metrics[metric.name]
+        parts = [
+            _paragraph([said.sentence], text_width, bold=True),
+            [*_paragraph([found.heading], text_width), *_bars(metric, width)],
+            _table(metric, width),
+            _paragraph(said.changes, text_width),
+            _paragraph([note.text for note in (*said.notes, *found.notes)], text_width),
+        ]
+    else:
+        parts = [
+            _paragraph([found.heading], text_width, bold=True),
+            _overview(trends, found, width),
+            _paragraph([note.text for note in found.notes], text_width),
+        ]
+    parts.append(_next(found.next_step, width))
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def _paragraph(texts: Iterable[str], width: int, *, bold: bool = False) -> list[str]:
+    lines = [line for text in texts for line in wrap(clean(text), width)]
+    return [click.style(line, bold=True) for line in lines] if bold else lines
+
+
+def _next(step: NextStep | None, width: int) -> list[str]:
+    if step is None:
+        return []
+    return hang(
+        "Next", [click.style(line, bold=True) for line in shell_lines(step.arguments, width - _GUTTER)], _GUTTER
+    )
+
+
+def _bars(metric: MetricTrend, width: int) -> list[str]:
+    if len(metric.points) == 1:
+        return []
+    ends = f"{decimal(min(_means(metric)), metric.digits)} to {decimal(max(_means(metric)), metric.digits)}"
+    room = width - cells(ends) - 2
+    return [f"{_spark(metric, room)}  {ends}"]
+
+
+def _spark(metric: MetricTrend, width: int) -> str:
+    least = max((point.error or 0.0 for point in metric.points), default=0.0) * _NOISE_HEIGHT
+    at = {point.run_id: index for index, point in enumerate(metric.points)}
+    cuts = [at[change.run_id] for change in metric.changes]
+    return sparkline(_means(metric), width, cuts=cuts, least=least)
+
+
+def _means(metric: MetricTrend) -> list[float]:
+    return [point.mean for point in metric.points]
+
+
+class _Row(NamedTuple):
+    mark: str
+    cells: tuple[str, ...]
+    differences: str
+
+
+def _table(metric: MetricTrend, width: int) -> list[str]:
+    marks = _run_marks(metric)
+    rows = [_row(point, metric, marks.get(point.run_id, "")) for point in metric.points]
+    versions = any(row.cells[-1] for row in rows)
+    titles = ["When (UTC)", "Run", "Mean ± 95 %", *(["Prompt"] if versions else [])]
+    widths = [max(cells(title), *(cells(row.cells[at]) for row in rows)) for at, title in enumerate(titles)]
+    room = width - 2 - sum(2 + each for each in widths)
+    header = "  " + "".join(f"{pad(title, each)}  " for title, each in zip(titles, widths, strict=True)) + "Changed"
+    lines = [click.style(fit(header, width), dim=True)]
+    shown = _shown(metric, rows)
+    hidden = 0
+    for at, row in enumerate(rows):
+        if at not in shown:
+            hidden += 1
+            continue
+        if hidden:
+            lines.append(click.style(f"  … {many(hidden, 'run')} more", dim=True))
+            hidden = 0
+        lines += _drawn(row, widths, room)
+    if any(point.synthetic for point in metric.points):
+        lines.append(click.style("* synthetic: the offline mock answered or judged", dim=True))
+    return lines
+
+
+def _run_marks(metric: MetricTrend) -> dict[str, str]:
+    changes = {change.run_id: "fell" if change.after < change.before else "rose" for change in metric.changes}
+    return changes | {point.run_id: "blip" for point in metric.points if point.blip}
+
+
+def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
+    symbol, colour = _MARKS.get(mark, (" ", None))
+    half = f" ± {decimal(_NORMAL * point.error, metric.digits)}" if point.error is not None else ""
+    when = point.started_at[:16].replace("T", " ")
+    run = point.run_id[:_SHORT_ID] + ("*" if point.synthetic else "")
+    partial = ["partial"] if point.status == "partial" else []
+    return _Row(
+        click.style(symbol, fg=colour) if colour else symbol,
+        (
+            when,
+            run,
+            decimal(point.mean, metric.digits) + half,
+            squeeze(clean(point.prompt_version or ""), _LONGEST_PROMPT),
+        ),
+        ", ".join([*partial, *(["blip"] if mark == "blip" else []), *(clean(each.text) for each in point.differences)]),
+    )
+
+
+def _shown(metric: MetricTrend, rows: Sequence[_Row]) -> set[int]:
+    """All runs, or those near the ends and near anything worth seeing."""
+    if len(rows) <= _SHORT_TABLE:
+        return set(range(len(rows)))
+    marks = _run_marks(metric)
+    worth = [at for at, point in enumerate(metric.points) if point.run_id in marks or rows[at].differences]
+    if len(worth) > _SHORT_TABLE:
+        worth = [at for at in worth if metric.points[at].run_id in marks]
+    ends = (0, len(rows) - 1)
+    near = {at + step for at in (*ends, *worth) for step in range(-_SHOWN_AROUND, _SHOWN_AROUND + 1)}
+    # A gap of one line takes as much room as the run.
+    near |= {at for at in range(len(rows)) if at - 1 in near and at + 1 in near}
+    return near
+
+
+def _drawn(row: _Row, widths: Sequence[int], room: int) -> list[str]:
+    line = f"{row.mark} " + "".join(f"{pad(text, each)}  " for text, each in zip(row.cells, widths, strict=False))
+    if cells(row.differences) <= room:
+        return [(line + row.differences).rstrip()]
+    return [line.rstrip(), *(f"    {part}" for part in wrap(row.differences, sum(widths) + 2 * len(widths) + room - 4))]
+
+
+def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
+    """One line of bars for each metric, with its sentence below."""
+    names = min(_LONGEST_NAME, max(cells(clean(metric.name)) for metric in trends.metrics))
+    lines = []
+    for metric in trends.metrics:
+        last = metric.points[-1]
+        half = f" ± {decimal(_NORMAL * last.error, metric.digits)}" if last.error is not None else ""
+        now = decimal(last.mean, metric.digits) + half
+        bars = _spark(metric, width - names - cells(now) - 4)
+        lines.append(f"{pad(squeeze(clean(metric.name), names), names)}  {bars}  {now}")
+        lines += [
+            f"  {line}" for line in wrap(clean(found.metrics[metric.name].sentence), min(width, _WIDEST_TEXT) - 2)
+        ]
+    return lines
