@@ -43,7 +43,7 @@ class CutText(NamedTuple):
         return f"{self.start}… [{self.length - len(self.start):,} more characters]"
 
 
-class VaryingRow(msgspec.Struct, frozen=True):
+class VaryingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A case whose samples differ on a metric, as stored."""
 
     test_case_id: str

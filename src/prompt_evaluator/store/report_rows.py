@@ -5,7 +5,7 @@ The database sorts, and hands over only what is shown, so a run of any size take
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from sqlalchemy import and_, case, distinct, func, or_, select
@@ -19,15 +19,18 @@ from prompt_evaluator.store.result_tables import CASE_METRICS, CASE_RESULTS, SAM
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Subquery, Table
+    from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table
 
     from prompt_evaluator.model.query import CaseLine
 
     Scales = Mapping[str, tuple[float, float]]
 
+T = TypeVar("T")
 _FAILING, _FLAGGED, _ERRORS, _LOW, _FINE = range(5)
 _TOP = 1 - 1e-9
 """A case whose scores are all at the top of their scales is not among the worst."""
+_CALLED = {"min": "low", "max": "high"}
+"""Maps columns to the names of what they become."""
 _FROM_0_TO_1 = (0.0, 1.0)
 
 
@@ -74,18 +77,18 @@ class ReportRows(Access):
         names = ("metric", "mean", "std", "count", "min", "max", "passes", "repeat_std")
         columns = (own.position, width.label("width"), first.label("first"), *(own[name] for name in names))
         widest = select(*columns).where(varies).subquery()
+        named = [widest.c[name].label(_CALLED.get(name, name)) for name in names]
         result = and_(CASE_RESULTS.c.run_id == run_id, CASE_RESULTS.c.position == widest.c.position)
         wanted = (
-            select(widest.c.position, CASE_RESULTS.c.case_id, *(widest.c[name] for name in names))
+            select(widest.c.position, CASE_RESULTS.c.case_id.label("test_case_id"), *named)
             .join_from(widest, CASE_RESULTS, result)
             .where(widest.c.first == 1)
             .order_by(widest.c.width.desc(), widest.c.position)
         )
         with self._read() as connection:
             total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
-            rows = connection.execute(wanted.limit(limit)).all()
-            found = [VaryingRow(*row[1:], judged=_is_judged(connection, run_id, row.position, row.metric)) for row in rows]
-        return found, total
+            rows = connection.execute(wanted.limit(limit)).mappings().all()
+            return [_varying(connection, run_id, row) for row in rows], total
 
     def worst_answers(self, run_id: str, position: int, scales: Scales, *, limit: int, most_text: int) -> WorstAnswers:
         """The samples of one case: flagged ones first, then those with the lowest score, then those without one.
@@ -93,7 +96,7 @@ class ReportRows(Access):
         Args:
             run_id: The run.
             position: The case.
-            scales: As for `worst_cases`.
+            scales: As for `worst_cases`, in the order of the run.
             limit: How many samples at most.
             most_text: How many characters of each text to read.
         """
@@ -111,13 +114,14 @@ class ReportRows(Access):
             rows = connection.execute(wanted.limit(limit)).all()
             total = connection.scalar(select(func.count()).select_from(SAMPLE_RESULTS).where(*this)) or 0
             scores = _scores(connection, of_case, [found[0] for found in rows], most_text)
+        order = {name: at for at, name in enumerate(scales)}
         answers = [
             ComparedAnswer(
                 sample=sample,
                 answer=CutText(answer, length).shown,
                 error=CutText(error, error_length).shown,
-                scores=scores.get(sample, ({}, {}))[0],
-                reasons=scores.get(sample, ({}, {}))[1],
+                scores=_sorted(scores.get(sample, ({}, {}))[0], order),
+                reasons=_sorted(scores.get(sample, ({}, {}))[1], order),
                 flags=tuple(name for name, raised in _decoded(flags).items() if raised),
             )
             for sample, answer, length, error, error_length, flags in rows
@@ -125,10 +129,12 @@ class ReportRows(Access):
         return WorstAnswers(tuple(answers), total - len(answers))
 
 
-def _is_judged(connection: Connection, run_id: str, position: int, metric: str) -> bool:
+def _varying(connection: Connection, run_id: str, found: RowMapping) -> VaryingRow:
     row = SCORES.c
-    this = (row.run_id == run_id, row.position == position, row.metric == metric, row.judge.is_not(None))
-    return connection.execute(select(row.sample).where(*this).limit(1)).first() is not None
+    this = (row.run_id == run_id, row.position == found["position"], row.metric == found["metric"])
+    judged = connection.execute(select(row.sample).where(*this, row.judge.is_not(None)).limit(1)).first()
+    values = {str(name): value for name, value in found.items() if name != "position"}
+    return VaryingRow(**values, judged=judged is not None)
 
 
 def _scores(
@@ -175,6 +181,11 @@ def _cut(column: ColumnElement[Any], most: int) -> tuple[Any, Any]:
 
 def _own(table: Table, run_id: str) -> tuple[Any]:
     return (table.c.run_id == run_id,)
+
+
+def _sorted(found: Mapping[str, T], order: Mapping[str, int]) -> dict[str, T]:
+    """Put metrics in the order of the run."""
+    return {name: found[name] for name in sorted(found, key=lambda name: (order.get(name, len(order)), name))}
 
 
 def _decoded(text: str | None) -> dict[str, bool]:

@@ -1,0 +1,89 @@
+"""`prompt-evaluator report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from prompt_evaluator.app.report import ReportOptions
+from prompt_evaluator.app.report_writing import ENDINGS, ReportRequest, report_files, write_reports
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.command_line import program
+from prompt_evaluator.cli.compare_options import compare_options, comparing
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+F = TypeVar("F", bound="Callable[..., Any]")
+DEFAULT = Path("report.html")
+_MOST_RUNS = 2
+_KIB = 1024
+
+
+def report_options(command: F) -> F:
+    """Add the options that say how a report is made."""
+    for add in reversed(_OPTIONS):
+        command = add(command)
+    return command
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--title", metavar="TEXT", help="The report's title.  [default: what was run]"),
+    click.option("--no-charts", is_flag=True, help="Leave out the charts, which make an HTML file larger."),
+)
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, metavar="RUN [B]")
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {DEFAULT}]",
+)
+@report_options
+@compare_options
+@config_option
+def report_command(
+    runs: tuple[str, ...],
+    *,
+    outputs: tuple[Path, ...],
+    title: str | None,
+    no_charts: bool,
+    config_path: Path | None,
+    **options: Any,
+) -> None:
+    """Write a report on RUN, or on run B compared with RUN.
+
+    The end of a file's name says which format to write. An HTML report is one file that can be sent to a colleague.
+    Existing files are replaced. A run is an id or its beginning, @last, @last~1, a tag such as tag:branch=main, or a
+    path to a dataset_evaluation.json.
+
+    Exit codes: 0; 2 if a run or an option cannot be used; 3 if the runs cannot be compared.
+    """
+    if not 0 < len(runs) <= _MOST_RUNS:
+        raise click.UsageError("Name one run, or two to compare, the baseline first: prompt-evaluator report A B.")
+    files = report_files(outputs or (DEFAULT,))
+    request = ReportRequest(
+        runs=runs,
+        compare=comparing(options),
+        options=ReportOptions(title=title, charts=not no_charts, program=program()),
+    )
+    print_written(write_reports(read_settings(config_path), request, files))
+
+
+def print_written(paths: Sequence[Path]) -> None:
+    """Say which files were written, and how large they are."""
+    print_lines(f"Wrote {clean(str(path))} ({_size(path.stat().st_size)})." for path in paths)
+
+
+def _size(size: int) -> str:
+    return f"{size / _KIB**2:,.1f} MB" if size >= _KIB**2 else f"{max(1, round(size / _KIB)):,} kB"
