@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.model.characters import is_unseen
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TextIO
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 SEPARATOR = " · "
 _NARROWEST, _WIDEST = 40, 1_000
 """In columns. `COLUMNS` may be set to any number, and progress bars are as long as a line."""
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SIGNS = {"✓": "+", "⚠": "!", "✗": "x", "×": "x", "·": "|", "…": "~", "━": "#", "─": "-", "→": ">", "±": "+"}
 _BARS = {bar: str(level) for level, bar in enumerate("▁▂▃▄▅▆▇█", 1)} | {"│": "|", "▲": "^", "▼": "v", "○": "o"}
 _PLAIN = str.maketrans({**_SIGNS, **_BARS, "\u2013": "-", "\N{MINUS SIGN}": "-", "\ufe0f": ""})
@@ -28,7 +29,7 @@ def clean(text: str) -> str:
     """Replace control characters, which could move the cursor: ids come from files that anyone may have written."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join("�" if unicodedata.category(character) in _UNSEEN else character for character in text)
+    return "".join("�" if is_unseen(character) else character for character in text)
 
 
 def cells(text: str) -> int:
