@@ -185,6 +185,7 @@ METRIC_THRESHOLD = _number(
     "differences of means that matter", 0.001, 4, "They are on a scale from 1 to 5, whose ends differ by 4."
 )
 FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
+CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 
 BOUNDS: dict[str, Bound] = {bound.name: bound for bound in [*globals().values()] if isinstance(bound, Bound)}

@@ -10,9 +10,15 @@ RunChartKind = Literal["metrics", "stability", "distribution", "flags", "slices"
 CompareChartKind = Literal["differences", "scatter"]
 HistoryChartKind = Literal["trend", "cost"]
 ChartKind = RunChartKind | CompareChartKind | HistoryChartKind
+Theme = Literal["light", "dark"]
 
 MOST_POINTS = 2_000
 """Points in one chart. Of more cases, the chart shows these many, chosen evenly, and says so."""
+MOST_ROWS = 60
+"""Rows of cases, metrics, flags or slices in one chart."""
+THIN_SLICE = 10
+"""A slice with fewer cases is marked: its mean says little."""
+SIGNIFICANT = 0.05
 
 
 class MetricBar(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +109,7 @@ class CasePoint(msgspec.Struct, frozen=True, kw_only=True):
     class_: str
 
 
-class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
+class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run in a trend."""
 
     run: str
@@ -114,7 +120,10 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True):
     changed: tuple[str, ...]
     """What differs from the run before, such as `prompt`."""
     change_point: bool
+    """Whether a new level begins with it."""
     outlier: bool
+    level: float | None = None
+    """Mean of all runs on the same level; None if the level never changes."""
 
 
 class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,10 +152,16 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     slices: tuple[SliceCell, ...] = ()
     differences: tuple[DifferenceBar, ...] = ()
     points: tuple[CasePoint, ...] = ()
-    trend: tuple[TrendPoint, ...] = ()
+    trend: tuple[TrendRun, ...] = ()
     costs: tuple[CostPoint, ...] = ()
+    metric: str | None = None
+    scale: tuple[float, float] | None = None
+    """Of `points`, `trend` and `costs`, which are about one metric."""
+    runs: tuple[str, ...] = ()
+    """Names of the runs; for two that are compared, the baseline first."""
     left_out: int = 0
-    """Cases that are not shown, because there are more than fit."""
+    """Cases (of slices: slices; of costs: runs) that are not shown, because there are more than fit or, for costs,
+    because their cost is not known."""
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,4 +172,12 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     alternative: str
     """What the chart shows, in a sentence or two with its main numbers, for people who cannot see it."""
     specification: dict[str, Any]
-    """Vega-Lite, without colours of the page: the theme is added when it is drawn."""
+    """Vega-Lite, without colours of the page: the theme is added when it is drawn. Empty if there is nothing to draw;
+    then `alternative` says why."""
+
+
+class ChartSize(msgspec.Struct, frozen=True, kw_only=True):
+    """The size of the plotting area in pixels; None for one that suits the data."""
+
+    width: int | None = None
+    height: int | None = None

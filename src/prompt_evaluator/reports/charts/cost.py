@@ -1,0 +1,145 @@
+"""What quality costs: runs by price and score, and the frontier of the best ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.chart import MOST_ROWS
+from prompt_evaluator.model.wording import many, money
+from prompt_evaluator.reports.charts.parts import (
+    WIDTH,
+    between,
+    chart,
+    distinct,
+    layer,
+    layers,
+    nothing,
+    quantity,
+    score,
+    shown,
+    spoken,
+    tooltip,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, CostPoint
+    from prompt_evaluator.reports.charts.parts import Row
+
+_HEIGHT = 320
+_LOGARITHMIC = 20
+"""Times that the highest cost is the lowest one."""
+_LABELLED = 15
+
+
+def draw(data: ChartData, size: ChartSize) -> Chart:
+    if not data.costs:
+        why = f" The cost of {many(data.left_out, 'run')} is not known." if data.left_out else ""
+        return nothing(data, f"No run has both a cost and a score.{why}")
+    points = sorted(data.costs[-MOST_ROWS:], key=lambda point: (point.cost, -point.mean))
+    rows = _rows(points, data.scale)
+    logarithmic = points[0].cost > 0 and points[-1].cost > _LOGARITHMIC * points[0].cost
+    ends = _ends(points, logarithmic=logarithmic)
+    x = {
+        "scale": {"type": "log" if logarithmic else "linear", "domain": ends, "nice": False, "zero": False},
+        "axis": {
+            "title": "US dollars per sample" + (" (logarithmic)" if logarithmic else ""),
+            "format": "$~g",
+            "tickCount": 5,
+            "labelOverlap": "greedy",
+        },
+    }
+    values = [value for point in points for value in (point.mean, point.low, point.high) if value is not None]
+    room = (max(values) - min(values) or 1.0) * 0.1
+    y = {
+        "scale": {"domain": [min(values) - room, max(values) + room], "nice": False, "zero": False},
+        "axis": {"title": f"mean {shown(data.metric or 'score', 40)}", "tickCount": 6},
+    }
+    details = tooltip(
+        label="run", mean_text="mean", interval="95 % interval", cost_text="per sample", standing="standing"
+    )
+    good, dominated = [row for row in rows if not row["dominated"]], [row for row in rows if row["dominated"]]
+    frontier = _frontier(rows, ends[1])
+    specification = {
+        "width": size.width or WIDTH,
+        "height": size.height or _HEIGHT,
+        "layer": layers(
+            layer(
+                frontier if len(frontier) > 1 else [],
+                {"type": "line", "interpolate": "step-after", "style": "pe-frontier"},
+                {"x": quantity("cost", **x), "y": quantity("mean", **y)},
+            ),
+            *(
+                layer(
+                    [row for row in some if row["low"] is not None],
+                    {"type": "rule", "style": style},
+                    {"x": quantity("cost", **x), "y": quantity("low", **y), "y2": {"field": "high"}},
+                )
+                for some, style in ((good, "pe-interval"), (dominated, "pe-hollow-rule"))
+            ),
+            layer(
+                good,
+                {"type": "point", "filled": True, "size": 80, "opacity": 1, "style": "pe-mean"},
+                {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
+            ),
+            layer(
+                dominated,
+                {"type": "point", "shape": "cross", "filled": False, "size": 80, "style": "pe-hollow"},
+                {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
+            ),
+            layer(
+                rows if len(rows) <= _LABELLED else [],
+                {"type": "text", "style": "pe-value", "dx": 9, "dy": -9, "limit": 190},
+                {"x": quantity("cost", **x), "y": quantity("mean", **y), "text": {"field": "label"}},
+            ),
+        ),
+    }
+    unknown = f" {many(data.left_out, 'run')} without a known cost not shown." if data.left_out else ""
+    cross = " Cross: another run is certainly better and costs no more." if dominated else ""
+    return chart(
+        data,
+        specification,
+        subtitle=f"Mean with its 95 % interval against the cost of a sample. Dashed: the best mean for the money.{cross}{unknown}",
+        alternative=f"Cost per sample and mean: {spoken([_sentence(row) for row in rows])}.{unknown}",
+    )
+
+
+def _ends(points: Sequence[CostPoint], *, logarithmic: bool) -> list[float]:
+    low, high = points[0].cost, points[-1].cost
+    if logarithmic:
+        return [low / 1.5, high * 2.5]
+    return [max(0.0, low - (high - low) * 0.1) if high > low else 0.0, high + (high - low or high or 1.0) * 0.25]
+
+
+def _rows(points: Sequence[CostPoint], scale: tuple[float, float] | None) -> list[Row]:
+    names = distinct(point.label for point in points)
+    return [
+        {
+            "label": name,
+            "cost": point.cost,
+            "mean": point.mean,
+            "low": point.low if point.high is not None else None,
+            "high": point.high,
+            "dominated": point.dominated,
+            "mean_text": score(point.mean, scale),
+            "interval": between(point.low, point.high, scale),
+            "cost_text": money(point.cost),
+            "standing": "another run is certainly better and costs no more" if point.dominated else "not beaten",
+        }
+        for point, name in zip(points, names, strict=True)
+    ]
+
+
+def _frontier(rows: Sequence[Row], end: float) -> list[Row]:
+    """The best mean that each cost buys, by rising cost, drawn to the end of the axis."""
+    best: list[Row] = []
+    for row in rows:
+        if not best or row["mean"] > best[-1]["mean"]:
+            best.append({"cost": row["cost"], "mean": row["mean"]})
+    return [*best, {"cost": end, "mean": best[-1]["mean"]}] if len(best) > 1 else best
+
+
+def _sentence(row: Row) -> str:
+    beaten = ", certainly beaten by a run that costs no more" if row["dominated"] else ""
+    return f"{row['label']} {row['cost_text']}, {row['mean_text']} ({row['interval']}){beaten}"
