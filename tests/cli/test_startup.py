@@ -83,3 +83,13 @@ def test_help_lists_the_commands() -> None:
 
 def test_version_is_the_packages_own() -> None:
     assert run("--version").stdout == f"prompt-evaluator, version {__version__}\n"
+
+
+def test_one_run_loads_nothing_that_groups_and_comparisons_need(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("Be kind.")
+
+    done = run("evaluate-dataset", "-d", "none.jsonl", "-s", "p.txt", folder=tmp_path)
+
+    assert done.returncode == 2
+    of_several = {"prompt_evaluator.app.groups", "prompt_evaluator.cli.matrix", "prompt_evaluator.compare"}
+    assert of_several.isdisjoint(done.stderr.split("\n"))

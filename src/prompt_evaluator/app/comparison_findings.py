@@ -28,7 +28,16 @@ if TYPE_CHECKING:
         ShownCase,
     )
 
-__all__ = ["SHOWN_CASES", "ComparedRuns", "findings_of", "is_regression", "plans_of", "several_findings", "shown_cases"]
+__all__ = [
+    "SHOWN_CASES",
+    "ComparedRuns",
+    "findings_of",
+    "is_regression",
+    "letter",
+    "plans_of",
+    "several_findings",
+    "shown_cases",
+]
 
 
 class ComparedRuns(NamedTuple):

@@ -69,7 +69,7 @@ def classify(baseline: array[float], candidate: array[float], p_values: array[fl
     for at in tested:
         classes[at] = _SAME
     for called, sign in ((_WORSE, -1), (_BETTER, 1)):
-        # In the other direction a p value is far from significant, so 1 stands for it.
+        # In the other direction a p value is far from significant, so it is taken as 1.
         drops = [p_values[at] if (candidate[at] - baseline[at]) * sign > 0 else 1.0 for at in tested]
         cut = benjamini_hochberg(drops, _FALSE_SHARE)
         if cut is not None:

@@ -153,3 +153,15 @@ class CompareReport:
     candidate: Reproduction
     charts: tuple[Chart, ...]
     no_charts: str | None
+
+
+class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs that cannot be compared."""
+
+    dataset_name: str | None
+    """Of the candidate."""
+    reason: str
+    """A sentence."""
+    made_at: str
+    version: str
+    """Of this program."""

@@ -39,6 +39,9 @@ def _sentence(plan: RunPlan, status: RunStatus) -> str:
     judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
     rubric = f" using rubric {name}" if (name := _rubric(plan)) else ""
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
+    if plan.baseline_run_id:
+        both = f"run {plan.parent_run_id} compared with run {plan.baseline_run_id}"
+        return f"Run {plan.run_id} {status}: {size} of {both}{judge}."
     return f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}."
 
 
