@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 _HALF = 0.5
+_FEWEST_CASES = 5
+"""If fewer cases flipped, these many are shown: the most certain drops that may still be chance."""
 _DEFAULTS = CompareOptions()
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -103,7 +105,8 @@ def collect_compare_report(
         (comparison,) = opened.comparisons
         compared = ComparedRuns(settings, names, options.program, answers_shown=True, most_cases=MOST_CASES)
         (found,) = findings_of(opened.comparisons, compared)
-        flipped = [_cut_case(each) for each in shown_cases(opened, comparison, found, MOST_CASES)]
+        most = max(len({each.test_case_id for each in found.flipped.cases}), _FEWEST_CASES)
+        flipped = [_cut_case(each) for each in shown_cases(opened, comparison, found, most)]
         pair = (comparison.baseline, comparison.candidate)
         baseline, candidate = map(_reproduction, pair, plans_of(settings, pair))
         return CompareReport(

@@ -25,6 +25,19 @@ _MOST_RUNS = 2
 _KIB = 1024
 
 
+def output_option(default: str) -> Callable[[F], F]:
+    """The option that names the files to write."""
+    return click.option(
+        "--output",
+        "-o",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {default}]",
+    )
+
+
 def report_options(command: F) -> F:
     """Add the options that say how a report is made."""
     for add in reversed(_OPTIONS):
@@ -38,17 +51,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+def making(options: dict[str, Any]) -> ReportOptions:
+    """Take how a report is made out of a command's options."""
+    return ReportOptions(title=options.pop("title"), charts=not options.pop("no_charts"), program=program())
+
+
 @click.command("report")
 @click.argument("runs", nargs=-1, metavar="RUN [B]")
-@click.option(
-    "--output",
-    "-o",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {DEFAULT}]",
-)
+@output_option(str(DEFAULT))
 @report_options
 @compare_options
 @config_option
@@ -56,8 +66,6 @@ def report_command(
     runs: tuple[str, ...],
     *,
     outputs: tuple[Path, ...],
-    title: str | None,
-    no_charts: bool,
     config_path: Path | None,
     **options: Any,
 ) -> None:
@@ -72,11 +80,7 @@ def report_command(
     if not 0 < len(runs) <= _MOST_RUNS:
         raise click.UsageError("Name one run, or two to compare, the baseline first: prompt-evaluator report A B.")
     files = report_files(outputs or (DEFAULT,))
-    request = ReportRequest(
-        runs=runs,
-        compare=comparing(options),
-        options=ReportOptions(title=title, charts=not no_charts, program=program()),
-    )
+    request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
     print_written(write_reports(read_settings(config_path), request, files))
 
 

@@ -148,7 +148,7 @@ class CompareReport:
     comparison: Comparison
     findings: ComparisonFindings
     flipped: tuple[ShownCase, ...]
-    """At most `MOST_CASES`, the most certain drop first."""
+    """At most `MOST_CASES`, the most certain drop first. If few flipped, the next drops follow."""
     baseline: Reproduction
     candidate: Reproduction
     charts: tuple[Chart, ...]
