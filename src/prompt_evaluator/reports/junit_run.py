@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from prompt_evaluator.model.options import OPTIONS
-from prompt_evaluator.model.wording import decimal, listed, many, percent
+from prompt_evaluator.model.wording import decimal, listed, many
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult
 from prompt_evaluator.reports.levels import digits
 
@@ -144,7 +144,7 @@ def _overall(summary: RunResult | None) -> dict[str, str]:
         found |= {f"{name}.{key}": _written(value) for key, value in values.items() if value is not None}
     for name, flag in summary.overall_flag_stats.items() if summary else ():
         if flag.true_proportion is not None:
-            found[f"{name}.share"] = percent(flag.true_proportion)
+            found[f"{name}.share"] = _written(flag.true_proportion)
     return found
 
 
