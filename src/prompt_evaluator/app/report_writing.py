@@ -90,8 +90,19 @@ def compared_names(path: Path) -> tuple[str, str]:
     return found.baseline, found.candidate
 
 
-def write_reports(settings: Settings, request: ReportRequest, files: Sequence[ReportFile]) -> list[Path]:
+def write_reports(
+    settings: Settings,
+    request: ReportRequest,
+    files: Sequence[ReportFile],
+    report: RunReport | CompareReport | None = None,
+) -> list[Path]:
     """Write a report to all these files, each as a whole or not at all.
+
+    Args:
+        settings: Where runs are stored.
+        request: Which report.
+        files: Where to.
+        report: The same report, if it was collected before.
 
     Returns:
         The files written; one of `files` may become several.
@@ -102,7 +113,8 @@ def write_reports(settings: Settings, request: ReportRequest, files: Sequence[Re
         IncomparableError: The runs cannot be compared.
     """
     written: list[Path] = []
-    report = _collected(settings, request) if any(file.page for file in files) else None
+    if report is None and any(file.page for file in files):
+        report = collect_report(settings, request)
     for path, page, table in files:
         if report is not None and page is not None:
             _write_page(report, page, path)
@@ -138,7 +150,8 @@ def _check_place(path: Path) -> None:
         raise ConfigurationError(f"{path}: the folder {folder} is read-only. Choose another path with -o.")
 
 
-def _collected(settings: Settings, request: ReportRequest) -> RunReport | CompareReport:
+def collect_report(settings: Settings, request: ReportRequest) -> RunReport | CompareReport:
+    """Everything that the report says; raises as `write_reports`."""
     if len(request.runs) == 1:
         return collect_run_report(settings, request.runs[0], request.options)
     return collect_compare_report(settings, request.runs, request.compare, request.options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +20,11 @@ from prompt_evaluator.cli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from prompt_evaluator.model.report import CompareReport, RunReport
+
 F = TypeVar("F", bound="Callable[..., Any]")
 DEFAULT = Path("report.html")
+COMMENT = Path("pr-comment.md")
 _MOST_RUNS = 2
 _KIB = 1024
 
@@ -60,12 +64,27 @@ def making(options: dict[str, Any]) -> ReportOptions:
 @click.argument("runs", nargs=-1, metavar="RUN [B]")
 @output_option(str(DEFAULT))
 @report_options
+@click.option(
+    "--github",
+    is_flag=True,
+    help="In GitHub Actions: write the summary of the step, annotate cases at their lines, and write a comment for "
+    "the pull request. No report.html then, unless -o names it.",
+)
+@click.option(
+    "--pr-comment",
+    "comment",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where --github writes the comment.  [default: {COMMENT}]",
+)
 @compare_options
 @config_option
 def report_command(
     runs: tuple[str, ...],
     *,
     outputs: tuple[Path, ...],
+    github: bool,
+    comment: Path | None,
     config_path: Path | None,
     **options: Any,
 ) -> None:
@@ -79,9 +98,24 @@ def report_command(
     """
     if not 0 < len(runs) <= _MOST_RUNS:
         raise click.UsageError("Name one run, or two to compare, the baseline first: prompt-evaluator report A B.")
-    files = report_files(outputs or (DEFAULT,))
+    if comment is not None and not github:
+        raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
+    files = report_files(outputs or (() if github else (DEFAULT,)))
     request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
-    print_written(write_reports(read_settings(config_path), request, files))
+    report = _told(config_path, request, comment or COMMENT) if github else None
+    if files:
+        print_written(write_reports(read_settings(config_path), request, files, report))
+
+
+def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> RunReport | CompareReport | None:
+    """Tell GitHub; the runs may then still turn out not to be comparable."""
+    from prompt_evaluator.app.github import tell_github  # noqa: PLC0415 - only for GitHub
+
+    told = tell_github(read_settings(config_path), request, comment, os.environ)
+    print_lines(told.lines)
+    if told.refused:
+        raise told.refused
+    return told.report
 
 
 def print_written(paths: Sequence[Path]) -> None:

@@ -15,6 +15,7 @@ from prompt_evaluator.reports.markdown_parts import (
     bullets,
     cell,
     details,
+    figures,
     first_rows,
     joined,
     left_out,
@@ -27,6 +28,7 @@ from prompt_evaluator.reports.markdown_parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from prompt_evaluator.model.comparison import CaseClass
     from prompt_evaluator.model.comparison_findings import (
         DifferenceFinding,
         PairedFinding,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         ShownAnswer,
         ShownCase,
     )
+    from prompt_evaluator.model.findings import Mark
     from prompt_evaluator.model.report import CompareReport
 
 OLD_DAYS = 7
@@ -42,6 +45,7 @@ _MOST_DIFF = 60
 """Lines of a diff."""
 _ROOM = 12_000
 """Bytes of a table."""
+_CLASSES: dict[CaseClass, Mark | None] = {"worse": "bad", "better": "good", "same": None, "too_few": None}
 _HOUR, _DAY = 3_600, 86_400
 
 
@@ -102,10 +106,7 @@ class CompareSections:
         counts = [f"{cell(each.metric)}: {said(each.text)}" for each in found.counts]
         counts += [said(sentence(found.text))] if found.text else []
         rows = [
-            (
-                MARKS["bad" if each.class_ == "worse" else "good"],
-                *map(cell, (each.test_case_id, each.metric, each.text)),
-            )
+            (MARKS[_CLASSES[each.class_]], cell(each.test_case_id), cell(each.metric), figures(each.text))
             for each in found.cases
         ]
         kept, more = first_rows(rows, self._room)
@@ -162,7 +163,7 @@ def _case(found: ShownCase, room: int) -> Iterator[str]:
     if found.input is not None:
         yield f"Input\n\n{block(found.input, room)}"
     if found.scores:
-        rows = ((MARKS[each.mark], cell(each.metric), cell(each.text)) for each in found.scores)
+        rows = ((MARKS[each.mark], cell(each.metric), figures(each.text)) for each in found.scores)
         yield table(("", "Metric", "A → B, each sample"), rows)
     if not found.answers:
         yield "The answers are not known."
@@ -202,10 +203,10 @@ def _row(found: PairedFinding) -> tuple[str, ...]:
     return (
         MARKS[found.mark],
         cell(found.name),
-        cell(found.means),
+        figures(found.means),
         cell(found.word) + notes,
-        cell(f"{found.difference}{interval}"),
-        *map(cell, numbers),
+        figures(f"{found.difference}{interval}"),
+        *map(figures, numbers),
     )
 
 

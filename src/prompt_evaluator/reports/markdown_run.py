@@ -15,6 +15,7 @@ from prompt_evaluator.reports.markdown_parts import (
     bullets,
     cell,
     details,
+    figures,
     first_rows,
     joined,
     left_out,
@@ -96,8 +97,8 @@ class RunSections:
             return ""
         lines: list[str] = []
         if found.errors:
-            lines.append(f"⚠️ Errors: {said(found.errors.text)}")
-            lines += [f"  {each.count:,} × {cell(each.message)}" for each in found.errors.failures[:_SHOWN_FAILURES]]
+            reasons = [f"\n  - {each.count:,} × {cell(each.message)}" for each in found.errors.failures]
+            lines.append(f"⚠️ Errors: {said(found.errors.text)}{''.join(reasons[:_SHOWN_FAILURES])}")
         notes = (("Skipped", found.skipped), ("Judge", found.judge))
         lines += [f"{label}: {said(note.text)}" for label, note in notes if note]
         lines.append(f"Cost: {said(found.usage.text)}")
@@ -204,7 +205,7 @@ def _metric(found: MetricFinding) -> tuple[str, ...]:
     notes = "".join(below(cell(text)) for text in (*scale, *(note.text for note in found.notes)))
     rate = "" if found.pass_rate is None else percent(found.pass_rate)
     values = (show(found.mean), rate, interval, spread, " to ".join(map(show, found.case_means)))
-    return (MARKS[found.mark], cell(found.name) + notes, *map(cell, values))
+    return (MARKS[found.mark], cell(found.name) + notes, *map(figures, values))
 
 
 def _flag(found: FlagFinding) -> tuple[str, ...]:
@@ -213,24 +214,18 @@ def _flag(found: FlagFinding) -> tuple[str, ...]:
         return (*start, "", "", "", cell(found.text))
     interval = found.no_interval.text if found.no_interval else " to ".join(map(percent, found.interval or ()))
     raised = f"{found.raised:,} of {found.judged:,}"
-    return (*start, *map(cell, (percent(found.share), interval, raised, found.text)))
+    return (*start, *map(figures, (percent(found.share), interval, raised, found.text)))
 
 
 def _varying(found: VaryingCase) -> tuple[str, ...]:
-    return tuple(
-        map(
-            cell,
-            (
-                found.test_case_id,
-                found.metric,
-                f"{found.mean:,.2f}",
-                f"{found.std:,.2f}",
-                f"{found.low:,g} to {found.high:,g}",
-                f"{found.passes:,} of {found.count:,}",
-                _CAUSES[found.cause],
-            ),
-        )
+    values = (
+        f"{found.mean:,.2f}",
+        f"{found.std:,.2f}",
+        f"{found.low:,g} to {found.high:,g}",
+        f"{found.passes:,} of {found.count:,}",
+        _CAUSES[found.cause],
     )
+    return (cell(found.test_case_id), cell(found.metric), *map(figures, values))
 
 
 def _slice(found: SliceCell) -> tuple[str, ...]:
@@ -240,7 +235,7 @@ def _slice(found: SliceCell) -> tuple[str, ...]:
     difference = "" if found.difference is None else f"{signed(found.difference, places)}{p}"
     name = f"{found.key} = {found.value}"
     values = (decimal(found.mean, places), " to ".join(ends), f"{found.cases:,}", difference)
-    return tuple(map(cell, (name, found.metric, *values)))
+    return (cell(name), cell(found.metric), *map(figures, values))
 
 
 def _scale(scale: Scale) -> str:
