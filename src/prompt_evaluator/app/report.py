@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
@@ -108,15 +109,21 @@ def collect_compare_report(
         most = max(len({each.test_case_id for each in found.flipped.cases}), _FEWEST_CASES)
         flipped = [_cut_case(each) for each in shown_cases(opened, comparison, found, most)]
         pair = (comparison.baseline, comparison.candidate)
-        baseline, candidate = map(_reproduction, pair, plans_of(settings, pair))
+        sides = map(_reproduction, pair, plans_of(settings, pair))
+        baseline, candidate = map(_without_secrets, sides)
         return CompareReport(
             title=options.title or f"{_title(pair[0])} and {_title(pair[1])}",
             made_at=now(),
-            comparison=comparison,
+            comparison=replace(
+                comparison,
+                baseline=baseline.facts,
+                candidate=candidate.facts,
+                differs={name: _without_secrets(each) for name, each in comparison.differs.items()},
+            ),
             findings=_without_secrets(found),
             flipped=tuple(map(_without_secrets, flipped)),
-            baseline=_without_secrets(baseline),
-            candidate=_without_secrets(candidate),
+            baseline=baseline,
+            candidate=candidate,
             charts=(),
             no_charts=None,
         )

@@ -11,9 +11,9 @@ import msgspec
 from prompt_evaluator.app.compare import comparison_document
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
 from prompt_evaluator.app.report_files import table_kind, write_tables
+from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.errors import ConfigurationError, InputError
 from prompt_evaluator.hints import nearest
-from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
 from prompt_evaluator.reports.parquet import check_installed
@@ -113,6 +113,8 @@ def write_reports(
         IncomparableError: The runs cannot be compared.
     """
     written: list[Path] = []
+    if any(file.table == "parquet" for file in files):  # which needs the samples, so files are not enough
+        request = msgspec.structs.replace(request, runs=tuple(stored_name(settings, run) for run in request.runs))
     if report is None and any(file.page for file in files):
         report = collect_report(settings, request)
     for path, page, table in files:
@@ -202,7 +204,7 @@ def _encoded(text: str) -> bytes:
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
     with written_file(path) as file:
         for piece in pieces:
-            file.write(REDACTOR.bytes(piece))
+            file.write(piece)
 
 
 @contextmanager
