@@ -68,7 +68,7 @@ def compare_html(report: CompareReport, *, bundle: str | None) -> Iterator[str]:
     )
 
 
-_BESIDE_STEPS = ("differs", "metrics", "flags")
+_BESIDE_STEPS = ("differs",)
 
 
 def _parts(report: CompareReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
