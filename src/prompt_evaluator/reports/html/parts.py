@@ -45,6 +45,11 @@ def mark(found: Mark | None) -> Html:
     )
 
 
+def marked_name(found: Mark | None, label: str) -> Html:
+    """A name with its mark, which stay together."""
+    return element("span", mark(found), name(label), class_="named")
+
+
 def spoken(words: str) -> Html:
     """Words for screen readers alone."""
     return element("span", words, class_="spoken")

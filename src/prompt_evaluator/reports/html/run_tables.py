@@ -11,6 +11,7 @@ from prompt_evaluator.reports.html.parts import (
     Row,
     between,
     mark,
+    marked_name,
     name,
     paragraph,
     plus_minus,
@@ -80,7 +81,7 @@ def _metric_row(metric: MetricFinding) -> Row:
     spread = metric.no_std.text if metric.no_std else f"{decimal(metric.std or 0.0, metric.digits)}"
     return Row(
         (
-            join([mark(metric.mark), name(metric.name)]),
+            marked_name(metric.mark, metric.name),
             plus_minus(metric.mean, metric.interval, metric.digits),
             join(
                 [
@@ -188,7 +189,7 @@ def flags(found: Sequence[FlagFinding]) -> Html | None:
 
 
 def _flag_row(flag: FlagFinding, end: float) -> Row:
-    first = join([mark(flag.mark), name(flag.name)])
+    first = marked_name(flag.mark, flag.name)
     if flag.share is None:
         return Row((first, "", "", "", flag.text))
     words = flag.no_interval.text if flag.no_interval else " to ".join(map(percent, flag.interval or ()))
