@@ -170,6 +170,7 @@ def test_a_stored_run_and_its_own_file_are_the_same_run(here: Path) -> None:
             assert msgspec.structs.replace(ours, content_hash=None) == theirs
             assert not ours.is_changed(theirs)
             assert list(ours.scores) == list(theirs.scores)
+            assert stored.input(ours.case_id) == file.input(ours.case_id) != ""
             assert list(stored.answers(ours.case_id)) == list(file.answers(ours.case_id))
         assert list(stored.case_ids()) == list(file.case_ids()) == ["tea", "cake", "salt"]
 

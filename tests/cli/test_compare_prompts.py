@@ -40,7 +40,7 @@ def test_prompts_are_evaluated_as_one_group_and_compared_with_the_first(online: 
     assert "B is worse than A on length" in comparison
     assert "-Be short." in comparison
     assert "+Be long." in comparison
-    assert "/long.txt, 10 cases × 1 sample" in " ".join(comparison.split())
+    assert "Prompts A short.txt B long.txt" in " ".join(comparison.split())
 
 
 def test_more_prompts_are_each_compared_with_the_baseline(online: Workspace) -> None:
@@ -60,6 +60,7 @@ def test_the_terminal_compares_more_than_two_prompts_in_one_table(online: Worksp
     done = compare(online, "--prompt", "brief.txt")
 
     assert "── 2 prompts compared with short.txt · openai/a ──" in done.out
+    assert "Prompts A short.txt B long.txt C brief.txt" in " ".join(done.out.split())
     assert "C against A" in done.out
 
 
@@ -119,7 +120,7 @@ def test_a_run_that_did_not_complete_is_named_and_not_compared(online: Workspace
     assert done.code == 3
     runs = done.json["runs"]
     assert [each["candidate"] for each in done.json["comparisons"]] == [runs[2]["run_id"]]
-    assert "Not compared, because runs are incomplete: long.txt with openai/a." in done.err
+    assert "Not compared for openai/a, because the run is incomplete: long.txt." in done.err
 
 
 def test_without_a_complete_baseline_nothing_is_compared(online: Workspace, service: ChatService) -> None:
@@ -129,7 +130,7 @@ def test_without_a_complete_baseline_nothing_is_compared(online: Workspace, serv
 
     assert done.code == 3
     assert "compared with" not in done.out
-    assert "Not compared, because runs are incomplete: short.txt with openai/a and long.txt with openai/a." in done.err
+    assert "Nothing is compared for openai/a: its run with short.txt, the baseline, is incomplete." in done.err
 
 
 def test_only_the_changed_prompt_is_paid_for_again_with_reuse(online: Workspace, service: ChatService) -> None:

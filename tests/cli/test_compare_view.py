@@ -26,7 +26,7 @@ from comparisons import (
 )
 
 from prompt_evaluator.cli.comparison_answers import shown_case_lines
-from prompt_evaluator.cli.comparison_view import comparison_lines
+from prompt_evaluator.cli.comparison_view import comparison_lines, next_lines
 from prompt_evaluator.cli.several_view import several_lines
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model.comparison import Change
@@ -49,7 +49,8 @@ LONG = "does-it-answer-every-part-of-a-question-with-several-parts"
 
 
 def page(compared: Comparison, width: int) -> list[str]:
-    return comparison_lines(comparison_findings(compared, compared_by()), width)
+    found = comparison_findings(compared, compared_by())
+    return [*comparison_lines(found, width), "", *next_lines(found.next_steps, width)]
 
 
 def no_difference() -> Comparison:
@@ -90,7 +91,8 @@ def several(width: int) -> list[str]:
         comparison({"clarity": metric("better", 4.4, 4.9)}, candidate=facts("5a5a5a5a"), differs={}),
     ]
     made = [comparison_findings(each, compared_by(), letter=letter(at)) for at, each in enumerate(compared, 1)]
-    return several_lines(several_findings(compared, made), width)
+    found = several_findings(compared, made)
+    return [*several_lines(found, width), "", *next_lines(found.next_steps, width)]
 
 
 def shown(before: str = "", after: str = "", question: str | None = "Why was I charged twice?") -> ShownCase:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,16 @@ def group(datasets: int, models: int, folder: Path, metrics: Sequence[str] = ("c
     return [member(dataset, model, metrics, at, folder) for at, (dataset, model) in enumerate(pairs)]
 
 
+def prompts(count: int, models: int, folder: Path) -> list[Member]:
+    """Every model with every prompt, two of them in files of the same name."""
+    named = ("spring-campaign/support/system-prompt.txt", "autumn-campaign/support/system-prompt.txt", "brief.txt")
+    pairs = [(prompt, model) for prompt in named[:count] for model in MODELS[:models]]
+    return [
+        replace(member("support.yaml", model, SEVERAL[:2], at, folder), prompt=prompt)
+        for at, (prompt, model) in enumerate(pairs)
+    ]
+
+
 def shown(found: GroupFindings, width: int) -> str:
     return plain("\n".join(group_lines(found, width)))
 
@@ -80,6 +91,18 @@ def test_tables_read_as_they_did(shape: str, width: int, tmp_path: Path) -> None
     if os.environ.get(UPDATE):
         path.write_text(f"{text}\n", "utf-8")
     assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("count", "models"), [(3, 1), (3, 2), (1, 3)])
+def test_tables_of_prompts_read_as_they_did(count: int, models: int, width: int, tmp_path: Path) -> None:
+    text = shown(group_findings(prompts(count, models, tmp_path)), width)
+
+    path = SNAPSHOTS / f"group_prompts_{count}x{models}_{width}.txt"
+    if os.environ.get(UPDATE):
+        path.write_text(f"{text}\n", "utf-8")
+    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
+    assert max(map(cells, text.splitlines())) < width
 
 
 @pytest.mark.parametrize("width", WIDTHS)

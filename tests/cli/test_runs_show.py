@@ -83,6 +83,25 @@ def test_a_list_has_the_numbers_of_each_case_as_the_guide_writes_them(project: W
     assert lines[-1] == f"Details   prompt-evaluator runs show {run[:8]} --case sometimes"
 
 
+def test_every_command_that_takes_a_run_takes_the_last_one(project: Workspace, run: str) -> None:
+    assert cases(project, "@last", "--worst", "1") == ["bad"]
+    for command in (["runs", "show"], ["runs", "watch"], ["runs", "rebuild"], ["resume"]):
+        done = project.run(*command, "@last")
+        assert (done.code, run in done.out) == (0, True), command
+    assert project.run("runs", "export", "@last").out == project.run("runs", "export", run).out
+    assert project.run("labels", "export", "@last").code == 0
+
+
+def test_going_back_too_far_is_a_usage_error(project: Workspace, run: str) -> None:
+    assert run
+    done = project.run("runs", "show", "@last~1")
+
+    assert (done.code, done.err) == (
+        2,
+        "Error: @last~1 goes back further than the first run. There is only 1, @last.\n",
+    )
+
+
 def test_errors_are_named(project: Workspace, run: str) -> None:
     done = project.run("runs", "show", run, "--errors")
 

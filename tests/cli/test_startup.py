@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -63,9 +64,32 @@ def test_asking_about_stored_runs_loads_nothing_that_runs_are_made_with(argument
     assert MAKING_RUNS & loaded == set()
 
 
+@pytest.mark.parametrize("command", ["compare", "compare-runs -b"])
+def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(command: str, tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        scores = [{"judge_metrics": {"tone": {"score": 4}}}]
+        (tmp_path / name).write_text(json.dumps({"test_case_results": [{"test_case_id": "1", "samples": scores}]}))
+    names = ["a.json", *(["-c"] if "-b" in command else []), "b.json"]
+
+    done = run(*command.split(), *names, folder=tmp_path)
+
+    assert done.stdout.startswith("⚠ Cannot tell: 1 common case; at least 5 are needed.")
+    assert (MAKING_RUNS | {"sqlalchemy", "prompt_evaluator.store.ledger"}) & set(done.stderr.split("\n")) == set()
+
+
 def test_help_lists_the_commands() -> None:
     assert "validate" in run("--help").stdout
 
 
 def test_version_is_the_packages_own() -> None:
     assert run("--version").stdout == f"prompt-evaluator, version {__version__}\n"
+
+
+def test_one_run_loads_nothing_that_groups_and_comparisons_need(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("Be kind.")
+
+    done = run("evaluate-dataset", "-d", "none.jsonl", "-s", "p.txt", folder=tmp_path)
+
+    assert done.returncode == 2
+    of_several = {"prompt_evaluator.app.groups", "prompt_evaluator.cli.matrix", "prompt_evaluator.compare"}
+    assert of_several.isdisjoint(done.stderr.split("\n"))

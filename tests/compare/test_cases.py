@@ -110,6 +110,14 @@ def test_rows_of_several_metrics_are_in_one_order() -> None:
     assert [(row.metric, row.class_) for row in rows] == [("passes", "worse"), ("quality", "better")]
 
 
+def test_ids_may_have_any_characters() -> None:
+    ids = ["café", "", "日本", "\ud800", "a\nb"]
+
+    rows = compared(*(run([case(each, {"quality": [3.0]}) for each in ids]) for _ in range(2))).cases
+
+    assert [row.test_case_id for row in rows] == ids
+
+
 def test_rows_can_be_counted_sliced_and_counted_from_the_end() -> None:
     rows = compared(of_metric([[3.0], [5.0], [2.0]]), of_metric([[3.0], [1.0], [4.0]])).cases
 

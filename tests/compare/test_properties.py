@@ -71,8 +71,14 @@ def test_any_two_runs_with_a_common_case_can_be_compared_and_swapping_them_mirro
     assert forth.slice_comparisons == back.slice_comparisons
     assert forth.metrics.keys() == back.metrics.keys()
     assert forth.flags.keys() == back.flags.keys()
-    for one, other in zip_by_name(forth, back):
-        assert_mirrored(one, other)
+    for one, swapped_one in zip_by_name(forth, back):
+        assert_mirrored(one, swapped_one)
+    slices = {(each.key, each.value, each.metric): each for each in back.slices}
+    assert len(slices) == len(forth.slices)
+    for each in forth.slices:
+        other = slices[each.key, each.value, each.metric]
+        assert (each.cases, each.verdict) == (other.cases, MIRRORED[other.verdict])
+        assert each.difference == pytest.approx(-other.difference, abs=1e-9)
     rows = {(row.test_case_id, row.metric): row for row in back.cases}
     assert len(rows) == len(forth.cases) == len(back.cases)
     for row in forth.cases:

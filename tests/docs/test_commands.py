@@ -43,6 +43,7 @@ NOT_OUTPUT = {
     "# a comment": "the file .env",
     "Customer ({{": "a template",
     "Answer with the help of these passages": "what a model is sent",
+    "correct fell from": "takes weeks of runs: tests/cli/test_trends.py",
     "Error: Run 2d65dcae-… is in use by": "takes two processes: tests/e2e/test_together.py",
 }
 """`text` blocks that show something else than what a command prints, by how they start."""

@@ -139,6 +139,11 @@ class TestAMetric:
 
         assert said.notes[0].endswith("about 60 more cases would show 0.1 (or about 7 more samples per case)")
 
+    def test_that_is_equal_in_every_case_is_not_said_to_be_equal_everywhere(self) -> None:
+        (said,) = of({"tone": undecided(difference=0.0, wins=0, losses=0, ties=20, detectable=None)}).metrics
+
+        assert said.notes[0].startswith("equal in all 20 cases, which does not rule out a difference; about 60 more")
+
     def test_that_really_differs_but_perhaps_too_little_says_so(self) -> None:
         (said,) = of({"tone": undecided(p_value=0.02, more_cases_needed=0)}).metrics
 
@@ -244,7 +249,7 @@ class TestWhatDiffers:
         )
 
     def test_may_be_nothing(self) -> None:
-        assert of(differs={}).no_difference == "nothing that is known, so any difference is due to chance"
+        assert of(differs={}).no_difference == "nothing that is known"
         assert of().no_difference is None
 
 

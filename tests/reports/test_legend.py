@@ -10,18 +10,20 @@ import pytest
 from click.testing import CliRunner
 from summaries import metric
 
-from prompt_evaluator.app.legend import LEGEND
+from prompt_evaluator.app.legend import COMPARISON_LEGEND, LEGEND
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.stats import flag_band, sample_confidence, variability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from prompt_evaluator.app.legend import Part
     from prompt_evaluator.model.findings import Findings
 
     Make = Callable[..., Findings]
 
-PAGE = Path(__file__).parents[2] / "docs/how-to/read-results.md"
+PAGES = Path(__file__).parents[2] / "docs/how-to"
+LEGENDS = {"read-results.md": LEGEND, "compare-runs.md": COMPARISON_LEGEND}
 START, END = "<!-- legend: made from reports/legend.py -->\n", "<!-- /legend -->\n"
 SHOWS = [
     ["evaluate-dataset"], ["evaluate-single"], ["benchmark", "run"], ["resume"], ["score"], ["runs", "show"],
@@ -30,8 +32,8 @@ SHOWS = [
 MEANINGS = {part.title: {entry.shown: entry.meaning for entry in part.entries} for part in LEGEND}
 
 
-def markdown() -> Iterator[str]:
-    for part in LEGEND:
+def markdown(legend: Iterable[Part]) -> Iterator[str]:
+    for part in legend:
         unit = f"{part.unit[:1].upper()}{part.unit[1:]}"
         titles = [part.title, unit, "Meaning"] if part.unit else [part.title, "Meaning"]
         yield f"| {' | '.join(titles)} |"
@@ -42,13 +44,15 @@ def markdown() -> Iterator[str]:
         yield ""
 
 
-def test_the_page_says_what_help_says() -> None:
-    wanted = "\n" + "\n".join(markdown())
-    page = PAGE.read_text("utf-8")
+@pytest.mark.parametrize("name", LEGENDS)
+def test_the_page_says_what_help_says(name: str) -> None:
+    wanted = "\n" + "\n".join(markdown(LEGENDS[name]))
+    path = PAGES / name
+    page = path.read_text("utf-8")
     before, _, rest = page.partition(START)
     found, _, after = rest.partition(END)
     if os.environ.get("UPDATE_SNAPSHOTS"):
-        PAGE.write_text(f"{before}{START}{wanted}\n{END}{after}", "utf-8")
+        path.write_text(f"{before}{START}{wanted}\n{END}{after}", "utf-8")
         found = f"{wanted}\n"
 
     assert found == f"{wanted}\n", "UPDATE_SNAPSHOTS=1 writes the legend anew"
@@ -59,6 +63,15 @@ def test_help_of_a_command_that_shows_marks_explains_them(command: list[str]) ->
     shown = " ".join(CliRunner().invoke(cli, [*command, "--help"], terminal_width=80).output.split())
 
     for part in LEGEND:
+        for entry in part.entries:
+            assert f"{entry.shown} {entry.meaning}" in shown
+
+
+@pytest.mark.parametrize("command", ["compare", "compare-runs"])
+def test_help_of_a_command_that_compares_explains_its_marks(command: str) -> None:
+    shown = " ".join(CliRunner().invoke(cli, [command, "--help"], terminal_width=80).output.split())
+
+    for part in COMPARISON_LEGEND:
         for entry in part.entries:
             assert f"{entry.shown} {entry.meaning}" in shown
 

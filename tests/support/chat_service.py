@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_ANSWER = re.compile(r"^<answer_(\d) nonce=\w+>\n(.*?)\n</answer_\1 nonce=\w+>$", re.DOTALL | re.MULTILINE)
 
 
 class Brain:
@@ -32,7 +33,7 @@ class Brain:
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {
-            "latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False, "hold": False
+            "latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False, "hold": False, "prefer": ""
         }  # fmt: skip
         self.held: list[Callable[[], None]] = []
         self.paid: Counter[str] = Counter()
@@ -65,9 +66,10 @@ class Brain:
                     error = {"error": {"message": rule.get("message", "as told")}}
                     return rule["status"], error | {"headers": rule.get("headers", {})}
                 return 200, _completion(asked, rule["text"], rule.get("tool_calls"))
-        text = (
-            _verdict(asked, digest) if kind == "judge" else f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
-        )
+        if kind == "generate":
+            text = f"Answer {digest[:12]}. " + "x" * self.settings["padding"]
+        else:
+            text = (self.settings["prefer"] and _longer(asked)) or _verdict(asked, digest)
         return 200, _completion(asked, text)
 
     def send(self, reply: Callable[[], None]) -> None:
@@ -116,6 +118,15 @@ def _verdict(asked: dict[str, Any], digest: str) -> str:
         metrics[name] = {"rationale": f"because of {digest[:6]}", "score": score}
     flags = {name: next(numbers) < 32 for name in schema["flags"]["properties"]}
     return json.dumps({"metrics": metrics, "flags": flags, "overall_comment": "judged"})
+
+
+def _longer(asked: dict[str, Any]) -> str | None:
+    """The longer of two answers, as a judge that was asked which is better; None if it was asked something else."""
+    found = dict(_ANSWER.findall(asked["messages"][-1]["content"]))
+    if found.keys() != {"1", "2"}:
+        return None
+    one, two = len(found["1"]), len(found["2"])
+    return json.dumps({"reason": "By length.", "better": "tie" if one == two else "1" if one > two else "2"})
 
 
 def _by_the_mock(asked: dict[str, Any], schema: dict[str, Any], digest: str) -> str:
@@ -197,7 +208,10 @@ class ChatService:
         self.environment = {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "test-key-1234567890"}
 
     def set(self, **settings: Any) -> None:
-        """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop, hold."""
+        """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop, hold, prefer.
+
+        With `prefer="longer"`, it prefers the longer of two answers.
+        """
         with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode())) as reply:
             reply.read()
 

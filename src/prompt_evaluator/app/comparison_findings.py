@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.reports.comparison import SHOWN_CASES, comparison_findings
 from prompt_evaluator.reports.comparison_answers import shown_case
 from prompt_evaluator.reports.comparison_cases import next_cases
@@ -29,7 +28,16 @@ if TYPE_CHECKING:
         ShownCase,
     )
 
-__all__ = ["SHOWN_CASES", "ComparedRuns", "findings_of", "is_regression", "several_findings", "shown_cases"]
+__all__ = [
+    "SHOWN_CASES",
+    "ComparedRuns",
+    "findings_of",
+    "is_regression",
+    "letter",
+    "plans_of",
+    "several_findings",
+    "shown_cases",
+]
 
 
 class ComparedRuns(NamedTuple):
@@ -47,7 +55,7 @@ class ComparedRuns(NamedTuple):
 
 def findings_of(comparisons: Sequence[Comparison], compared: ComparedRuns) -> list[ComparisonFindings]:
     """Findings about each candidate, compared with the baseline."""
-    plans = _plans(compared.settings, [comparisons[0].baseline, *(each.candidate for each in comparisons)])
+    plans = plans_of(compared.settings, [comparisons[0].baseline, *(each.candidate for each in comparisons)])
     reader = Reader(Path.cwd(), compared.program)
     return [
         comparison_findings(
@@ -80,9 +88,11 @@ def is_regression(comparison: Comparison) -> bool:
     return any(each.verdict == "worse" for each in (*comparison.metrics.values(), *comparison.flags.values()))
 
 
-def _plans(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]:
+def plans_of(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]:
     """The plans of stored runs, which know the commands that started them."""
     if all(facts.path is not None for facts in runs):
         return [None] * len(runs)
+    from prompt_evaluator.app.stores import open_store  # noqa: PLC0415 - files are compared without a database
+
     with closing(open_store(settings)) as store:
         return [store.run(facts.run_id).plan if facts.path is None and facts.run_id else None for facts in runs]

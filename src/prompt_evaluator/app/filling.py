@@ -8,7 +8,7 @@ import msgspec
 
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.metrics.catalogue import build_metric
-from prompt_evaluator.model import Preparation, merged_uses
+from prompt_evaluator.model import Preparation
 from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.samples import group
@@ -38,7 +38,7 @@ class ScoreJudges:
     def add(self, case: TestCase) -> None:
         """Add the judges of a case's own checks."""
         if case.checks:
-            self._add(merged_uses(self._plan.metrics, case.checks))
+            self._add(self._plan.uses_for(case))
 
     def _add(self, uses: Sequence[MetricUse]) -> None:
         for use in uses:

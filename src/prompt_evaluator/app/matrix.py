@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NO_PROMPT = "no system prompt"
 _ALONE = ("evaluate-dataset",)
 _OF_THE_GROUP = {
-    "--ab-test-system-prompt",
     "--prompt-a",
     "--prompt-b",
     "--prompt",
@@ -75,27 +74,35 @@ def short_names(files: Sequence[Path]) -> dict[Path, str]:
 
 def matrix_parts(options: EvaluateOptions, prompts: Sequence[ChosenPrompt | None], models: Sequence[str]) -> list[Part]:
     """Every model with every prompt, None for no system prompt, as parts of one group."""
-    return [_part(options, prompt, model, several=len(models) > 1) for prompt in prompts for model in models]
+    return [
+        Part(
+            Member(
+                dataset=options.dataset.name if options.dataset else "",
+                model=model,
+                prompt=prompt.label if prompt else NO_PROMPT,
+            ),
+            msgspec.structs.replace(
+                options,
+                system_prompt=prompt.path if prompt else None,
+                generator_model=model,
+                command=_command(options.command, prompts, prompt, model if len(models) > 1 else None),
+            ),
+        )
+        for prompt in prompts
+        for model in models
+    ]
 
 
-def _part(options: EvaluateOptions, prompt: ChosenPrompt | None, model: str, *, several: bool) -> Part:
-    own = {"--generator-model": quoted_word(model)} if several else {}
-    changed = msgspec.structs.replace(
-        options,
-        system_prompt=prompt.path if prompt else None,
-        generator_model=model,
-        command=command_alone(_of_one_run(options.command, prompt), own),
-    )
-    dataset = options.dataset.name if options.dataset else ""
-    return Part(Member(dataset=dataset, model=model, prompt=prompt.label if prompt else NO_PROMPT), changed)
-
-
-def _of_one_run(command: CommandLine | None, prompt: ChosenPrompt | None) -> CommandLine | None:
-    """Return the command with one prompt. No command makes a run without one alone, so that is left as typed."""
-    if command is None or prompt is None:
-        return command
-    kept = tuple(option for option in command.options if option[0] not in _OF_THE_GROUP)
-    return command_alone(msgspec.structs.replace(command, name=_ALONE, options=kept), {"--system-prompt": prompt.word})
+def _command(
+    command: CommandLine | None, prompts: Sequence[ChosenPrompt | None], own: ChosenPrompt | None, model: str | None
+) -> CommandLine | None:
+    """Return the command that makes one run alone; no command makes one without a prompt alone, but both together."""
+    flags = {"--generator-model": quoted_word(model)} if model is not None else {}
+    if command is not None and own is not None and None not in prompts:
+        kept = tuple(option for option in command.options if option[0] not in _OF_THE_GROUP)
+        command = msgspec.structs.replace(command, name=_ALONE, options=kept)
+        flags["--system-prompt"] = own.word
+    return command_alone(command, flags)
 
 
 def _endings(file: Path) -> Iterator[str]:

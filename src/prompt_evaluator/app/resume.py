@@ -15,7 +15,7 @@ from prompt_evaluator.app.run_settings import refuse_other_settings
 from prompt_evaluator.app.starting import asked_models, carry_out, check_models
 from prompt_evaluator.app.wiring import make_executor
 from prompt_evaluator.datasets import file_hash
-from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model.bars import Bars
 from prompt_evaluator.model.options import OPTIONS
@@ -70,9 +70,10 @@ async def resume_run(
     async with session.models() as models:
         if not has_ended:
             _refuse_other_models(plan, models)
+            _refuse_deleted_runs(plan, store)
         if wanted and given:
             refuse_other_settings(plan, wanted, given, models, session)
-        _refuse_changed_files(plan, _FILES & set(given) if has_ended else _FILES)
+        _refuse_changed_files(plan, _FILES & set(given) if has_ended or plan.baseline_run_id else _FILES)
         if has_ended:
             return _ended(record, bars, store)
         check_models(plan, models, session)
@@ -115,6 +116,18 @@ class _NoSink:
 def _refuse_other_models(plan: RunPlan, models: Models) -> None:
     for model in asked_models(plan):
         _refuse_another_model(plan.run_id, model, models)
+
+
+def _refuse_deleted_runs(plan: RunPlan, store: Store) -> None:
+    """Raise an error if a run whose answers are compared is gone: they would count as missing."""
+    for compared in (plan.baseline_run_id, plan.parent_run_id) if plan.baseline_run_id else ():
+        try:
+            store.run(compared or "")
+        except UnknownNameError:
+            raise ConfigurationError(
+                f"Run {plan.run_id} compares the answers of run {compared}, which has been deleted, so it cannot be "
+                "finished. Compare other runs."
+            ) from None
 
 
 def _refuse_changed_files(plan: RunPlan, names: Collection[str]) -> None:

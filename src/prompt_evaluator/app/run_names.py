@@ -38,6 +38,25 @@ def open_compared(settings: Settings, names: Sequence[str]) -> Iterator[list[Com
         yield runs
 
 
+def stored_name(settings: Settings, name: str) -> str:
+    """The name of a run in the store: the name itself, or the id of the run that a folder or a file belongs to.
+
+    Raises:
+        ConfigurationError: The file belongs to a run that is not in the store.
+        InputError: The file cannot be used.
+    """
+    path = _path(name)
+    if path is None:
+        return name
+    run_id = _read(path).facts.run_id
+    if run_id is not None:
+        with closing(_opened(settings)) as store:
+            if store.has_run(run_id):
+                return run_id
+    what = f"{name}: the run of this file is not in the store, where its single samples would be."
+    raise ConfigurationError(f"{what} Give the name of a stored run; `runs list` shows them.")
+
+
 def _opened(settings: Settings) -> Store:
     from prompt_evaluator.app.stores import open_store  # noqa: PLC0415 - files are compared without a database
 

@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.outcomes import stored_cases
 from prompt_evaluator.app.planning.prepared import Prepared
-from prompt_evaluator.app.starting import carry_out, create_run
+from prompt_evaluator.app.starting import carry_out, create_run, refuse_pairwise
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import JudgeConfig
 from prompt_evaluator.model.bars import Bars
@@ -38,6 +38,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     """Judge the stored answers of a run again, as a new run, without generating new ones."""
     store = session.store
     parent = store.run(run_id).plan
+    refuse_pairwise(parent)
     async with session.models() as models:
         judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
         draft = msgspec.structs.replace(

@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.wiring import make_driver
-from prompt_evaluator.errors import StoreError
+from prompt_evaluator.errors import ConfigurationError, StoreError
 from prompt_evaluator.model import RunRecord
 from prompt_evaluator.model.run import NOT_STARTED
 from prompt_evaluator.store.artifacts import RunFolder
@@ -34,6 +34,15 @@ def check_models(plan: RunPlan, models: Models, session: Session) -> None:
     for name in names:
         models.check(name)
     session.check_budget(names, models)
+
+
+def refuse_pairwise(plan: RunPlan) -> None:
+    """Raise an error if a run has no answers of its own to judge or compare, because it compares those of others."""
+    if plan.baseline_run_id is not None:
+        raise ConfigurationError(
+            f"Run {plan.run_id} is a pairwise comparison and has no answers of its own. Name one of the runs that it "
+            f"compares: {plan.baseline_run_id} or {plan.parent_run_id}."
+        )
 
 
 def create_run(prepared: Prepared, models: Models, session: Session, *, planned: bool = False) -> RunRecord:

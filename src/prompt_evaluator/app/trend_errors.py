@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 _MOST_CASES = 1_000
 """Errors are estimated from at most so many cases, evenly spread: reading all of them takes seconds in large runs."""
 _ENOUGH = 30
-"""Degrees of freedom from which on a run's own variance is used."""
+"""Degrees of freedom needed to use a run's own variance."""
 _PLENTY = 100
-"""Degrees of freedom from which on a variance counts as known."""
+"""Degrees of freedom that make a variance count as known."""
+
+_WORTH = 7
+"""Differences of neighbours overlap, and a median uses less of them than a mean: so many tell as much as one."""
 
 
 class NoiseSource(Protocol):
@@ -79,7 +82,7 @@ def _from_samples(runs: Sequence[MeasuredRun], noise: dict[str, CaseNoise]) -> E
         own = each is not None and _freedom(each) >= _ENOUGH
         alone = alone and own
         variance = _variance(each) if each is not None and own else pooled
-        # Sums over some of the cases stand for all of them.
+        # The cases looked at are a fair part of all of them.
         squared.append(variance * each.inverse_counts / (each.cases * run.cases) if each else variance / run.cases)
     if alone:
         return Errors([math.sqrt(value) for value in squared], "samples", None)
@@ -105,7 +108,7 @@ def _from_neighbours(runs: Sequence[MeasuredRun], steps: Sequence[float], cases:
     if not steps or not any(steps):
         return None
     variance = (median(steps) or fmean(steps)) / 2
-    freedom = max(1.0, cases - 1.0)
+    freedom = max(1.0, (cases - 1) * len(steps) / _WORTH)
     return Errors(
         [math.sqrt(variance / run.cases) for run in runs], "neighbours", None if freedom >= _PLENTY else freedom
     )

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 _LEVEL = 0.05
+_NOTED = 0.01
+"""Less than this chance of the variance between runs is worth a note: it is shown without being asked for."""
 _FEWEST_REPEATS = 5
 """Pairs of neighbouring runs with the same configuration, to tell how much such runs differ."""
 _COVERED = 0.9
@@ -133,7 +135,7 @@ def _left(means: Sequence[float], errors: Errors, changes: Changes) -> Excess | 
     kept = [at for at in range(len(means)) if at not in changes.blips]
     cuts = [kept.index(point.index) for point in changes.points]
     excess = excess_within([means[at] for at in kept], [errors.values[at] for at in kept], cuts)
-    return excess if excess.p < _LEVEL and excess.variance else None
+    return excess if excess.p < _NOTED and excess.variance else None
 
 
 def _points(

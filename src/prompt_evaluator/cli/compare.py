@@ -16,10 +16,15 @@ from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import write_lines
+from prompt_evaluator.cli.pairwise_options import pairwise_given, pairwise_options
 from prompt_evaluator.model.bounds import LISTED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from prompt_evaluator.cli.pairwise import JudgedPairs
+    from prompt_evaluator.model.comparison import Comparison
 
 REGRESSION = 1
 """Exit code."""
@@ -34,6 +39,7 @@ REGRESSION = 1
     metavar="[N]",
     help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
+@pairwise_options
 @fail_on_regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
@@ -53,17 +59,29 @@ def compare_command(
 
     Exit codes: 0; 1 if something got worse and --fail-on-regression is given, also if a metric is missing in one run;
     2 if a run or an option cannot be used; 3 if the runs cannot be compared because their datasets, rubrics or judges
-    differ (see --allow-different) or they have no case in common.
+    differ (see --allow-different) or they have no case in common, or if --pairwise was stopped before its end.
     """
     if len(runs) < 2:  # noqa: PLR2004
         raise click.UsageError("Name two or more runs, the baseline first: prompt-evaluator compare A B.")
     if as_json and show is not None:
         raise click.UsageError("--show is for people and cannot be combined with --json.")
+    given = pairwise_given(options)
     settings = read_settings(config_path)
     with open_comparison(settings, runs, comparing(options)) as opened:
+        pairs = _judged(opened.comparisons, given, config_path, as_json=as_json) if given else None
         if as_json:
-            write_lines(comparison_json(opened.comparisons), None)
+            write_lines(comparison_json(opened.comparisons, pairs.document if pairs else {}), None)
         else:
-            print_comparisons(opened, ComparedRuns(settings, runs), show=show)
-        if fail_on_regression and any(map(is_regression, opened.comparisons)):
-            sys.exit(REGRESSION)
+            below = pairs.lines() if pairs else ()
+            print_comparisons(opened, ComparedRuns(settings, runs), show=show, below=below)
+        code = pairs.conclude() if pairs else 0
+        worse = (pairs is not None and pairs.is_worse) or any(map(is_regression, opened.comparisons))
+        sys.exit(code or (REGRESSION if fail_on_regression and worse else 0))
+
+
+def _judged(
+    comparisons: Sequence[Comparison], given: dict[str, Any], config_path: Path | None, *, as_json: bool
+) -> JudgedPairs:
+    from prompt_evaluator.cli.pairwise import run_pairwise  # noqa: PLC0415 - makes calls, which comparing does not need
+
+    return run_pairwise(comparisons, given, config_path, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,45 +18,68 @@ from prompt_evaluator.app.comparison_findings import (
 )
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.comparison_answers import shown_case_lines
-from prompt_evaluator.cli.comparison_view import comparison_lines
+from prompt_evaluator.cli.comparison_view import comparison_lines, next_lines
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.several_view import several_lines
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model import REDACTOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.app.compare import OpenComparison
     from prompt_evaluator.model.comparison import CaseComparison, Comparison
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 _BATCH = 1_000
 """Cases written at once."""
 
 
-def print_comparisons(opened: OpenComparison, compared: ComparedRuns, *, show: int | None = None) -> None:
-    """Print what the comparisons show; with `show`, also that many flipped cases with their answers."""
+def print_comparisons(
+    opened: OpenComparison, compared: ComparedRuns, *, show: int | None = None, below: Sequence[str] = ()
+) -> None:
+    """Print what the comparisons show.
+
+    Args:
+        opened: The comparisons.
+        compared: How to name their runs.
+        show: How many flipped cases to show with their answers.
+        below: Further lines, before what to do next.
+    """
     width = columns(sys.stdout)
     most = max(show or 0, SHOWN_CASES)
     known = compared._replace(program=program(), answers_shown=show is not None, most_cases=most)
     found = findings_of(opened.comparisons, known)
     if len(found) == 1:
+        steps = found[0].next_steps
         print_lines(comparison_lines(found[0], width))
     else:
-        print_lines(several_lines(several_findings(opened.comparisons, found), width))
+        several = several_findings(opened.comparisons, found)
+        steps = several.next_steps
+        print_lines(several_lines(several, width))
     for comparison, each in zip(opened.comparisons, found, strict=True):
         for case in shown_cases(opened, comparison, each, show) if show else ():
             print_lines(["", *shown_case_lines(case, width)])
+    if below:
+        print_lines(["", *below])
+    print_lines(["", *next_lines(steps, width)])
 
 
-def comparison_json(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
-    """One JSON object; of more than one comparison, their list is its only key. Cases are made as they are written."""
+def comparison_json(comparisons: Sequence[Comparison], more: Mapping[str, object] = _NOTHING) -> Iterator[bytes]:
+    """One JSON object; of more than one comparison, with their list as a key. Cases are made as they are written.
+
+    Args:
+        comparisons: The comparisons.
+        more: Further keys and values.
+    """
     if len(comparisons) == 1:
-        yield from _document(comparisons[0], "")
+        yield from _document(comparisons[0], "", more)
         yield b"\n"
         return
     yield b'{\n  "comparisons": '
     yield from comparison_list(comparisons)
+    for key, value in more.items():
+        yield from (f',\n  "{key}": '.encode(), _value(value, ""))
     yield b"\n}\n"
 
 
@@ -68,17 +92,23 @@ def comparison_list(comparisons: Sequence[Comparison]) -> Iterator[bytes]:
     yield b"\n  ]" if comparisons else b"]"
 
 
-def _document(comparison: Comparison, indent: str) -> Iterator[bytes]:
+def _document(comparison: Comparison, indent: str, more: Mapping[str, object] = _NOTHING) -> Iterator[bytes]:
     start = b"{"
-    for key, value in comparison_document(comparison).items():
+    document = comparison_document(comparison)
+    cases = document.pop("cases")
+    for key, value in {**document, **more, "cases": cases}.items():
         yield REDACTOR.bytes(start + f'\n{indent}  "{key}": '.encode())
         if key == "cases":
             yield from _cases(comparison.cases, indent)
         else:
-            text = msgspec.json.format(msgspec.json.encode(value), indent=2)
-            yield REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
+            yield _value(value, indent)
         start = b","
     yield f"\n{indent}}}".encode()
+
+
+def _value(value: object, indent: str) -> bytes:
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    return REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
 
 
 def _cases(cases: Sequence[CaseComparison], indent: str) -> Iterator[bytes]:

@@ -35,7 +35,7 @@ _SHORT_CASES = 3
 
 
 def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = False) -> list[str]:
-    """The findings in coloured lines narrower than `width`. Only commands may be longer.
+    """The findings in coloured lines narrower than `width`, without what to do next.
 
     Args:
         found: The findings.
@@ -45,14 +45,13 @@ def comparison_lines(found: ComparisonFindings, width: int, *, short: bool = Fal
     page = _Page(found, width - 1, short=short)
     start = [page.headline()] if short else [page.headline(), runs_lines((found.baseline, found.candidate), width)]
     numbers = [] if short else [page.metrics(), page.flags(), page.amounts()]
-    end = [] if short else [next_lines(found.next_steps, width)]
-    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices(), *end)
+    parts = (*start, page.warnings(), page.differs(), *numbers, page.flipped(), page.slices())
     lines = [line for part in parts if part for line in (*part, "")]
     return lines[:-1]
 
 
 def runs_lines(runs: Sequence[RunLabel], width: int) -> list[str]:
-    """Say which run each letter stands for."""
+    """Say which run has which letter."""
     letters = max(cells(run.letter) for run in runs)
     names = [squeeze(clean(run.name), max(12, width // 3)) for run in runs]
     labels = [f"{pad(run.letter, letters)}  {name}" for run, name in zip(runs, names, strict=True)]
@@ -90,8 +89,9 @@ class _Page:
     def headline(self) -> list[str]:
         mark = self._found.mark
         lines = prose(self._found.headline, self._text_width - 2)
-        colour = COLOURS[mark] if mark else None
-        return mark_lines(symbol(mark), [click.style(line, fg=colour, bold=True) for line in lines])
+        if mark is None:
+            return [click.style(line, bold=True) for line in lines]
+        return mark_lines(symbol(mark), [click.style(line, fg=COLOURS[mark], bold=True) for line in lines])
 
     def warnings(self) -> list[str]:
         lines: list[str] = []

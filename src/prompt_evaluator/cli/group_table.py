@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.group import GroupFindings, GroupMetric, Member, MemberFinding
 
 _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
+_LONGEST_NAME = 38
+"""In a sentence: fits a line of the narrowest terminal."""
 _ENDED = ("completed", "partial")
 _NO_SCORE, _NOT_ASKED = "no score", "not asked"
 
@@ -51,7 +53,7 @@ def group_lines(found: GroupFindings, width: int) -> list[str]:
 def _head(found: GroupFindings, width: int) -> list[str]:
     completed = sum(member.status == "completed" for member in found.members)
     runs = many(len(found.members), "run")
-    what = clean(compared(found.prompts, found.models, found.datasets))
+    what = compared(found.prompts, found.models, found.datasets)
     cost = _cost(found.cost, found.unpriced_calls)
     text = f"{what}: {completed:,} of {runs} completed; {cost}, {span(found.seconds)}."
     scored = ["Means with 95 % intervals in brackets."] if found.metrics else []
@@ -65,7 +67,7 @@ def compared(prompts: Sequence[str], models: Sequence[str], datasets: Sequence[s
 
 
 def _one_or_many(names: Sequence[str], thing: str) -> str:
-    return names[0] if len(names) == 1 else many(len(names), thing)
+    return squeeze(clean(names[0]), _LONGEST_NAME) if len(names) == 1 else many(len(names), thing)
 
 
 def _table(found: GroupFindings, width: int) -> list[str]:

@@ -44,7 +44,7 @@ def import_command(file: Path, *, reviewer: str | None, config_path: Path | None
 )
 @config_option
 def export_command(run: str | None, *, output: Path | None, kind: str | None, config_path: Path | None) -> None:
-    """Write the labels of RUN (an id, or the beginning of one), or of all runs, one per line.
+    """Write the labels of RUN (an id, its beginning, @last or a tag), or of all runs, one per line.
 
     Scores that a reviewer has since changed are included. The file can be imported again.
     """

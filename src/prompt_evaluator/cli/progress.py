@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import deque
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from prompt_evaluator.cli.live import Terminal, cost, final_text, throttled, waiting_for
@@ -19,7 +20,6 @@ from prompt_evaluator.model.wording import kinds, many, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
     from typing import TextIO
 
     from prompt_evaluator.app.calls import Meter
@@ -235,7 +235,13 @@ def started_line(plan: RunPlan) -> str:
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
     judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
     synthetic = " (SYNTHETIC)" if plan.synthetic else ""
-    return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{judge}{synthetic}")
+    return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{_prompt(plan)}{judge}{synthetic}")
+
+
+def _prompt(plan: RunPlan) -> str:
+    """Return what tells the runs of a group apart."""
+    path = plan.target.prompt.path if plan.target.prompt else None
+    return f" with {Path(path).name}" if path and plan.group_id != plan.run_id else ""
 
 
 def plain_line(view: View) -> str:

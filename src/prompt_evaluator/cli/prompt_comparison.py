@@ -10,12 +10,13 @@ import click
 import msgspec
 
 from prompt_evaluator.app.compare import open_comparison
-from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression
+from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression, letter
 from prompt_evaluator.cli.compare_output import comparison_list, print_comparisons
+from prompt_evaluator.cli.comparison_view import GUTTER
 from prompt_evaluator.cli.group_running import conclude_group, conclude_members, group_document
 from prompt_evaluator.cli.group_table import title_line
 from prompt_evaluator.cli.output import print_lines, write_lines
-from prompt_evaluator.cli.text import SEPARATOR, columns
+from prompt_evaluator.cli.text import SEPARATOR, columns, hang, pad, squeeze_apart
 from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _ENDED = ("completed", "partial")
 _REGRESSION = 1
+_LETTERS = 3
+"""Columns."""
 
 
 class Comparing(NamedTuple):
@@ -65,7 +68,7 @@ def conclude_compared(command: RunCommand, members: Sequence[Member], comparing:
         else:
             _print(command, compared)
         worse = any(is_regression(comparison) for each in compared for comparison in each.opened.comparisons)
-    for sentence in (*_not_compared(members), *(f"Error: {error}" for error in errors)):
+    for sentence in (*_incomplete(members), *(f"Error: {error}" for error in errors)):
         click.echo(sentence, err=True)
     regression = _REGRESSION if worse and comparing.fail_on_regression else 0
     return max(code, regression, *(error.exit_code for error in errors))
@@ -95,11 +98,16 @@ def _by_model(members: Sequence[Member]) -> Iterator[list[Member]]:
             yield [baseline, *ended]
 
 
-def _not_compared(members: Sequence[Member]) -> Iterator[str]:
-    compared = [member for alike in _by_model(members) for member in alike]
-    left = [f"{member.subject} with {member.model}" for member in members if member not in compared]
-    if left:
-        yield f"Not compared, because runs are incomplete: {listed(left)}."
+def _incomplete(members: Sequence[Member]) -> Iterator[str]:
+    """Return what is not compared, and why."""
+    for model in dict.fromkeys(member.model for member in members):
+        baseline, *others = [member for member in members if member.model == model]
+        left = [member.subject for member in others if not _has_ended(member)]
+        if not _has_ended(baseline):
+            yield f"Nothing is compared for {model}: its run with {baseline.subject}, the baseline, is incomplete."
+        elif left:
+            runs = "run is" if len(left) == 1 else "runs are"
+            yield f"Not compared for {model}, because the {runs} incomplete: {listed(left)}."
 
 
 def _has_ended(member: Member) -> bool:
@@ -113,7 +121,10 @@ def _run_id(member: Member) -> str:
 
 def _print(command: RunCommand, compared: Sequence[_Compared]) -> None:
     for each in compared:
-        print_lines(["", title_line(each.title, columns(sys.stdout)), ""])
+        width = columns(sys.stdout)
+        names = squeeze_apart((member.subject for member in each.members), width - GUTTER - _LETTERS)
+        prompts = [f"{pad(letter(at), _LETTERS)}{names[member.subject]}" for at, member in enumerate(each.members)]
+        print_lines(["", title_line(each.title, width), *hang("Prompts", prompts, GUTTER), ""])
         print_comparisons(each.opened, ComparedRuns(command.settings, [_run_id(member) for member in each.members]))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @config_option
 @run_options
 def resume_command(run: str, *, retry_errors: bool, config_path: Path | None, flags: RunFlags, **bars: Any) -> None:
-    """Continue RUN (an id, or the beginning of one) with its own settings. Only what is missing is paid for.
+    """Continue RUN (an id, its beginning, @last or a tag) with its own settings. Only what is missing is paid for.
 
     Refuses before any call if the dataset, prompt or rubric has changed since the run started. Bars given here
     apply in addition to the run's own, even if it has already ended.

@@ -133,11 +133,12 @@ class RunCommand:
         finally:
             self._watcher.ended()
 
-    def conclude(self, outcome: Outcome) -> int:
-        """Print the run's summary, unless JSON is wanted, and return its exit code."""
-        if not self._flags.as_json:
+    def conclude(self, outcome: Outcome, *, summary: bool = True) -> int:
+        """Print the run's summary, unless JSON or no summary is wanted, and return its exit code."""
+        summary = summary and not self._flags.as_json
+        if summary:
             print_summary(outcome)
-        self._warn(outcome, seen=not self._flags.as_json and sys.stdout.isatty())
+        self._warn(outcome, seen=summary and sys.stdout.isatty())
         return self._exit_code(outcome)
 
     async def _with_signals(self, work: Coroutine[None, None, T]) -> T:

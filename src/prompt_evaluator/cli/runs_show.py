@@ -53,7 +53,7 @@ _SHOWN = 20
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **options: Any) -> None:
-    """Show the summary of RUN (an id, or the beginning of one), some of its cases, or one case.
+    """Show the summary of RUN (an id, its beginning, @last or a tag), some of its cases, or one case.
 
     If several of --worst, --failing, --flaky, --errors and --flagged are given, only cases that match all are shown.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.cli.comparison_view import WIDEST_TEXT, comparison_lines, next_lines, runs_lines
+from prompt_evaluator.cli.comparison_view import WIDEST_TEXT, comparison_lines, runs_lines
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
 from prompt_evaluator.cli.group_table import title_line
 from prompt_evaluator.cli.text import wrap
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def several_lines(found: SeveralFindings, width: int) -> list[str]:
-    """All runs in coloured lines narrower than `width`."""
+    """All runs in coloured lines narrower than `width`, without what to do next."""
     lines = [*runs_lines(found.runs, width), ""]
     if found.rows:
         columns = [Column(run.letter) for run in found.runs]
@@ -24,7 +24,7 @@ def several_lines(found: SeveralFindings, width: int) -> list[str]:
     for each in found.comparisons:
         title = f"{each.candidate.letter} against {each.baseline.letter}"
         lines += [title_line(title, width), *comparison_lines(each, width, short=True), ""]
-    return [*lines, *next_lines(found.next_steps, width)]
+    return lines[:-1]
 
 
 def _row(found: SeveralRow) -> GridRow:

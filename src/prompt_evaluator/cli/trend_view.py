@@ -25,6 +25,10 @@ _SHOWN_AROUND = 2
 _SHORT_TABLE = 24
 """Up to so many runs, all are shown."""
 _LONGEST_PROMPT = 16
+_NARROW = 60
+"""Below so many columns, the table has neither times of day nor prompts."""
+_DAY = 10
+_SYNTHETIC = "* synthetic: the offline mock answered or judged"
 _LONGEST_NAME = 28
 _NOISE_HEIGHT = 6.0
 """The height of the bars, at least, in standard errors."""
@@ -96,12 +100,14 @@ class _Row(NamedTuple):
 def _table(metric: MetricTrend, width: int) -> list[str]:
     marks = _run_marks(metric)
     rows = [_row(point, metric, marks.get(point.run_id, "")) for point in metric.points]
-    versions = any(row.cells[-1] for row in rows)
-    titles = ["When (UTC)", "Run", "Mean ± 95 %", *(["Prompt"] if versions else [])]
+    narrow = width < _NARROW
+    if narrow:
+        rows = [row._replace(cells=(row.cells[0][:_DAY], *row.cells[1:3])) for row in rows]
+    versions = not narrow and any(row.cells[-1] for row in rows)
+    titles = ["When" if narrow else "When (UTC)", "Run", "Mean ± 95 %", *(["Prompt"] if versions else [])]
     widths = [max(cells(title), *(cells(row.cells[at]) for row in rows)) for at, title in enumerate(titles)]
-    room = width - 2 - sum(2 + each for each in widths)
-    header = "  " + "".join(f"{pad(title, each)}  " for title, each in zip(titles, widths, strict=True)) + "Changed"
-    lines = [click.style(fit(header, width), dim=True)]
+    header = "  " + "".join(f"{pad(title, each)}  " for title, each in zip(titles, widths, strict=True))
+    lines = [click.style(f"{header}Changed" if width - cells(header) >= len("Changed") else header.rstrip(), dim=True)]
     shown = _shown(metric, rows)
     hidden = 0
     for at, row in enumerate(rows):
@@ -111,9 +117,9 @@ def _table(metric: MetricTrend, width: int) -> list[str]:
         if hidden:
             lines.append(click.style(f"  … {many(hidden, 'run')} more", dim=True))
             hidden = 0
-        lines += _drawn(row, widths, room)
+        lines += _drawn(row, widths, width)
     if any(point.synthetic for point in metric.points):
-        lines.append(click.style("* synthetic: the offline mock answered or judged", dim=True))
+        lines.append(click.style(fit(_SYNTHETIC, width), dim=True))
     return lines
 
 
@@ -124,7 +130,6 @@ def _run_marks(metric: MetricTrend) -> dict[str, str]:
 
 def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
     symbol, colour = _MARKS.get(mark, (" ", None))
-    half = f" ± {decimal(_NORMAL * point.error, metric.digits)}" if point.error is not None else ""
     when = point.started_at[:16].replace("T", " ")
     run = point.run_id[:_SHORT_ID] + ("*" if point.synthetic else "")
     partial = ["partial"] if point.status == "partial" else []
@@ -133,11 +138,21 @@ def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
         (
             when,
             run,
-            decimal(point.mean, metric.digits) + half,
+            _measured(point, metric.digits),
             squeeze(clean(point.prompt_version or ""), _LONGEST_PROMPT),
         ),
         ", ".join([*partial, *(["blip"] if mark == "blip" else []), *(clean(each.text) for each in point.differences)]),
     )
+
+
+def _measured(point: TrendPoint, digits: int) -> str:
+    """`4.21 ± 0.09`, `4.21 ± <0.01`."""
+    mean = decimal(point.mean, digits)
+    if point.error is None:
+        return mean
+    half = _NORMAL * point.error
+    least = 10**-digits
+    return f"{mean} ± {decimal(half, digits)}" if half >= least / 2 else f"{mean} ± <{decimal(least, digits)}"
 
 
 def _shown(metric: MetricTrend, rows: Sequence[_Row]) -> set[int]:
@@ -155,11 +170,11 @@ def _shown(metric: MetricTrend, rows: Sequence[_Row]) -> set[int]:
     return near
 
 
-def _drawn(row: _Row, widths: Sequence[int], room: int) -> list[str]:
+def _drawn(row: _Row, widths: Sequence[int], width: int) -> list[str]:
     line = f"{row.mark} " + "".join(f"{pad(text, each)}  " for text, each in zip(row.cells, widths, strict=False))
-    if cells(row.differences) <= room:
+    if cells(row.differences) <= width - 2 - sum(2 + each for each in widths):
         return [(line + row.differences).rstrip()]
-    return [line.rstrip(), *(f"    {part}" for part in wrap(row.differences, sum(widths) + 2 * len(widths) + room - 4))]
+    return [line.rstrip(), *(f"    {part}" for part in wrap(row.differences, width - 4))]
 
 
 def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
@@ -168,8 +183,7 @@ def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
     lines = []
     for metric in trends.metrics:
         last = metric.points[-1]
-        half = f" ± {decimal(_NORMAL * last.error, metric.digits)}" if last.error is not None else ""
-        now = decimal(last.mean, metric.digits) + half
+        now = _measured(last, metric.digits)
         bars = _spark(metric, width - names - cells(now) - 4)
         lines.append(f"{pad(squeeze(clean(metric.name), names), names)}  {bars}  {now}")
         lines += [

@@ -19,7 +19,7 @@ from prompt_evaluator.cli.options import several_conditions
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.cli.trend_view import trend_lines
-from prompt_evaluator.model.bounds import LISTED, TOLERANCE
+from prompt_evaluator.model.bounds import LISTED, METRIC_THRESHOLD
 from prompt_evaluator.model.condition import condition
 from prompt_evaluator.model.several import SEVERAL
 from prompt_evaluator.model.trend import TrendQuery
@@ -52,7 +52,7 @@ _NO_SCORES = "The {runs} of this dataset have no scores."
 )
 @click.option(
     "--metric-threshold",
-    type=number_type(TOLERANCE),
+    type=number_type(METRIC_THRESHOLD),
     default=0.1,
     show_default=True,
     metavar="X",

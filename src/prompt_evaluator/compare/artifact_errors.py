@@ -121,7 +121,7 @@ def _problem(message: str) -> str:
 
 
 def _named(place: str, value: Any, message: str) -> str:
-    """Replace `[...]`, which stands for any key of an object, with the key whose value is the problem."""
+    """Replace `[...]`, which means any key of an object, with the key whose value is the problem."""
     found = [("", value)]
     for name, index, anywhere in _STEP.findall(place):
         if anywhere:

@@ -6,6 +6,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from heapq import merge
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, overload
 
@@ -13,6 +14,8 @@ from prompt_evaluator.model.comparison import CaseComparison
 from prompt_evaluator.stats.multiple import benjamini_hochberg
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from prompt_evaluator.model.comparison import CaseClass
 
 CLASSES: tuple[CaseClass, ...] = ("worse", "better", "same", "too_few")
@@ -47,6 +50,17 @@ class CaseColumn(NamedTuple):
     def relative_difference(self, at: int) -> float:
         return (self.candidate[at] - self.baseline[at]) / self.span
 
+    def ordered(self, start: int) -> Iterator[tuple[tuple[float, float, int], int]]:
+        """Rows counted from `start`, the most certain drop first, each with its place among the rows of all metrics."""
+        for at in self._order():
+            yield (self.certainty(at), self.relative_difference(at), self.cases[at]), start + at
+
+    def _order(self) -> array[int]:
+        # Two stable sorts by one number each need less memory than one by pairs.
+        rows = sorted(range(len(self.cases)), key=self.relative_difference)
+        rows.sort(key=self.certainty)
+        return array("L", rows)
+
 
 def classify(baseline: array[float], candidate: array[float], p_values: array[float]) -> array[int]:
     """The class of each case, after the correction for many cases; drops and gains are corrected separately."""
@@ -55,7 +69,7 @@ def classify(baseline: array[float], candidate: array[float], p_values: array[fl
     for at in tested:
         classes[at] = _SAME
     for called, sign in ((_WORSE, -1), (_BETTER, 1)):
-        # In the other direction a p value is far from significant, so 1 stands for it.
+        # In the other direction a p value is far from significant, so it is taken as 1.
         drops = [p_values[at] if (candidate[at] - baseline[at]) * sign > 0 else 1.0 for at in tested]
         cut = benjamini_hochberg(drops, _FALSE_SHARE)
         if cut is not None:
@@ -69,17 +83,32 @@ def class_counts(classes: array[int]) -> dict[CaseClass, int]:
     return {name: classes.count(at) for at, name in enumerate(CLASSES)}
 
 
+class TextColumn:
+    """Texts in one piece of memory, which need no more than their characters."""
+
+    def __init__(self) -> None:
+        self._encoded = bytearray()
+        self._ends = array("L", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def append(self, text: str) -> None:
+        self._encoded += text.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._encoded))
+
+    def __getitem__(self, at: int) -> str:
+        return self._encoded[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+
+
 class CaseTable(Sequence[CaseComparison]):
     """The rows of all metrics, the most certain drop first and the most certain gain last."""
 
-    def __init__(self, ids: list[str], columns: Sequence[CaseColumn]) -> None:
+    def __init__(self, ids: TextColumn, columns: Sequence[CaseColumn]) -> None:
         self._ids, self._columns = ids, columns
         self._starts = [0, *accumulate(len(column.cases) for column in columns)]
-        # Two stable sorts by one number each need less memory than one by pairs. Before them, rows are by case.
-        rows = sorted(range(self._starts[-1]), key=self._case)
-        rows.sort(key=self._relative_difference)
-        rows.sort(key=self._certainty)
-        self._order = array("L", rows)
+        ordered = [column.ordered(start) for column, start in zip(columns, self._starts, strict=False)]
+        self._order = array("L", (row for _, row in merge(*ordered)))
 
     def __len__(self) -> int:
         return len(self._order)
@@ -108,15 +137,3 @@ class CaseTable(Sequence[CaseComparison]):
     def _find(self, row: int) -> tuple[CaseColumn, int]:
         number = bisect_right(self._starts, row) - 1
         return self._columns[number], row - self._starts[number]
-
-    def _case(self, row: int) -> int:
-        column, at = self._find(row)
-        return column.cases[at]
-
-    def _relative_difference(self, row: int) -> float:
-        column, at = self._find(row)
-        return column.relative_difference(at)
-
-    def _certainty(self, row: int) -> float:
-        column, at = self._find(row)
-        return column.certainty(at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.compare.case_table import CaseTable
+from prompt_evaluator.compare.case_table import CaseTable, TextColumn
 from prompt_evaluator.compare.caveats import metric_caveats, run_caveats
 from prompt_evaluator.compare.differs import differences
 from prompt_evaluator.compare.flags import FlagTally
@@ -41,7 +41,7 @@ class _Tally:
     def __init__(self, baseline: RunFacts, candidate: RunFacts, options: CompareOptions) -> None:
         self._facts, self._options = (baseline, candidate), options
         self._rows = Rows()
-        self._ids: list[str] = []
+        self._ids = TextColumn()
         self._metrics = {name: MetricTally(name, baseline, candidate) for name in (*baseline.scales, *candidate.scales)}
         self._flags: dict[str, FlagTally] = {}
         self._slices = SliceTally(options.slices)

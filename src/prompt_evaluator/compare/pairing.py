@@ -26,18 +26,23 @@ class Pair(NamedTuple):
 
 def pairs(baseline: ComparedRun, candidate: ComparedRun) -> Iterator[Pair]:
     """Every case of either run: those of the baseline in file order, then those that only the candidate has."""
-    seen: set[str] = set()
+    matched = 0
     for batch in baseline.batches():
-        ids = [case.case_id for case in batch]
-        seen.update(ids)
-        found = candidate.find(ids)
+        found = candidate.find([case.case_id for case in batch])
+        matched += len(found)
         for case in batch:
             yield Pair(case, found.get(case.case_id))
-    others = (case_id for case_id in candidate.case_ids() if case_id not in seen)
-    while ids := list(islice(others, _BATCH)):
-        found = candidate.find(ids)
-        for case_id in ids:
-            yield Pair(None, found.get(case_id))
+    if sum(1 for _ in candidate.case_ids()) > matched:
+        yield from _others(baseline, candidate)
+
+
+def _others(baseline: ComparedRun, candidate: ComparedRun) -> Iterator[Pair]:
+    """The cases that only the candidate has. Asks the baseline again, instead of remembering all its ids."""
+    ids = candidate.case_ids()
+    while batch := list(islice(ids, _BATCH)):
+        known = baseline.find(batch)
+        for case in candidate.find([case_id for case_id in batch if case_id not in known]).values():
+            yield Pair(None, case)
 
 
 class Rows:

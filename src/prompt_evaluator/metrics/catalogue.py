@@ -52,6 +52,8 @@ METRICS: Registry[type] = Registry(
 """In addition, `python:module:function` and `command:program` name user code."""
 
 _FUNCTION, _COMMAND = "python:", "command:"
+_PAIRWISE = "pairwise:preference"
+"""Used by pairwise comparisons only: it needs the answers of two runs, so no dataset or run can ask for it."""
 _PORT = ("name", "needs_judge", "threshold", "definition", "missing", "prepared", "score")
 """Attributes a plug-in must have; see `ports.Metric`."""
 
@@ -78,7 +80,7 @@ def _built(use: MetricUse) -> Metric:
         from prompt_evaluator.metrics.command import CommandMetric  # noqa: PLC0415 - imported only when used
 
         return with_options(CommandMetric, name, {**options, "command": name.removeprefix(_COMMAND)})
-    kind: Any = METRICS.get(name)
+    kind: Any = METRICS.get(name) if name != _PAIRWISE else _preference()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         if use.judge is not None and "use_judge" in kind.__struct_fields__:
             options = {**options, "use_judge": True}
@@ -86,6 +88,12 @@ def _built(use: MetricUse) -> Metric:
         checked: Metric = metric
         return checked
     return _plugin(kind, name, options)
+
+
+def _preference() -> type:
+    from prompt_evaluator.metrics.preference import Preference  # noqa: PLC0415 - imported only when used
+
+    return Preference
 
 
 def _plugin(kind: Any, name: str, options: dict[str, Any]) -> Metric:

@@ -91,6 +91,15 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 def material(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -> dict[str, str]:
     """Maps part name to text; parts that the case does not have are left out."""
+    parts = case_parts(case, passages)
+    parts["output"] = answer.text
+    if answer.tool_calls:
+        parts["tool_calls"] = calls_text(answer.tool_calls)
+    return parts
+
+
+def case_parts(case: TestCase, passages: Sequence[str] = ()) -> dict[str, str]:
+    """What is known of a case, without any answer to it."""
     parts = {"input": asked_text(case)}
     if case.task:
         parts["task"] = case.task
@@ -100,9 +109,6 @@ def material(case: TestCase, answer: Answer, passages: Sequence[str] = ()) -> di
         parts |= {f"context_{rank}": text for rank, text in enumerate(passages, start=1)}
     if case.reference or case.references:
         parts |= reference_parts(case)
-    parts["output"] = answer.text
-    if answer.tool_calls:
-        parts["tool_calls"] = _calls_text(answer.tool_calls)
     return parts
 
 
@@ -120,11 +126,11 @@ def asked_text(case: TestCase) -> str:
 
 
 def _turn(message: Message) -> str:
-    calls = f"\n{_calls_text(message.tool_calls)}" if message.tool_calls else ""
+    calls = f"\n{calls_text(message.tool_calls)}" if message.tool_calls else ""
     return f"{message.role}: {message.content}{calls}"
 
 
-def _calls_text(calls: Sequence[ToolCall]) -> str:
+def calls_text(calls: Sequence[ToolCall]) -> str:
     return "\n".join(map(_tool_call_text, calls))
 
 

@@ -163,7 +163,8 @@ class PairedResult(msgspec.Struct, frozen=True, kw_only=True):
     more_cases_needed: int | None
     """How many more cases would show a difference of the threshold four times in five; 0 if there are enough."""
     more_samples_needed: int | None
-    """How many more samples per case would do the same; None if no number of samples would."""
+    """How many more samples per case would do the same; None if no number of samples would, or if there is only one
+    per case, which does not say how much samples vary."""
     detectable: float | None
     """The smallest difference that the cases at hand show four times in five."""
 
@@ -257,6 +258,6 @@ class Comparison:
     """How many slices × metrics were compared, and corrected for."""
     differs: dict[str, Change | DatasetChange]
     """Only what differs: `prompt`, `prompt_version`, `model`, `parameters.NAME`, `judge`, `judge_parameters.NAME`,
-    `rubric`, `samples`, `dataset`, `cases`."""
+    `rubric`, `metrics.NAME` (how a metric was set up), `samples`, `dataset`, `cases`."""
     warnings: tuple[str, ...]
     """Sentences on what makes the comparison weaker, such as a run that is unfinished."""

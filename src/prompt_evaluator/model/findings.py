@@ -56,7 +56,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: str | None
     """The error that ended the run early, as a sentence."""
     notes: tuple[Note, ...]
-    """What to know before reading any number: `stopped`, `synthetic`."""
+    """What to know before reading any number: `stopped`, `running`, `synthetic`."""
 
 
 class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     group_id: str
     parent_run_id: str | None
     kind: str
-    """`evaluation`, or `scoring` for a run that judges another run's answers."""
+    """`evaluation`, `scoring` for a run that judges another run's answers, or `pairwise` for one that compares them."""
     status: str
     """The run's status; `interrupted` if it is unfinished and no process is working on it."""
     started_at: str

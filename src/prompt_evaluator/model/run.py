@@ -7,7 +7,8 @@ from typing import Any, Literal
 import msgspec
 
 from prompt_evaluator.model.call import Answer
-from prompt_evaluator.model.case import MetricUse
+from prompt_evaluator.model.case import MetricUse, TestCase
+from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Rubric
 from prompt_evaluator.model.score import Failed, Score, ScoreScale
 
@@ -101,6 +102,9 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     group_id: str
     parent_run_id: str | None = None
+    """The run whose answers are judged, if this run generates none."""
+    baseline_run_id: str | None = None
+    """In a pairwise comparison, the run whose answers are compared with the parent's."""
     dataset: DatasetRef
     target: Target
     rubric: Rubric | None
@@ -133,6 +137,16 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         """All judge models, the run's own judge first."""
         judges = [*([self.judge] if self.judge else ()), *self.judges.values()]
         return tuple(dict.fromkeys(judge.model for judge in judges))
+
+    def uses_for(self, case: TestCase) -> tuple[MetricUse, ...]:
+        """The metrics that judge an answer to a case, without the rubric. A pairwise comparison ignores its checks.
+
+        Raises:
+            ValueError: The run and the case use the same name for two metrics.
+        """
+        if not case.checks or self.baseline_run_id is not None:
+            return self.metrics
+        return merged_uses(self.metrics, case.checks)
 
     def scale(self, name: str) -> ScoreScale:
         """Return the scale of a score: that of the rubric criterion with this name, otherwise 0 to 1."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from prompt_evaluator.model.call import Answer
 from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.run import Unit
 
@@ -19,6 +20,8 @@ class WorkItem(msgspec.Struct, frozen=True, kw_only=True):
     """Units of this run."""
     linked: tuple[Unit, ...] = ()
     """Units of other runs with the same request, to be stored with this run instead of being paid for again."""
+    rival: Answer | None = None
+    """In a pairwise comparison, the baseline's answer to the same sample, if it has one."""
     until: Literal["answer", "scores"] = "scores"
     """Where to stop: after the answer, to be judged as a later item, or after all scores."""
 

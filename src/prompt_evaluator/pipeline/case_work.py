@@ -11,7 +11,7 @@ from prompt_evaluator.pipeline.uses import expected_keys
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from prompt_evaluator.model import Generation, Judgement, RunPlan, SampleStatus, TestCase, Unit
+    from prompt_evaluator.model import Answer, Generation, Judgement, RunPlan, SampleStatus, TestCase, Unit
 
 
 class CaseWork:
@@ -25,6 +25,8 @@ class CaseWork:
         self._finished: list[SampleUnits | None] = [None] * plan.num_samples
         self.linked: Mapping[int, Sequence[Unit]] = {}
         """Reusable units of other runs, by sample."""
+        self.rivals: Mapping[int, Answer] = {}
+        """In a pairwise comparison, the baseline's answers by sample."""
         self._made: dict[bytes, Generation | Judgement] = {}
         """Decoded units by name, which need not be decoded again."""
         self._left = plan.num_samples
@@ -54,7 +56,8 @@ class CaseWork:
     def item(self, sample: int) -> WorkItem:
         """The work item of a sample."""
         own, linked = self._units[sample].values(), self.linked.get(sample, ())
-        return WorkItem(case=self.case, sample=sample, own=tuple(own), linked=tuple(linked))
+        rival = self.rivals.get(sample)
+        return WorkItem(case=self.case, sample=sample, own=tuple(own), linked=tuple(linked), rival=rival)
 
     def items(self) -> list[WorkItem]:
         """Work items of all unfinished samples."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -14,7 +15,7 @@ from prompt_evaluator.pipeline.samples import Attempt
 from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, ends_the_run, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from prompt_evaluator.model import Request, RunPlan, TestCase, UnitKind
     from prompt_evaluator.model.work import WorkItem
@@ -29,6 +30,7 @@ T = TypeVar("T", Generation, Judgement)
 _encode = msgspec.json.Encoder().encode
 _generation = msgspec.json.Decoder(Generation).decode
 _judgement = msgspec.json.Decoder(Judgement).decode
+_NO_RIVALS: Mapping[int, Answer] = MappingProxyType({})
 
 
 class Generators(NamedTuple):
@@ -95,7 +97,10 @@ class Executor:
         }
 
     def judgement_names(
-        self, case: TestCase, answers: Iterable[tuple[tuple[int, int], Unit]]
+        self,
+        case: TestCase,
+        answers: Iterable[tuple[tuple[int, int], Unit]],
+        rivals: Mapping[int, Answer] = _NO_RIVALS,
     ) -> dict[bytes, tuple[int, int]]:
         """Names of the judgements of these answers, mapped to sample and attempt. Makes no calls."""
         ready = [self.preparer.known(applied) for applied in self.uses.of(case)]
@@ -105,8 +110,12 @@ class Executor:
             for place, answer in known
             if answer is not None
             for applied in ready
-            for name in applied.names(case, answer, *place)
+            for name in self.for_sample(applied, rivals.get(place[0])).names(case, answer, *place)
         }
+
+    def for_sample(self, applied: AppliedMetric, rival: Answer | None) -> AppliedMetric:
+        """The metric as applied to one sample; in a pairwise comparison, with the answer to compare with."""
+        return applied if self.plan.baseline_run_id is None else applied.against(rival)
 
 
 class SampleWorker:
@@ -150,6 +159,8 @@ class _Sample:
             attempt = await self._attempt(number)
             if attempt.answer is None:
                 break
+            if self._is_superseded(attempt):
+                continue
             if self._item.until == "answer" and not self._is_judged(attempt):
                 return "answered"
             await self._judge_all(attempt)
@@ -178,6 +189,12 @@ class _Sample:
             return name in self._own or name in self._linked
         return name in self._own or bool(attempt.missed())
 
+    def _is_superseded(self, attempt: Attempt) -> bool:
+        """Whether a pairwise comparison has a later answer to the sample; only the last one is compared."""
+        plan = self._plan
+        has_more = plan.baseline_run_id is not None and attempt.number + 1 < plan.target.attempts
+        return has_more and self._goes_on(attempt)
+
     def _is_judged(self, attempt: Attempt) -> bool:
         """Whether judging has already begun, so that the rest has to be done here too."""
         return any(unit.kind == "judgement" and unit.attempt == attempt.number for unit in self._item.own)
@@ -200,6 +217,7 @@ class _Sample:
             broken = applied.judgement(failure(error))
             if isinstance(error, BadReplyError) and applied.judge:
                 scorer.unreadable(applied.judge, str(error))
+        applied = self._parts.for_sample(applied, self._item.rival)
         sample, number = self._item.sample, attempt.number
         for repeat in range(applied.repeats):
             name = applied.name(self._case, answer, sample, number, repeat)

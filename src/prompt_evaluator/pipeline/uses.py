@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import Judgement, MetricUse, Scored, Scores, merged_uses
+from prompt_evaluator.model import Judgement, MetricUse, Scored, Scores
 from prompt_evaluator.pipeline.naming import judgement_name, metric_digest
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class AppliedMetric:
 
     def with_metric(self, metric: Metric) -> AppliedMetric:
         return self.of(self.use, metric, self.judge)
+
+    def against(self, rival: Answer | None) -> AppliedMetric:
+        """The metric for one sample of a pairwise comparison, whose baseline gave this answer, or none."""
+        compared: Callable[[Answer | None], Metric] | None = getattr(self.metric, "against", None)
+        return self.with_metric(compared(rival)) if compared else self
 
     def judgement(
         self, outcome: Score | Scores, raw: str | None = None, replies: tuple[Answer, ...] = (), time_outs: int = 0
@@ -127,7 +132,8 @@ class Uses:
         Raises:
             ConfigurationError: A metric that the case asks for cannot be used.
         """
-        return (*self._rubric, *map(self._made, self.merged(case))) if case.checks else self.common()
+        uses = self.merged(case) if case.checks else self._plan.metrics
+        return self.common() if uses is self._plan.metrics else (*self._rubric, *map(self._made, uses))
 
     def judges(self, case: TestCase) -> dict[str, str]:
         """Judge model of each score, for answers of this case."""
@@ -142,7 +148,7 @@ class Uses:
 
     def merged(self, case: TestCase) -> tuple[MetricUse, ...]:
         try:
-            return merged_uses(self._plan.metrics, case.checks)
+            return self._plan.uses_for(case)
         except ValueError as error:
             raise ConfigurationError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
 
@@ -166,7 +172,7 @@ class Uses:
 
 def expected_keys(plan: RunPlan, case: TestCase) -> list[str]:
     """Keys of the metric uses that judge a finished sample, in order. No metric is built."""
-    uses = [use.key for use in (merged_uses(plan.metrics, case.checks) if case.checks else plan.metrics)]
+    uses = [use.key for use in (plan.uses_for(case) if case.checks else plan.metrics)]
     return [rubric_key(plan), *uses] if plan.rubric else uses
 
 

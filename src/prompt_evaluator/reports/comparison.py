@@ -57,7 +57,7 @@ def comparison_findings(
         headline=comparison_headline(comparison, letters),
         warnings=comparison.warnings,
         differs=differs,
-        no_difference=None if differs else "nothing that is known, so any difference is due to chance",
+        no_difference=None if differs else "nothing that is known",
         metrics=_worst_first(metrics),
         flags=_worst_first(flags),
         other_flags=_others(comparison, moved),

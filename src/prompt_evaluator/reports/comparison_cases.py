@@ -40,7 +40,7 @@ def flipped_cases(comparison: Comparison, most: int) -> FlippedCases:
     return FlippedCases(
         counts=tuple(_counted(metrics)),
         text=_not_flipped(metrics),
-        cases=tuple(_flipped(each, metrics[each.metric]) for each in found),
+        cases=tuple(flipped_case(each, metrics[each.metric]) for each in found),
         more=worse + better - len(found),
     )
 
@@ -67,10 +67,10 @@ def next_cases(comparison: Comparison, beyond: Collection[str], most: int) -> li
             break
         if case.test_case_id not in beyond:
             found.setdefault(case.test_case_id, case)
-    return [_flipped(each, comparison.metrics[each.metric]) for each in found.values()]
+    return [flipped_case(each, comparison.metrics[each.metric]) for each in found.values()]
 
 
-def _flipped(case: CaseComparison, metric: MetricComparison) -> FlippedCase:
+def flipped_case(case: CaseComparison, metric: MetricComparison) -> FlippedCase:
     value = unit_of(metric.scale).value
     p = f", {p_value(case.p_value)}" if case.p_value is not None else ""
     return FlippedCase(

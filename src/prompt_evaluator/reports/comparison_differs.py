@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,19 +28,13 @@ def run_label(facts: RunFacts, letter: str) -> RunLabel:
     on = f" on {facts.dataset_name}" if facts.dataset_name else ""
     parts = [
         f"{facts.generator_model or 'unknown model'}{on}",
-        *_prompt(facts),
+        *([f"prompt {facts.prompt_version}"] if facts.prompt_version else []),
         *_size(facts),
         *([facts.status] if facts.status not in (None, "completed") else []),
         *(f"{name}={value}" for name, value in facts.tags.items()),
         *([facts.note] if facts.note else []),
     ]
     return RunLabel(letter=letter, name=facts.name, text=", ".join(parts))
-
-
-def _prompt(facts: RunFacts) -> list[str]:
-    """Return the prompt's version; otherwise its file with the folder, because versions are often told apart by it."""
-    name = facts.prompt_version or "/".join(PurePath(facts.prompt_path or "").parts[-2:])
-    return [f"prompt {name}"] if name else []
 
 
 def _size(facts: RunFacts) -> list[str]:

@@ -155,6 +155,8 @@ def _cannot_tell(found: PairedResult, unit: _Unit) -> Iterator[str]:
     matters = unit.amount(found.threshold)
     if is_significant(found):
         yield f"a real difference, but perhaps smaller than {matters}"
+    elif found.ties == found.cases:
+        yield f"equal in all {many(found.cases, 'case')}, which does not rule out a difference"
     elif found.detectable is not None and found.detectable > found.threshold:
         visible = unit.amount(_two_digits(found.detectable))
         yield f"with {many(found.cases, 'case')} only differences of {visible} or more show"

@@ -43,6 +43,10 @@ def run_findings(
     if result is None:
         files = Files(main=str(main_file), shown=shown, cases=None)
         return Findings(ended_before=True, headline=headline(record, None, stopped_by), files=files)
+    if record.plan.baseline_run_id is not None:
+        from prompt_evaluator.reports.pairwise import pairwise_run_findings  # noqa: PLC0415 - rarely needed
+
+        return pairwise_run_findings(record, result, Files(main=str(main_file), shown=shown, cases=None), reader)
     metrics = metric_findings(result)
     return Findings(
         headline=headline(record, result, stopped_by),

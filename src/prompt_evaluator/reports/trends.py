@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.hints import some_of
 from prompt_evaluator.model.findings import NextStep, Note
 from prompt_evaluator.model.trend import FEWEST_RUNS, MetricFindings, TrendFindings
-from prompt_evaluator.model.wording import decimal, listed, many
+from prompt_evaluator.model.wording import decimal, listed, many, p_value, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     )
 
 SHORT_ID = 8
-_SMALLEST_P = 0.0001
 _NOISE: dict[str | None, str] = {
     "all_runs": "Not every run has enough samples to tell its own error, so the errors come from all runs together.",
     "neighbours": "The samples of a case are all alike, or there is only one: the errors are estimated from how much "
@@ -117,17 +116,13 @@ def _changed(differences: Iterable[TrendDifference]) -> str:
 def _change(metric: MetricTrend, change: TrendChange, parts: Sequence[str]) -> str:
     before, after = (decimal(value, metric.digits) for value in (change.before, change.after))
     low, difference, high = (
-        f"{value:+,.{metric.digits}f}" for value in (change.low, change.after - change.before, change.high)
+        signed(value, metric.digits) for value in (change.low, change.after - change.before, change.high)
     )
     text = (
         f"{before} → {after} at run {change.run_id[:SHORT_ID]} ({minute(change.started_at)}): {difference} "
-        f"(95 %: {low} to {high}), {_p(change.p_value)}. {_suspects(change, parts)}"
+        f"({low} to {high} with 95 % confidence), {p_value(change.p_value)}. {_suspects(change, parts)}"
     )
     return text + (" It is the newest run: the next one confirms it or shows a blip." if change.newest else "")
-
-
-def _p(value: float) -> str:
-    return f"p < {_SMALLEST_P:.4f}" if value < _SMALLEST_P else f"p = {value:.2g}"
 
 
 def _suspects(change: TrendChange, parts: Sequence[str]) -> str:
@@ -214,13 +209,13 @@ def _versions(found: Iterable[tuple[str | None, RunVersion]]) -> str:
 
 def _next_step(trends: Trends, program: Sequence[str], options: Sequence[str]) -> NextStep | None:
     changed = [metric for metric in trends.metrics if metric.changes]
-    if not changed:
-        return None
     if len(trends.metrics) > 1:
         dataset = trends.version.dataset_name or trends.version.dataset_hash or ""
-        parts: tuple[str, ...] = ("trends", "--dataset", dataset, "--metric", changed[0].name)
-    else:
+        parts: tuple[str, ...] = ("trends", "--dataset", dataset, "--metric", (changed or trends.metrics)[0].name)
+    elif changed:
         change = changed[0].changes[-1]
         parts = ("compare", change.previous_run_id[:SHORT_ID], change.run_id[:SHORT_ID])
+    else:
+        return None
     arguments = (*program, *parts, *options)
     return NextStep(code="compare", arguments=arguments, text=shlex.join(arguments))

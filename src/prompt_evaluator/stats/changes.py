@@ -137,7 +137,8 @@ def _cuts(series: _Series, low: int, high: int, level: float) -> list[int]:
     # One place alone is at most as surprising as the best of several: most series need no integral.
     if tail(series.z(low, cut, high), series.freedom) >= level or series.p(low, cut, high) >= level:
         return []
-    return [*_cuts(series, low, cut, level), cut, *_cuts(series, cut, high, level)]
+    # Both parts together show another change no more often than the whole shows one.
+    return [*_cuts(series, low, cut, level / 2), cut, *_cuts(series, cut, high, level / 2)]
 
 
 def _settled(series: _Series, cuts: list[int], level: float, smallest: float) -> list[int]:

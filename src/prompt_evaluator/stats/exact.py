@@ -95,7 +95,7 @@ def permutation_less(first: Sequence[float], second: Sequence[float]) -> float:
     return _permutation_less(tuple(sorted(first)), tuple(sorted(second)))
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=2_048)
 def _permutation_less(first: tuple[float, ...], second: tuple[float, ...]) -> float:
     low, high = min(first[0], second[0]), max(first[-1], second[-1])
     if low == high:

@@ -14,7 +14,7 @@ from prompt_evaluator.stats.intervals import FEWEST_CASES
 
 _SIGNIFICANT = 0.975
 _LIKE_NORMAL = 100_000
-"""Cases from which on Student's t is the normal distribution, to five digits."""
+"""With this many cases or more, Student's t is the normal distribution, to five digits."""
 _OUT_OF_REACH = 1e6
 """A spread of this many differences would take a trillion cases."""
 

@@ -65,7 +65,8 @@ class StoredRun:
         """All cases in file order, some hundred at a time."""
         for rows in self._pages(_CASE, _CASES_AT_ONCE):
             with self._read() as connection:
-                yield self._cases(connection, rows, _between(rows[0].position, rows[-1].position))
+                cases = self._cases(connection, rows, _between(rows[0].position, rows[-1].position))
+            yield cases  # the connection is free again for the other run
 
     def find(self, case_ids: Sequence[str]) -> dict[str, ComparedCase]:
         """Those of these cases that the run has."""

@@ -40,6 +40,7 @@ def head(record: RunRecord, prepared: Sequence[Preparation]) -> dict[str, Any]:
         "tags": plan.tags,
         "group_id": plan.group_id,
         "parent_run_id": plan.parent_run_id,
+        **({"baseline_run_id": plan.baseline_run_id} if plan.baseline_run_id else {}),
         "synthetic": plan.synthetic,
         "filters": plan.filters,
         "template": plan.target.template,

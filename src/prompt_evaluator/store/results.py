@@ -26,12 +26,13 @@ from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.trend_query import read_case_noise, read_common_means, read_steps, read_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunProgress
     from prompt_evaluator.model.condition import Condition
+    from prompt_evaluator.model.pairwise import Pair
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.trend import CaseNoise, RunVersion
@@ -152,6 +153,20 @@ class Results(Access):
         """Return one case of a run with all its samples."""
         with self._read() as connection:
             return read_case_detail(connection, find_run(connection, run_id), case_id)
+
+    def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+        """Those of these cases that a run has, with a hash that is equal for the same case in another run."""
+        from prompt_evaluator.store.pairs import read_content_hashes  # noqa: PLC0415 - most commands do not need it
+
+        with self._read() as connection:
+            return read_content_hashes(connection, run_id, case_ids)
+
+    def pairs(self, run_id: str) -> Iterator[list[Pair]]:
+        """Yield the judged pairs of each case of a pairwise comparison, in file order."""
+        from prompt_evaluator.store.pairs import read_pairs  # noqa: PLC0415 - most commands do not need it
+
+        with self._read() as connection:
+            yield from read_pairs(connection, run_id)
 
     def _set(self, connection: Connection, run_id: str, values: Mapping[str, Any]) -> None:
         if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:

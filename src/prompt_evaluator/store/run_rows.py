@@ -43,7 +43,7 @@ def plan_columns(plan: RunPlan) -> dict[str, Any]:
     prompt, judges = plan.target.prompt, plan.judge_models
     path = plan.dataset.path
     return {
-        "kind": "scoring" if plan.parent_run_id else "evaluation",
+        "kind": "pairwise" if plan.baseline_run_id else "scoring" if plan.parent_run_id else "evaluation",
         "dataset_name": clean(PurePath(path).stem) if path else None,
         "dataset_path": clean_or_none(path),
         "dataset_hash": plan.dataset.hash,

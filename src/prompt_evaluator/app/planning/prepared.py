@@ -97,7 +97,7 @@ class Prepared:
         for judge in asked:
             _check_can_judge(judge, models.settings)
             if not self._allow_mock_judge:
-                _check_mock_judge(generator, judge, models.settings)
+                check_mock_judge(generator, judge, models.settings)
         return msgspec.structs.replace(
             draft,
             judge=draft.judge if look.asks_judge else None,
@@ -145,7 +145,7 @@ def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings])
         )
 
 
-def _check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
+def check_mock_judge(generator: ModelName, judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
     """Refuse the mock as judge of a real model: its made-up judgements would look like results."""
     if settings[judge.provider].kind == "mock" and settings[generator.provider].kind != "mock":
         what = f"The mock would judge the answers of {generator}, with scores that mean nothing."

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.providers.mock.answers import sentences
+from prompt_evaluator.providers.mock.preference import is_preference, preference
 from prompt_evaluator.providers.mock.prompt import is_filler, items_in, prompt_of, section, standing, stated_range
 from prompt_evaluator.providers.mock.schema import Path, fill, index_of, name_of
 
@@ -83,6 +84,8 @@ def judgement(schema: dict[str, Any], request: Request, stable: Random, varied: 
         varied: The judge's mood, which differs between repeats.
     """
     prompt = prompt_of(request)
+    if is_preference(schema):
+        return preference(request, prompt, varied)
     looks = standing(request.case, prompt, stable)
     spread = 0.05 if request.temperature == 0 else 0.08
     value = fill(schema, _Judge(prompt, looks, stable, varied, spread=spread, flags=_flag_names(schema)))

@@ -146,9 +146,7 @@ def stability(report: RunReport) -> Html:
     vary = "1 case varies" if report.varying_cases == 1 else f"{report.varying_cases:,} cases vary"
     rows = [_varying_row(each, scales.get(each.metric, (each.low, each.high))) for each in found]
     caption = "Dot: mean of the samples. Thick line: lowest to highest sample."
-    return section(
-        "stability", "Stability", table(caption, columns, rows), lead=f"{vary} between their samples.{more}"
-    )
+    return section("stability", "Stability", table(caption, columns, rows), lead=f"{vary} between their samples.{more}")
 
 
 def _varying_row(case: VaryingCase, scale: tuple[float, float]) -> Row:

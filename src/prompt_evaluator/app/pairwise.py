@@ -1,0 +1,207 @@
+"""Ask a judge which of two runs' stored answers are better, as a run of its own."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prompt_evaluator.app.outcomes import stored_cases
+from prompt_evaluator.app.planning.prepared import Prepared, check_mock_judge
+from prompt_evaluator.app.resume import resume_run
+from prompt_evaluator.app.starting import carry_out, create_run, refuse_pairwise
+from prompt_evaluator.compare.pairwise import pairwise_result, strengths
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.metrics.preference import criteria_of
+from prompt_evaluator.model import JudgeConfig, MetricUse
+from prompt_evaluator.model.condition import Condition
+from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, PairwiseReport
+from prompt_evaluator.model.query import RunQuery
+from prompt_evaluator.pipeline.loading import BATCH
+from prompt_evaluator.reports.pairwise import pairwise_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prompt_evaluator.app.models import Models
+    from prompt_evaluator.app.session import Session
+    from prompt_evaluator.model import CommandLine, RunPlan, RunRecord, TestCase
+    from prompt_evaluator.model.comparison import RunFacts
+    from prompt_evaluator.model.outcome import Outcome
+    from prompt_evaluator.model.pairwise import PairwiseFindings, PairwiseResult
+    from prompt_evaluator.store import Store
+
+_METRIC = "pairwise:preference"
+_ORDERS = {CANDIDATE_FIRST: "candidate", BASELINE_FIRST: "baseline"}
+_SHORT_ID = 8
+_MANY = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseOptions:
+    """How to ask; None for the runs' own."""
+
+    judge_model: str | None = None
+    allow_mock_judge: bool = False
+    command: CommandLine | None = None
+    """The command that asks, to be stored with the runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseOutcome:
+    """What the judge prefers, and the runs in which it was asked."""
+
+    report: PairwiseReport
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a run is worse than the first one."""
+        first = self.report.runs[0]
+        return any(result.verdict == "worse" and result.baseline == first for result in self.report.comparisons)
+
+
+def stored_run_ids(runs: Sequence[RunFacts]) -> list[str]:
+    """Ids of the runs to compare.
+
+    Raises:
+        ConfigurationError: One of them is a file.
+    """
+    for run in runs:
+        if run.path is not None or run.run_id is None:
+            raise ConfigurationError(
+                f"{run.path or run.name}: --pairwise needs runs in the store, because a judge is shown their answers. "
+                "Give the id of a run; `prompt-evaluator runs list` shows them."
+            )
+    return [run.run_id for run in runs if run.run_id is not None]
+
+
+async def compare_pairwise(run_ids: Sequence[str], session: Session, options: PairwiseOptions) -> PairwiseOutcome:
+    """Compare every two of some runs; of each two, the one named first is the baseline.
+
+    Nothing is paid for twice: what has been asked before is reused, and an unfinished comparison is continued.
+
+    Raises:
+        ConfigurationError: Two runs have no unchanged case in common, or cannot be compared for another reason.
+    """
+    records = [session.store.run(run_id) for run_id in run_ids]
+    for record in records:
+        refuse_pairwise(record.plan)
+    results: list[PairwiseResult] = []
+    outcomes: list[Outcome] = []
+    for baseline, candidate in combinations(records, 2):
+        outcome = await _compared(baseline, candidate, session, options)
+        outcomes.append(outcome)
+        results.append(_result(session.store, outcome.record, baseline.plan, candidate.plan))
+        if outcome.record.status == "aborted":
+            break
+    runs = tuple(record.plan.run_id for record in records)
+    is_complete = all(result.status != "aborted" for result in results)
+    found = strengths(runs, results) if len(runs) > 2 and is_complete else None  # noqa: PLR2004 - two need no ranking
+    report = PairwiseReport(runs=runs, comparisons=tuple(results), strengths=found)
+    return PairwiseOutcome(report=report, outcomes=tuple(outcomes))
+
+
+def _result(store: Store, record: RunRecord, baseline: RunPlan, candidate: RunPlan) -> PairwiseResult:
+    """The result of a pairwise comparison as far as it has come."""
+    plan = record.plan
+    return pairwise_result(
+        store.pairs(plan.run_id),
+        baseline=baseline.run_id,
+        candidate=candidate.run_id,
+        baseline_model=baseline.target.model,
+        candidate_model=candidate.target.model,
+        run_id=plan.run_id,
+        status=record.status,
+        judge_model=plan.judge.model if plan.judge else "",
+        synthetic=plan.synthetic or baseline.synthetic,
+    )
+
+
+async def _compared(baseline: RunRecord, candidate: RunRecord, session: Session, options: PairwiseOptions) -> Outcome:
+    if baseline.plan.run_id == candidate.plan.run_id:
+        raise ConfigurationError(f"Run {baseline.plan.run_id} cannot be compared with itself. Name two runs.")
+    async with session.models() as models:
+        draft = _draft(baseline.plan, candidate.plan, models, options)
+        if (known := _known(draft, baseline, candidate, session.store)) is None:
+            cases = _common_cases(session.store, draft)
+            prepared = Prepared(draft, cases, models, allow_mock_judge=options.allow_mock_judge)
+            return await carry_out(create_run(prepared, models, session), models, session)
+    return await resume_run(known, session)
+
+
+def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: PairwiseOptions) -> RunPlan:
+    usual = candidate.judge or baseline.judge or candidate.target
+    judge = models.name(options.judge_model or usual.model)
+    if not options.allow_mock_judge and not baseline.synthetic:
+        check_mock_judge(models.name(baseline.target.model), judge, models.settings)
+    rubric = candidate.rubric or baseline.rubric
+    criteria = {"criteria": criteria_of(rubric)} if rubric else {}
+    run_id = str(uuid.uuid4())
+    return msgspec.structs.replace(
+        candidate,
+        run_id=run_id,
+        group_id=run_id,
+        parent_run_id=candidate.run_id,
+        baseline_run_id=baseline.run_id,
+        rubric=None,
+        metrics=tuple(
+            MetricUse(metric=_METRIC, name=name, options={"first": first, **criteria})
+            for name, first in _ORDERS.items()
+        ),
+        judge=JudgeConfig(model=str(judge), identity=models.identity(judge), temperature=0.0),
+        judges={},
+        num_samples=min(baseline.num_samples, candidate.num_samples),
+        note=f"pairwise: {candidate.run_id[:_SHORT_ID]} against {baseline.run_id[:_SHORT_ID]}",
+        tags={},
+        filters={},
+        fail_under={},
+        fail_over={},
+        reducers=(),
+        reuse=True,
+        command=options.command,
+    )
+
+
+def _known(draft: RunPlan, baseline: RunRecord, candidate: RunRecord, store: Store) -> str | None:
+    """The id of a run that has asked the same about the same answers, finished or not."""
+    where = (
+        Condition("kind", "=", "pairwise"),
+        Condition("parent_run_id", "=", candidate.plan.run_id),
+    )
+    for line in store.query_runs(RunQuery(where=where, limit=_MANY)).items:
+        # A run that was resumed since may have answers that it did not have then.
+        if all(each.ended_at is not None and each.ended_at <= line.started_at for each in (baseline, candidate)):
+            plan = store.run(line.run_id).plan
+            if all(getattr(plan, name) == getattr(draft, name) for name in _SAME):
+                return plan.run_id
+    return None
+
+
+_SAME = ("baseline_run_id", "metrics", "judge", "num_samples")
+
+
+def _common_cases(store: Store, draft: RunPlan) -> Iterator[TestCase]:
+    """The candidate's cases that the baseline has too, unchanged."""
+    parent, baseline = draft.parent_run_id or "", draft.baseline_run_id or ""
+    found = False
+    cases = (stored.case for stored in stored_cases(store, parent))
+    while batch := list(islice(cases, BATCH)):
+        ids = [case.id for case in batch]
+        own, other = store.content_hashes(parent, ids), store.content_hashes(baseline, ids)
+        for case in batch:
+            if case.id in other and own[case.id] == other[case.id]:
+                found = True
+                yield case
+    if not found:
+        raise ConfigurationError(
+            f"Runs {baseline} and {parent} have no unchanged case in common, so there are no answers to compare."
+        )
+
+
+def findings(report: PairwiseReport) -> PairwiseFindings:
+    """What to say about the result, for front ends."""
+    return pairwise_findings(report)

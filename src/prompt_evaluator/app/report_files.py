@@ -1,0 +1,196 @@
+"""Writes reports on one run or two as tables and test results: CSV, JSONL, JUnit and Parquet."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import ExitStack, closing, contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from prompt_evaluator.app.compare import compare_runs
+from prompt_evaluator.app.export import export_run
+from prompt_evaluator.app.run_names import stored_name
+from prompt_evaluator.app.spreadsheets import csv_line
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.comparison import CompareOptions
+from prompt_evaluator.model.query import CaseQuery
+from prompt_evaluator.reports.junit import write_junit
+from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
+from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
+from prompt_evaluator.reports.next_step import shown_path
+from prompt_evaluator.reports.parquet import TABLES, check_installed, write_parquet
+from prompt_evaluator.reports.tables import COMPARISON_COLUMNS, comparison_rows
+from prompt_evaluator.store.files import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
+
+    from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.comparison import CaseComparison, Comparison, RunFacts
+    from prompt_evaluator.model.query import CaseLine, RunLine
+    from prompt_evaluator.reports.junit import TestResult
+    from prompt_evaluator.store import Store
+
+TableKind = Literal["csv", "jsonl", "junit", "parquet"]
+_KINDS: dict[str, TableKind] = {".csv": "csv", ".jsonl": "jsonl", ".xml": "junit", ".parquet": "parquet"}
+_DEFAULTS = CompareOptions()
+_CASES_AT_ONCE = 256
+
+
+def table_kind(path: Path) -> TableKind | None:
+    """The kind of table that a file name asks for by its ending; None for other files. JUnit is any `.xml`."""
+    return _KINDS.get(path.suffix.lower())
+
+
+def write_tables(
+    settings: Settings, runs: Sequence[str], kind: TableKind, path: Path, *, options: CompareOptions = _DEFAULTS
+) -> tuple[Path, ...]:
+    """Write one run, or two runs compared, as tables. Files are replaced as a whole; memory stays the same for any run.
+
+    CSV and JSONL have a row per sample of a run, or per case and metric of a comparison; JUnit has a test case for
+    each. Parquet has the samples of both runs, in three files beside `path`: `NAME.runs.parquet`,
+    `NAME.samples.parquet` and `NAME.scores.parquet`.
+
+    Args:
+        settings: Say where the store is.
+        runs: One name or two, the baseline first; as in `compare`.
+        kind: See `table_kind`.
+        path: The file.
+        options: What to compare by.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ConfigurationError: There is no such run, a run is not in the store, the extra is missing, or a file cannot be
+            written.
+        IncomparableError: The runs cannot be compared.
+    """
+    if kind == "parquet":
+        return _write_parquet(settings, runs, path)
+    if len(runs) > 1:
+        (comparison,) = compare_runs(settings, runs, options)
+        if kind == "junit":
+            with _file(path) as file:
+                write_junit(file, comparison_suite(comparison), _compared(settings, comparison))
+        else:
+            _write_lines(path, _comparison_lines(comparison, kind))
+    elif kind == "junit":
+        _write_junit(settings, runs[0], path)
+    else:
+        _write_lines(path, export_run(settings, stored_name(settings, runs[0]), kind))
+    return (path,)
+
+
+def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
+    with _file(path) as file:
+        file.writelines(lines)
+
+
+def _comparison_lines(comparison: Comparison, kind: TableKind) -> Iterator[bytes]:
+    rows = comparison_rows(comparison)
+    if kind == "jsonl":
+        yield from (msgspec.json.encode(row) + b"\n" for row in rows)
+    else:
+        yield csv_line(COMPARISON_COLUMNS)
+        yield from (csv_line(row.values()) for row in rows)
+
+
+def _write_junit(settings: Settings, run: str, path: Path) -> None:
+    with closing(open_store(settings)) as store:
+        record = store.run(stored_name(settings, run))
+        line = store.run_line(record.plan.run_id)
+        with _file(path) as file:
+            results = _case_results(store, record.plan, line)
+            write_junit(file, run_suite(line), chain(bar_results(record.plan, line.summary), results))
+
+
+def _case_results(store: Store, plan: RunPlan, line: RunLine) -> Iterator[TestResult]:
+    for cases in _pages(store, plan.run_id):
+        failing = [case.position for case in cases if case.failing]
+        worst = store.worst_samples(plan.run_id, failing, most_text=MOST_TEXT)
+        yield from (case_result(plan, line, _placed(case), worst.get(case.position)) for case in cases)
+
+
+def _placed(case: CaseLine) -> CaseLine:
+    """CI services find a file by its path in the checked-out repository, which is the working directory."""
+    return msgspec.structs.replace(case, file=_shown(case.file))
+
+
+def _shown(file: str | None) -> str | None:
+    return shown_path(Path(file), Path.cwd()) if file else None
+
+
+def _pages(store: Store, run_id: str) -> Iterator[Sequence[CaseLine]]:
+    query = CaseQuery(run_id=run_id, limit=_CASES_AT_ONCE)
+    while True:
+        page = store.query_cases(query)
+        yield page.items
+        if page.next is None:
+            return
+        query = msgspec.structs.replace(query, cursor=page.next)
+
+
+def _compared(settings: Settings, comparison: Comparison) -> Iterator[TestResult]:
+    yield from overall_results(comparison)
+    facts = comparison.candidate
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(open_store(settings))) if facts.path is None else None
+        cases = iter(comparison.cases)
+        while batch := list(islice(cases, _CASES_AT_ONCE)):
+            places = _places(store, facts, batch)
+            for case in batch:
+                file, line = places.get(case.test_case_id, (None, None))
+                metric = comparison.metrics[case.metric]
+                yield compared_case(case, metric, facts.dataset_name, (_shown(file), line))
+
+
+def _places(
+    store: Store | None, facts: RunFacts, cases: Sequence[CaseComparison]
+) -> dict[str, tuple[str | None, int | None]]:
+    """Where the cases are in their files, if the run is in the store."""
+    if store is None or facts.run_id is None:
+        return {}
+    return store.case_places(facts.run_id, list(dict.fromkeys(case.test_case_id for case in cases)))
+
+
+def _write_parquet(settings: Settings, runs: Sequence[str], path: Path) -> tuple[Path, ...]:
+    check_installed()
+    paths = tuple(path.with_name(f"{path.stem}.{table}.parquet") for table in TABLES)
+    with closing(open_store(settings)) as store, ExitStack() as stack:
+        lines = [store.run_line(stored_name(settings, run)) for run in runs]
+        files = [stack.enter_context(_file(each)) for each in paths]
+        stack.enter_context(_no_collector())
+        batches = chain.from_iterable(store.flat_rows(line.run_id) for line in lines)
+        write_parquet(files, lines, batches)
+    return paths
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[BinaryIO]:
+    """A file that is replaced as a whole, in a folder that is made if necessary."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(path) as file:
+            yield file
+    except OSError as error:
+        what = f"{path}: cannot write the file: {error.strerror or error}."
+        raise ConfigurationError(f"{what} Choose another path with -o.") from None
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Millions of short-lived tuples without cycles: looking for cycles among them takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,75 @@
+"""Reads what a pairwise comparison of two runs needs, and what the judge said in it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import and_, func, select
+
+from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, Pair
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection, Row, Select
+
+_CASES_AT_ONCE = 256
+_NOT_GENERATED = "NotGenerated"
+"""The error of a sample to which the baseline has no answer."""
+
+
+def read_pairs(connection: Connection, run_id: str) -> Iterator[list[Pair]]:
+    """Yield the pairs of each case that has any, in file order; those still to be judged are left out."""
+    wanted = _pairs(run_id)
+    last = connection.scalar(select(func.max(SAMPLE_RESULTS.c.position)).where(SAMPLE_RESULTS.c.run_id == run_id))
+    for start in range(0, -1 if last is None else last + 1, _CASES_AT_ONCE):
+        here = SAMPLE_RESULTS.c.position.between(start, start + _CASES_AT_ONCE - 1)
+        rows = connection.execute(wanted.where(here)).all()
+        for _, case in groupby(rows, attrgetter("position")):
+            if pairs := [_pair(row) for row in case if row.status != "pending"]:
+                yield pairs
+
+
+def read_content_hashes(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+    """Content hashes by case id; cases that the run does not have are absent."""
+    wanted = select(CASES.c.case_id, CASES.c.content_hash).where(
+        CASES.c.run_id == run_id, CASES.c.case_id.in_(case_ids)
+    )
+    return {row.case_id: row.content_hash for row in connection.execute(wanted)}
+
+
+def _pairs(run_id: str) -> Select[Any]:
+    sample = SAMPLE_RESULTS.c
+    tables: Any = SAMPLE_RESULTS
+    values = []
+    for metric in (CANDIDATE_FIRST, BASELINE_FIRST):
+        score = SCORES.alias(metric)
+        same = and_(
+            score.c.run_id == sample.run_id,
+            score.c.position == sample.position,
+            score.c.sample == sample.sample,
+            score.c.metric == metric,
+        )
+        tables = tables.outerjoin(score, same)
+        values += [score.c.value.label(metric), score.c.details.label(f"{metric}_details")]
+    return (
+        select(sample.position, sample.status, sample.error_kind, *values)
+        .select_from(tables)
+        .where(sample.run_id == run_id)
+        .order_by(sample.position, sample.sample)
+    )
+
+
+def _pair(row: Row[Any]) -> Pair:
+    details = msgspec.json.decode(row.candidate_first_details) if row.candidate_first_details else {}
+    return Pair(
+        row.candidate_first,
+        row.baseline_first,
+        is_same=bool(details.get("same")),
+        has_answers=row.status != "generation_error" and row.error_kind != _NOT_GENERATED,
+    )
