@@ -116,7 +116,7 @@ def _drops(report: CompareReport) -> dict[str, list[FlippedCase]]:
 
 def _reasons(case: ReportCase) -> str:
     """Its metrics, the flags that are marked, and an error."""
-    marked = [f"{each.name} {each.text}" for each in case.findings.metrics]
+    marked = [each.text for each in case.findings.metrics]
     marked += [f"flag {each.name}: {each.text}" for each in case.findings.flags if each.mark in ("bad", "warning")]
     errors = [answer.error for answer in case.answers if answer.error][:1]
     return "; ".join((*marked, *errors)) or "see the report"

@@ -151,7 +151,7 @@ class RunSections:
 
 
 def run_mark(report: RunReport) -> Mark | None:
-    """The mark of a run: bad if it ended early or missed a bar, a warning if something fails, is bad or lacks scores."""
+    """Bad if the run ended early or missed a bar; a warning if something fails, is bad or lacks scores."""
     found = report.findings
     if found.headline.mark == "bad" or (found.facts and found.facts.missed_bars):
         return "bad"
@@ -170,7 +170,7 @@ def _marked(found: Findings, mark: Mark) -> list[str]:
 def case_block(found: ReportCase, room: int = _ROOM) -> str:
     """One case with its answers, folded; each text takes at most `room` bytes."""
     bad = [each for each in found.findings.metrics if each.mark != "good"] or found.findings.metrics
-    numbers = "; ".join(f"{cell(each.name)} {cell(each.text)}" for each in bad[:_NAMED])
+    numbers = "; ".join(cell(each.text) for each in bad[:_NAMED])
     summary = f"{MARKS[found.findings.mark]} {cell(found.test_case_id)}{': ' if numbers else ''}{numbers}"
     return details(summary, _case(found, room))
 
