@@ -16,6 +16,7 @@ from prompt_evaluator.errors import ConfigurationError, InputError
 from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
+from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.parquet import check_installed
 from prompt_evaluator.store.files import atomic
 from prompt_evaluator.syntax.source import read_bytes
@@ -171,7 +172,7 @@ def _write_page(report: RunReport | CompareReport, kind: PageKind, path: Path) -
 def _html(report: RunReport | CompareReport) -> Iterator[str]:
     from prompt_evaluator.reports.html import compare_html, run_html  # noqa: PLC0415 - only for this format
 
-    bundle = None
+    bundle = javascript_bundle() if report.charts else None
     return run_html(report, bundle=bundle) if isinstance(report, RunReport) else compare_html(report, bundle=bundle)
 
 
