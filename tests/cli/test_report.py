@@ -157,30 +157,6 @@ def test_a_file_made_elsewhere_can_be_compared_but_not_reported_on_alone(project
     assert not (project.folder / "samples.html").exists()
 
 
-@pytest.mark.parametrize(
-    ("output", "sentence"),
-    [
-        ("report.pdf", "report.pdf: the end of the file name says which format to write. Use one of .html, .md, "),
-        ("report.hmtl", "Did you mean .html?"),
-        ("report", "report: the end of the file name says which format to write."),
-        ("runs.html", "runs.html is a folder."),
-        ("bot.py/report.html", "bot.py is not a folder."),
-        ("./good.html", "good.html is given twice."),
-        ("/proc/report.html", "/proc/report.html: cannot write the file: "),
-        (f"{'x' * 300}.html", "cannot write the file: File name too long."),
-        ("a\x01\x1b[31m.txt", "the end of the file name says"),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_refused_in_a_sentence(project: Project, output: str, sentence: str) -> None:
-    (project.folder / "runs.html").mkdir(exist_ok=True)
-
-    done = project.report("@last", "-o", output, "-o", "good.html")
-
-    assert done.code == 2
-    assert sentence in done.err
-    assert not list(project.folder.glob(".*.tmp"))
-
-
 def test_nothing_is_written_if_one_of_the_files_cannot_be(project: Project) -> None:
     assert project.report("@last", "-o", "first.html", "-o", "second.pdf").code == 2
     assert project.report("nobody", "-o", "first.html").code == 2
@@ -256,7 +232,8 @@ def test_no_secret_of_the_run_is_in_any_format(online: Workspace, service: Any) 
         generator={"params": {"top_p": 0.5}},
     )
     service.set(rules=[{"text": f"The key is {key} and the header is {header}."}])
-    online.evaluate(*REAL, *METRICS, "--note", f"with {key}", "--tag", f"key={key}")
+    made = online.evaluate(*REAL, *METRICS, "--run-note", f"with {key}", "--tag", f"key={key}")
+    assert made.code == 0, made.err
 
     done = online.run("report", "@last", *(part for name in FORMATS for part in ("-o", name)))
 
@@ -271,7 +248,7 @@ def test_no_secret_of_the_run_is_in_any_format(online: Workspace, service: Any) 
 def test_hostile_texts_are_only_read(mine: Workspace) -> None:
     texts = [*hostile.HTML.values(), *hostile.FORMULAS.values(), *hostile.CHARACTERS.values()]
     mine.write("bot.py", f"TEXTS = {texts!r}\ndef evil(question):\n    return TEXTS[int(question)]\n")
-    mine.cases([{"id": f"{at} <script>", "input": str(at), "reference": text} for at, text in enumerate(texts)])
+    mine.cases([{"id": f"{at} <script>", "input": str(at), "reference": "<b>"} for at in range(len(texts))])
     metrics = ("--rubric", "none", "--metrics", "regex(pattern=yes)", "-n", "1")
     assert mine.evaluate("--generator-model", "python:bot:evil", *metrics).code == 0
 

@@ -67,9 +67,7 @@ def report_files(paths: Sequence[Path]) -> list[ReportFile]:
     files = [_file(path) for path in paths]
     seen: set[Path] = set()
     for file in files:
-        _check_place(file.path)
-        resolved = file.path.resolve()
-        if resolved in seen:
+        if (resolved := _checked(file.path)) in seen:
             raise ConfigurationError(f"{file.path} is given twice. Give each file once with -o.")
         seen.add(resolved)
     if any(file.table == "parquet" for file in files):
@@ -138,12 +136,13 @@ def _file(path: Path) -> ReportFile:
     return ReportFile(path, page, table)
 
 
-def _check_place(path: Path) -> None:
-    """Refuse a path that cannot be written, before any work is done."""
+def _checked(path: Path) -> Path:
+    """The absolute path, unless it cannot be written, which is found out before any work is done."""
     try:
+        resolved = path.resolve()
         if path.is_dir():
             raise ConfigurationError(f"{path} is a folder. Give the path of a file with -o.")
-        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        folder = next(parent for parent in resolved.parents if parent.exists())
         if not folder.is_dir():
             raise ConfigurationError(f"{path}: {folder} is not a folder. Choose another path with -o.")
     except (OSError, ValueError) as error:
@@ -151,6 +150,7 @@ def _check_place(path: Path) -> None:
         raise ConfigurationError(f"{path}: cannot write the file: {reason}. Choose another path with -o.") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ConfigurationError(f"{path}: the folder {folder} is read-only. Choose another path with -o.")
+    return resolved
 
 
 def collect_report(settings: Settings, request: ReportRequest) -> RunReport | CompareReport:
