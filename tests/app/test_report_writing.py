@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 import pytest
 
 from prompt_evaluator.app.report_writing import report_files, written_file
