@@ -22,7 +22,7 @@ _SAMPLES = 5
 _SIZES = {"small": 10_000, "large": 100_000}
 """How many samples the runs have."""
 _SIDES = ("baseline", "candidate")
-_FORMATS = ("html", "md", "csv", "jsonl", "json", "xml", "parquet")
+_FORMATS = ("html", "md", "json", "xml", "parquet")
 _MEMORY_LIMIT = 1.2
 _SIZE_LIMIT = 5.0
 

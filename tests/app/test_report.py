@@ -12,6 +12,7 @@ from case_results import WHEN, case_result, flag, sample, stats
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import (
     REDACTOR,
     CommandLine,
@@ -231,6 +232,9 @@ def test_slices_are_compared_with_the_rest(settings: Settings) -> None:
         "billing": (1.5, -3.0, 10),
         "orders": (4.5, 3.0, 10),
     }
+    assert report(settings, slices=("topic",)).slices == report(settings).slices
+    with pytest.raises(UnknownNameError, match="topics"):
+        report(settings, slices=("topics",))
 
 
 def test_secrets_that_this_process_knows_are_masked_before_anything_is_escaped(settings: Settings) -> None:

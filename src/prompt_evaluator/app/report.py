@@ -60,6 +60,8 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str | None = None
     """By default, what was run."""
+    slices: tuple[str, ...] | None = None
+    """Metadata keys to slice a single run by; None for every key that divides the cases into a few groups."""
     charts: bool = True
     program: tuple[str, ...] = PROGRAM
     """What starts this program, for the commands that a report recommends."""
@@ -75,6 +77,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
 
     Raises:
         ConfigurationError: There is no such run, or the run of a file is not in the store.
+        UnknownNameError: No case has a key to slice by.
         InputError: A file cannot be used.
     """
     name = stored_name(settings, run)
@@ -94,7 +97,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 varying_cases=varying_cases,
                 worst=tuple(_worst(store, plan, facts)),
                 failing_cases=store.count_cases(CaseQuery(run_id=plan.run_id, failing=True)),
-                slices=slice_cells(store, plan.run_id),
+                slices=slice_cells(store, plan.run_id, options.slices),
                 reproduction=_reproduction(facts, plan),
                 charts=charts.charts,
                 no_charts=charts.no_charts,

@@ -156,7 +156,8 @@ def _checked(path: Path) -> Path:
 def collect_report(settings: Settings, request: ReportRequest) -> RunReport | CompareReport:
     """Everything that the report says; raises as `write_reports`."""
     if len(request.runs) == 1:
-        return collect_run_report(settings, request.runs[0], request.options)
+        options = msgspec.structs.replace(request.options, slices=request.compare.slices)
+        return collect_run_report(settings, request.runs[0], options)
     return collect_compare_report(settings, request.runs, request.compare, request.options)
 
 
