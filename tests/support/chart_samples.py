@@ -93,11 +93,10 @@ def distribution(names: Sequence[str] = METRICS, runs: Sequence[str] = RUNS[:1])
     bins = []
     for name in names:
         low, high = scale_of(name)
-        edges = [0.75 + number / 2 for number in range(10)] if high == 5 else [number / 20 for number in range(21)]
+        edges = [number + 0.5 for number in range(6)] if high == 5 else [number / 10 for number in range(11)]
         for run in runs:
             for start, end in zip(edges, edges[1:], strict=False):
-                whole = high == 1 or abs((start + end) / 2 % 1) < 1e-9
-                count = int(random.random() * 200 * (start - low + 0.3)) if whole else 0
+                count = int(random.random() * 200 * (start - low + 0.6))
                 bins.append(ScoreBin(metric=name, run=run, low=start, high=end, count=count))
     return ChartData(kind="distribution", title="Scores of run 3f2a9b1c", bins=tuple(bins), runs=tuple(runs))
 

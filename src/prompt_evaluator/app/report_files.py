@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -20,13 +21,13 @@ from prompt_evaluator.model.query import CaseQuery
 from prompt_evaluator.reports.junit import write_junit
 from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
+from prompt_evaluator.reports.next_step import shown_path
 from prompt_evaluator.reports.parquet import TABLES, check_installed, write_parquet
-from prompt_evaluator.reports.tables import comparison_rows
+from prompt_evaluator.reports.tables import COMPARISON_COLUMNS, comparison_rows
 from prompt_evaluator.store.files import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
     from typing import BinaryIO
 
     from prompt_evaluator.config.loading import Settings
@@ -96,9 +97,9 @@ def _comparison_lines(comparison: Comparison, kind: TableKind) -> Iterator[bytes
     rows = comparison_rows(comparison)
     if kind == "jsonl":
         yield from (msgspec.json.encode(row) + b"\n" for row in rows)
-    elif first := next(rows, None):
-        yield csv_line(first)
-        yield from (csv_line(row.values()) for row in chain((first,), rows))
+    else:
+        yield csv_line(COMPARISON_COLUMNS)
+        yield from (csv_line(row.values()) for row in rows)
 
 
 def _write_junit(settings: Settings, run: str, path: Path) -> None:
@@ -114,7 +115,16 @@ def _case_results(store: Store, plan: RunPlan, line: RunLine) -> Iterator[TestRe
     for cases in _pages(store, plan.run_id):
         failing = [case.position for case in cases if case.failing]
         worst = store.worst_samples(plan.run_id, failing, most_text=MOST_TEXT)
-        yield from (case_result(plan, line, case, worst.get(case.position)) for case in cases)
+        yield from (case_result(plan, line, _placed(case), worst.get(case.position)) for case in cases)
+
+
+def _placed(case: CaseLine) -> CaseLine:
+    """CI services find a file by its path in the checked-out repository, which is the working directory."""
+    return msgspec.structs.replace(case, file=_shown(case.file))
+
+
+def _shown(file: str | None) -> str | None:
+    return shown_path(Path(file), Path.cwd()) if file else None
 
 
 def _pages(store: Store, run_id: str) -> Iterator[Sequence[CaseLine]]:
@@ -136,8 +146,9 @@ def _compared(settings: Settings, comparison: Comparison) -> Iterator[TestResult
         while batch := list(islice(cases, _CASES_AT_ONCE)):
             places = _places(store, facts, batch)
             for case in batch:
-                place = places.get(case.test_case_id, (None, None))
-                yield compared_case(case, comparison.metrics[case.metric], facts.dataset_name, place)
+                file, line = places.get(case.test_case_id, (None, None))
+                metric = comparison.metrics[case.metric]
+                yield compared_case(case, metric, facts.dataset_name, (_shown(file), line))
 
 
 def _places(

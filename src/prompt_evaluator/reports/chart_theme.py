@@ -139,7 +139,7 @@ def _styles(colours: Colours) -> dict[str, Any]:
         "pe-change": {"color": colours.series[1], "stroke": colours.series[1], "strokeWidth": 1.5},
         "pe-change-text": {**small, "color": colours.series[1], "fontWeight": 600},
         "pe-event": {"color": colours.text, "stroke": colours.text, "fill": colours.text},
-        "pe-hollow": {"color": colours.muted, "stroke": colours.muted, "strokeWidth": 1.5},
+        "pe-hollow": {"color": colours.muted, "stroke": colours.muted, "strokeWidth": 2},
         "pe-hollow-rule": {"color": colours.muted, "stroke": colours.muted, "strokeWidth": 1.5},
         "pe-frontier": {
             "color": colours.series[0],

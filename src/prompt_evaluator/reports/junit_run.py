@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from prompt_evaluator.model.options import OPTIONS
-from prompt_evaluator.model.wording import decimal, listed, many, percent
+from prompt_evaluator.model.wording import decimal, listed, many
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult
 from prompt_evaluator.reports.levels import digits
 
@@ -85,11 +85,8 @@ def _missed(name: str, metric: CaseMetric, plan: RunPlan) -> str:
     mean = decimal(metric.mean, digits((scale.low, scale.high))) if metric.mean is not None else "unknown"
     mark = _pass_mark(name, plan)
     known = f"mean {mean}, pass mark {mark:g}" if mark is not None else f"mean {mean}"
-    return f"{name}: {metric.passes:,} of {many(metric.count, 'sample')} {_pass(metric.passes)} ({known})"
-
-
-def _pass(number: int) -> str:
-    return "passes" if number == 1 else "pass"
+    verb = "passes" if 1 in (metric.passes, metric.count) else "pass"
+    return f"{name}: {metric.passes:,} of {many(metric.count, 'sample')} {verb} ({known})"
 
 
 def _pass_mark(name: str, plan: RunPlan) -> float | None:
@@ -144,7 +141,7 @@ def _overall(summary: RunResult | None) -> dict[str, str]:
         found |= {f"{name}.{key}": _written(value) for key, value in values.items() if value is not None}
     for name, flag in summary.overall_flag_stats.items() if summary else ():
         if flag.true_proportion is not None:
-            found[f"{name}.share"] = percent(flag.true_proportion)
+            found[f"{name}.share"] = _written(flag.true_proportion)
     return found
 
 

@@ -10,19 +10,15 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import Comparison
 
 
+COMPARISON_COLUMNS = (
+    *("test_case_id", "metric", "baseline", "candidate", "difference", "class", "p_value"),
+    *("baseline_run", "candidate_run"),
+)
+
+
 def comparison_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Every common case on every metric, the most certain drop first. Each row has the same keys in the same order."""
-    names = {"baseline_run": comparison.baseline.name, "candidate_run": comparison.candidate.name}
-    if comparison.baseline.run_id and comparison.candidate.run_id:
-        names = {"baseline_run": comparison.baseline.run_id, "candidate_run": comparison.candidate.run_id}
+    """Every common case on every metric, the most certain drop first, with the keys `COMPARISON_COLUMNS`."""
+    runs = [each.run_id or each.name for each in (comparison.baseline, comparison.candidate)]
     for case in comparison.cases:
-        yield {
-            "test_case_id": case.test_case_id,
-            "metric": case.metric,
-            "baseline": case.baseline,
-            "candidate": case.candidate,
-            "difference": case.candidate - case.baseline,
-            "class": case.class_,
-            "p_value": case.p_value,
-            **names,
-        }
+        values = (case.test_case_id, case.metric, case.baseline, case.candidate, case.candidate - case.baseline)
+        yield dict(zip(COMPARISON_COLUMNS, (*values, case.class_, case.p_value, *runs), strict=True))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.stats.distributions import beta_quantile, student_t
-from prompt_evaluator.stats.spread import spread
+from prompt_evaluator.stats.spread import Spread, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,13 +49,23 @@ def case_mean_interval(case_means: Sequence[float], scale: tuple[float, float]) 
     """
     if len(case_means) < FEWEST_CASES:
         return None
-    low, high = scale
-    at_top = sum(mean == high for mean in case_means)
-    if at_top + sum(mean == low for mean in case_means) == len(case_means):
-        shares = clopper_pearson(at_top, len(case_means))
-        return Interval(*(low * (1 - share) + high * share for share in shares))
     numbers = spread(case_means)
-    if numbers is None or not numbers.std:  # all equal, inside the scale: that says nothing about other cases
+    if numbers is None:
+        return None
+    low, high = scale
+    at_ends = sum(mean == low for mean in case_means), sum(mean == high for mean in case_means)
+    return summed_interval(numbers, at_ends, scale)
+
+
+def summed_interval(numbers: Spread, at_ends: tuple[int, int], scale: tuple[float, float]) -> Interval | None:
+    """The same, of case means that were summed up, with how many of them lie at the lower and the upper end."""
+    if numbers.count < FEWEST_CASES:
+        return None
+    low, high = scale
+    if sum(at_ends) == numbers.count:
+        shares = clopper_pearson(at_ends[1], numbers.count)
+        return Interval(*(low * (1 - share) + high * share for share in shares))
+    if not numbers.std:  # all equal, inside the scale: that says nothing about other cases
         return None
     return mean_interval(numbers.mean, numbers.std * (1 + _FOR_SKEW / numbers.count), numbers.count, scale)
 

@@ -11,6 +11,7 @@ from sqlalchemy import func, select, update
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
+from prompt_evaluator.store.chart_query import read_bins, read_sliced, read_varying
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_names import find_run, unknown_run
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.trend import CaseNoise, RunVersion
+    from prompt_evaluator.store.chart_query import BinEdges, SlicedCase, VaryingCells
 
 _CASES_AT_ONCE = 64
 
@@ -125,6 +127,21 @@ class Results(Access):
         """Mean square differences of the same case between each run and the one before, in this order."""
         with self._read() as connection:
             return read_steps(connection, run_ids, metric, positions)
+
+    def score_bins(self, run_id: str, edges: Mapping[str, BinEdges]) -> dict[tuple[str, int], int]:
+        """How many samples have a score in each bin, by metric and number of the bin."""
+        with self._read() as connection:
+            return read_bins(connection, run_id, edges)
+
+    def varying_cells(self, run_id: str, spans: Mapping[str, float], limit: int) -> VaryingCells:
+        """The cases whose samples vary most, on metrics with these widths of their scales."""
+        with self._read() as connection:
+            return read_varying(connection, run_id, spans, limit)
+
+    def sliced_cases(self, run_id: str) -> Iterator[SlicedCase]:
+        """Metadata and means of all cases with a score, in file order."""
+        with self._read() as connection:
+            yield from read_sliced(connection, run_id)
 
     def running(self) -> list[str]:
         """Ids of the runs with the status `running`, including those of killed processes."""

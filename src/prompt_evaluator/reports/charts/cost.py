@@ -31,6 +31,8 @@ _HEIGHT = 320
 _LOGARITHMIC = 20
 """Times that the highest cost is the lowest one."""
 _LABELLED = 15
+_HOW = "Mean with its 95 % interval against the cost of a sample. Dashed: the best mean for the money."
+_CROSS = "M-1,-1L1,1M1,-1L-1,1"
 
 
 def draw(data: ChartData, size: ChartSize) -> Chart:
@@ -85,7 +87,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
             ),
             layer(
                 dominated,
-                {"type": "point", "shape": "cross", "filled": False, "size": 80, "style": "pe-hollow"},
+                {"type": "point", "shape": _CROSS, "filled": False, "size": 90, "style": "pe-hollow"},
                 {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
@@ -100,7 +102,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     return chart(
         data,
         specification,
-        subtitle=f"Mean with its 95 % interval against the cost of a sample. Dashed: the best mean for the money.{cross}{unknown}",
+        subtitle=f"{_HOW}{cross}{unknown}",
         alternative=f"Cost per sample and mean: {spoken([_sentence(row) for row in rows])}.{unknown}",
     )
 

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.wording import many, percent
 from prompt_evaluator.reports.chart_theme import SHAPES
-from prompt_evaluator.reports.charts.parts import chart, labels, nominal, nothing, quantity, shown, spoken, tooltip
+from prompt_evaluator.reports.charts.parts import (
+    chart,
+    labels,
+    nominal,
+    nothing,
+    quantity,
+    shown,
+    spoken,
+    tooltip,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,8 +91,10 @@ def _histogram(bins: Sequence[ScoreBin], runs: dict[str, str], totals: dict[tupl
         mark = {"type": "bar", "style": "pe-bar", "binSpacing": 1}
         place = {"x": quantity("low", bin={"binned": True}, **x), "x2": {"field": "high"}, "y": y, "tooltip": details}
         return {"data": {"values": rows}, "mark": mark, "encoding": place}
-    look = {"color": nominal("run", title="run", scale={"range": "category"}, legend={"orient": "top"})}
-    shape = {"shape": nominal("run", title="run", scale={"range": [*SHAPES]})}
+    legend = {"orient": "top"}
+    each = list(runs.values())
+    look = {"color": nominal("run", title=None, scale={"domain": each, "range": "category"}, legend=legend)}
+    shape = {"shape": nominal("run", title=None, scale={"domain": each, "range": [*SHAPES]}, legend=legend)}
     place = {"x": quantity("middle", **x), "y": y, **look}
     return {
         "data": {"values": rows},

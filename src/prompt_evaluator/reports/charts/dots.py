@@ -39,8 +39,8 @@ def dot_panel(dots: Sequence[Dot], x: Specification, size: ChartSize) -> Specifi
     if several:
         y["yOffset"] = nominal("run", scale={"paddingOuter": 0.3})
         look = {
-            "color": nominal("run", title="run", scale={"range": "category"}, legend={"orient": "top"}),
-            "shape": nominal("run", title="run", scale={"range": [*SHAPES]}),
+            "color": nominal("run", title=None, scale={"domain": runs, "range": "category"}, legend={"orient": "top"}),
+            "shape": nominal("run", title=None, scale={"domain": runs, "range": [*SHAPES]}, legend={"orient": "top"}),
         }
     style = {} if several else {"style": "pe-mean"}
     details = tooltip(row="name", run="run", text="value", detail="measured on")

@@ -22,9 +22,22 @@ Specification = dict[str, Any]
 Row = dict[str, Any]
 
 WIDTH = 520
-_LONGEST_NAME, _LONGEST_TITLE, _LONGEST_ALTERNATIVE = 60, 100, 2_000
+_LONGEST_NAME, _LONGEST_TITLE, _LONGEST_ALTERNATIVE = 40, 100, 2_000
 _MOST_SPOKEN = 12
 """Numbers that a text alternative contains."""
+_IN_EVERY_OBJECT = {
+    *(
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    ),
+    *("__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+}
+"""Vega looks up titles and domains in JavaScript objects, and fails on these; with a space behind, it does not."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -32,7 +45,8 @@ def shown(text: str, longest: int = _LONGEST_NAME) -> str:
     """A name on one line: cut, and without characters that would move, hide or reorder others."""
     cut = text[: longest - 1] + "…" if len(text) > longest else text
     visible = "".join("�" if unicodedata.category(letter) in _UNSEEN else letter for letter in cut)
-    return " ".join(visible.split()) or "(no name)"
+    words = " ".join(visible.split()) or "(no name)"
+    return f"{words}\N{NO-BREAK SPACE}" if words in _IN_EVERY_OBJECT else words
 
 
 def distinct(texts: Iterable[str], longest: int = _LONGEST_NAME) -> list[str]:
@@ -99,7 +113,7 @@ def quantity(field: str, **more: Any) -> Specification:
 
 
 def names_axis(**more: Any) -> Specification:
-    return {"title": None, "labelLimit": 260, **more}
+    return {"title": None, "labelLimit": 290, **more}
 
 
 def tooltip(**titles: str) -> list[Specification]:

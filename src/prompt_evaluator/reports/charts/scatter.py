@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.charts.parts import Row
 
 _SIZE = 380
+_HOW = "Above the dashed line: higher in the candidate. A larger mark: several cases."
 _WORDS = {"better": "better", "worse": "worse", "same": "no difference seen", "too_few": "too few samples to tell"}
 _SHAPES = ("triangle-up", "triangle-down", "circle", "diamond")
 _NAMED = 5
@@ -67,7 +68,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                         scale={
                             "type": "sqrt",
                             "domain": [1, max(10, *(row["cases"] for row in rows))],
-                            "range": [45, 420],
+                            "range": [60, 420],
                         },
                         legend=None,
                     ),
@@ -85,7 +86,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     return chart(
         data,
         specification,
-        subtitle=f"Mean score{of} of each case in both runs. Above the dashed line: higher in the candidate. A larger mark: several cases.{shown_of}",
+        subtitle=f"Mean score{of} of each case in both runs. {_HOW}{shown_of}",
         alternative=f"Scores{of} per case, {names[0]} against {names[1]}: {counts}.{shown_of}",
     )
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.charts.parts import Row
 
 _ROW, _COLUMN = 26, 92
+_LEVEL = 5
+"""Metrics whose names fit beside each other."""
 _STRONG = 0.55
 """Share of the largest difference from which on the text needs a contrast to the colour."""
 _PALE = 0.22
@@ -51,12 +53,17 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     where = {
         "y": nominal("slice", axis=names_axis(labelLimit=320)),
         "x": nominal(
-            "metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > 5 else 0, labelLimit=200)
-        ),  # noqa: PLR2004
+            "metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > _LEVEL else 0, labelLimit=200)
+        ),
     }
     colour = quantity(
         "share",
-        scale={"domain": [-largest, 0, largest], "range": "diverging", "type": "linear"},
+        scale={
+            "type": "linear",
+            "domain": [-largest, -largest / 2, 0, largest / 2, largest],
+            "range": "diverging",
+            "interpolate": "rgb",
+        },
         legend={"title": ["difference to the rest,", "as a share of the scale"], "format": "+.0%", "tickCount": 3},
     )
     details = tooltip(
@@ -83,6 +90,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                 {
                     "type": "rect",
                     "style": "pe-cell-outline",
+                    "filled": False,
                     "strokeDash": [3, 3],
                     "width": {"band": 0.94},
                     "height": {"band": 0.82},

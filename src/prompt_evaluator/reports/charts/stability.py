@@ -47,7 +47,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     rows = [_row(cell, cases[cell.test_case_id], metrics[cell.metric]) for cell in shown_cells]
     column = _COLUMN if len(metrics) > _FEWEST_WIDE else _COLUMN * 2
     where = {
-        "y": nominal("case", axis=names_axis(grid=True)),
+        "y": nominal("case", axis=names_axis(grid=True, zindex=0)),
         "x": nominal("metric", axis=names_axis(orient="top", labelAngle=-40 if len(metrics) > _FEWEST_WIDE else 0)),
     }
     legend = {
@@ -89,11 +89,12 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         )
     else:
         which = "No case varies."
+    said = [_sentence(cell) for cell in sorted(shown_cells, key=_share, reverse=True)[:5]]
     return chart(
         data,
         specification,
         subtitle=f"Standard deviation over the samples of a case. {which} A small open circle: no spread.",
-        alternative=f"Spread over samples. {which} {spoken([_sentence(cell) for cell in sorted(shown_cells, key=_share, reverse=True)[:5]])}.",
+        alternative=f"Spread over samples. {which} {spoken(said)}.",
     )
 
 

@@ -44,7 +44,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     low, high = min(values), max(values)
     room = (high - low or 1.0) * 0.12
     ends = {"domain": [low - room * 1.8, high + room], "nice": False, "zero": False}
-    y = {"scale": ends, "axis": {"title": shown(data.metric or "mean", 40), "tickCount": 6}}
+    y = {"scale": ends, "axis": {"title": f"mean {shown(data.metric or 'score')}", "tickCount": 6}}
     details = tooltip(at="run", text="mean", interval="95 % interval", changed="changed since the run before")
     changes = [row for row in rows if row["change"]]
     specification = {
@@ -92,7 +92,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
             ),
             layer(
                 [row for row in rows if row["what"]],
-                {"type": "text", "style": "pe-note", "align": "center", "dy": -18},
+                {"type": "text", "style": "pe-note", "align": "left", "dx": 8, "dy": -6},
                 {"x": x, "y": {"value": "height"}, "text": {"field": "what"}},
             ),
         ),

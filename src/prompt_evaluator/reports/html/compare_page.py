@@ -16,6 +16,7 @@ from prompt_evaluator.reports.html.parts import (
     badge,
     fold,
     mark,
+    marked_name,
     name,
     next_step,
     paragraph,
@@ -68,7 +69,7 @@ def compare_html(report: CompareReport, *, bundle: str | None) -> Iterator[str]:
     )
 
 
-_BESIDE_STEPS = ("differs", "metrics", "flags")
+_BESIDE_STEPS = ("differs",)
 
 
 def _parts(report: CompareReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
@@ -158,7 +159,7 @@ def _flips(cases: Sequence[FlippedCase]) -> Html:
     rows = [
         Row(
             (
-                join([mark("bad" if case.class_ == "worse" else "good"), name(case.test_case_id)]),
+                marked_name("bad" if case.class_ == "worse" else "good", case.test_case_id),
                 name(case.metric),
                 badge(case.class_, case.class_),
                 case.text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.reports.html.markup import Html, element, join
-from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark, name, paragraph, section, table
+from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark, marked_name, paragraph, section, table
 from prompt_evaluator.reports.html.pictures import Axis, difference
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _table(  # noqa: PLR0913 - private
 def _row(found: PairedFinding, result: PairedResult | None, axis: Axis, span: float) -> Row:
     return Row(
         (
-            join([mark(found.mark), name(found.name)]),
+            marked_name(found.mark, found.name),
             found.means,
             badge(found.word, found.verdict),
             element("b", found.difference) if found.difference else "",

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
     cells: tuple[Content, ...]
     notes: tuple[str, ...] = ()
-    """Shown below the name."""
+    """Shown below the row."""
 
 
 def mark(found: Mark | None) -> Html:
@@ -43,6 +43,11 @@ def mark(found: Mark | None) -> Html:
     return element(
         "span", element("span", symbol, aria_hidden="true"), spoken(words), class_=f"mark {found}", title=words
     )
+
+
+def marked_name(found: Mark | None, label: str) -> Html:
+    """A name with its mark, which stay together."""
+    return element("span", mark(found), name(label), class_="named")
 
 
 def spoken(words: str) -> Html:
@@ -91,7 +96,7 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Row], *, class
     found = list(rows)
     shown = [at for at in range(len(columns)) if at == 0 or any(_filled(row.cells[at]) for row in found)]
     head = [element("th", columns[at].title, scope="col", class_=_class(columns[at])) for at in shown]
-    body = [element("tr", *(_cell(row, at, columns[at]) for at in shown)) for row in found]
+    body = [join([_row(row, shown, columns), _notes(row, len(shown))]) for row in found]
     whole = element(
         "table",
         element("caption", caption),
@@ -110,11 +115,19 @@ def _class(column: Column) -> str | None:
     return "number" if column.number else None
 
 
-def _cell(row: Row, at: int, column: Column) -> Html:
-    if at:
-        return element("td", row.cells[at], class_=_class(column))
-    notes = [element("span", join(map(prose, row.notes), " · "), class_="notes")] if row.notes else []
-    return element("th", row.cells[0], *notes, scope="row")
+def _row(row: Row, shown: Sequence[int], columns: Sequence[Column]) -> Html:
+    return element(
+        "tr",
+        element("th", row.cells[0], scope="row"),
+        *(element("td", row.cells[at], class_=_class(columns[at])) for at in shown[1:]),
+        class_="noted" if row.notes else None,
+    )
+
+
+def _notes(row: Row, width: int) -> Html | None:
+    if not row.notes:
+        return None
+    return element("tr", element("td", join(map(prose, row.notes), " · "), colspan=width), class_="notes")
 
 
 def facts(pairs: Iterable[tuple[str, Content]]) -> Html:

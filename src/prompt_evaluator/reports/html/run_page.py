@@ -38,7 +38,7 @@ def run_html(report: RunReport, *, bundle: str | None) -> Iterator[str]:
     )
 
 
-_BESIDE_ADVICE = ("metrics", "flags")
+_BESIDE_ADVICE = ("metrics", "stability", "flags")
 
 
 def _parts(report: RunReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:

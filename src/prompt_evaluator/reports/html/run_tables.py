@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import decimal, many, p_value, percent, signed
+from prompt_evaluator.model.wording import decimal, kind, many, p_value, percent, signed
 from prompt_evaluator.reports.html.markup import Content, Html, element, join
 from prompt_evaluator.reports.html.parts import (
     Column,
     Row,
     between,
     mark,
+    marked_name,
     name,
     paragraph,
     plus_minus,
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
 _CAUSES = {
     "samples": "the answers",
-    "judge": "the judge, about the same answer",
-    "unknown": "answers or judge: each answer was judged once",
+    "judge": "the judge",
+    "unknown": "not known: judged once",
 }
 _SURE = 0.05
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Where the axis of flags may end: the first that has room for all of them."""
 
 
 def metrics(found: Findings) -> Html:
@@ -78,7 +81,7 @@ def _metric_row(metric: MetricFinding) -> Row:
     spread = metric.no_std.text if metric.no_std else f"{decimal(metric.std or 0.0, metric.digits)}"
     return Row(
         (
-            join([mark(metric.mark), name(metric.name)]),
+            marked_name(metric.mark, metric.name),
             plus_minus(metric.mean, metric.interval, metric.digits),
             join(
                 [
@@ -162,7 +165,7 @@ def _varying_row(case: VaryingCase, scale: tuple[float, float]) -> Row:
             f"{case.count:,}",
             f"{case.passes}/{case.count}",
             "" if case.repeat_std is None else decimal(case.repeat_std, places),
-            _CAUSES[case.cause],
+            element("span", _CAUSES[case.cause], class_="wrapped"),
         )
     )
 
@@ -177,24 +180,25 @@ def flags(found: Sequence[FlagFinding]) -> Html | None:
         Column("Raised", number=True),
         Column("How often"),
     ]
-    return section(
-        "flags", "Flags", table("Dot: share of samples. Thick line: 95 % interval.", columns, map(_flag_row, found))
-    )
+    highest = max((flag.interval[1] if flag.interval else flag.share or 0.0) for flag in found)
+    end = next(each for each in _ENDS if each >= highest)
+    rows = [_flag_row(flag, end) for flag in found]
+    return section("flags", "Flags", table("Dot: share of samples. Thick line: 95 % interval.", columns, rows))
 
 
-def _flag_row(flag: FlagFinding) -> Row:
-    first = join([mark(flag.mark), name(flag.name)])
+def _flag_row(flag: FlagFinding, end: float) -> Row:
+    first = marked_name(flag.mark, flag.name)
     if flag.share is None:
         return Row((first, "", "", "", flag.text))
     words = flag.no_interval.text if flag.no_interval else " to ".join(map(percent, flag.interval or ()))
     picture = dot(
-        Axis(0.0, 1.0), flag.share, flag.interval, label=f"{percent(flag.share)}, {words}", mark=flag.mark or "none"
+        Axis(0.0, end), flag.share, flag.interval, label=f"{percent(flag.share)}, {words}", mark=flag.mark or "none"
     )
     scaled = element(
         "span",
         element("span", "0", class_="end", aria_hidden="true"),
         picture,
-        element("span", "100 %", class_="end", aria_hidden="true"),
+        element("span", percent(end), class_="end", aria_hidden="true"),
         class_="scale",
     )
     raised = f"{flag.raised:,} of {flag.judged:,}"
@@ -212,9 +216,14 @@ def errors(found: Findings) -> Html | None:
 def _failures(found: ErrorsFinding) -> Html:
     columns = [Column("Message"), Column("Times", number=True), Column("Kind"), Column("Metric")]
     rows = [
-        Row((element("bdi", each.message, class_="message"), f"{each.count:,}", each.kind, name(each.metric or "")))
-        if each.metric
-        else Row((element("bdi", each.message, class_="message"), f"{each.count:,}", each.kind, ""))
+        Row(
+            (
+                element("bdi", each.message, class_="message"),
+                f"{each.count:,}",
+                kind(each.kind),
+                name(each.metric) if each.metric else "",
+            )
+        )
         for each in found.failures
     ]
     left_out = found.reasons - len(rows)
@@ -242,9 +251,9 @@ def _slice_row(cell: SliceCell) -> Row:
     places = digits(cell.scale)
     interval = (cell.low, cell.high) if cell.low is not None and cell.high is not None else None
     sure = cell.p_value is not None and cell.p_value < _SURE
-    kind = ("good" if (cell.difference or 0) > 0 else "bad") if sure else "none"
+    look = ("good" if (cell.difference or 0) > 0 else "bad") if sure else "none"
     label = f"{decimal(cell.mean, places)}, {between(interval, places) or 'no interval'}"
-    picture = on_scale(cell.scale, dot(Axis(*cell.scale), cell.mean, interval, label=label, mark=kind))
+    picture = on_scale(cell.scale, dot(Axis(*cell.scale), cell.mean, interval, label=label, mark=look))
     against: Content = "" if cell.difference is None else signed(cell.difference, places)
     return Row(
         (
