@@ -176,7 +176,9 @@ def slice_cell(value: str = "billing", metric: str = "accuracy", **more: Any) ->
 
 def _outcome(folder: Path = FOLDER) -> Any:
     failures = (
-        FailureCount(kind="UnavailableError", metric=None, message="api.openai.com answered 503 (unavailable)", count=4),
+        FailureCount(
+            kind="UnavailableError", metric=None, message="api.openai.com answered 503 (unavailable)", count=4
+        ),
         FailureCount(kind="InvalidJudgement", metric="clarity", message="the judge's reply is not JSON", count=2),
     )
     return outcome(
@@ -294,7 +296,9 @@ def hostile_report(texts: Sequence[str]) -> RunReport:
             for text in short
         ),
         slices=tuple(slice_cell(text, text, key=text) for text in short),
-        reproduction=msgspec.structs.replace(reproduction(), facts=named, command=short[0], metrics={short[1]: short[2]}),
+        reproduction=msgspec.structs.replace(
+            reproduction(), facts=named, command=short[0], metrics={short[1]: short[2]}
+        ),
         no_charts=short[0],
     )
 

@@ -129,7 +129,7 @@ def _more(number: int, thing: str) -> Iterator[str]:
 
 def _command(kind: Kind, message: str, *, title: str, place: Place | None = None) -> str:
     known: dict[str, str] = {}
-    if place is not None:
+    if place is not None and place.file.isprintable():
         known = {"file": place.file, **({"line": str(place.line)} if place.line else {})}
     known["title"] = _cut(title, _TITLE)
     properties = ",".join(f"{name}={_property(value)}" for name, value in known.items())

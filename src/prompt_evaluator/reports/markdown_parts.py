@@ -20,7 +20,7 @@ _SENTENCE, _CELL = 2_000, 400
 """Bytes of an escaped sentence and of one in a table."""
 _BLOCK = 20_000
 """Bytes of a text in a block."""
-_SMALLER = 4 / 5
+_SMALLER = 0.95
 _FIGURES = re.compile(r"(?:[0-9A-Za-z ,;()=→±·\u2212\u2013]|(?<=\d)\.(?=\d)|%(?=[ ,;)]|$)|<(?=[ \d])|\+(?=\d))*")
 """Nothing of this means anything within a line."""
 
@@ -36,8 +36,8 @@ def said(text: str, room: int = _SENTENCE) -> str:
     if len(text) <= room and size(shown) <= room:
         return shown
     kept = text[:room]
-    while size(shown := markdown_text(f"{kept}…")) > room:
-        kept = kept[: int(len(kept) * _SMALLER)]
+    while size(shown := markdown_text(f"{kept}…")) > room and kept:
+        kept = _shorter(kept, room / size(shown))
     return shown
 
 
@@ -54,9 +54,14 @@ def block(text: str, room: int = _BLOCK) -> str:
     """A text with its lines; its end is cut if it takes more than `room` bytes."""
     kept, shown = text[:room], markdown_block(text[:room])
     while size(shown) > room and kept:
-        kept = kept[: int(len(kept) * _SMALLER)]
+        kept = _shorter(kept, room / size(shown))
         shown = markdown_block(f"{kept}… [{len(text) - len(kept):,} more characters]")
     return shown
+
+
+def _shorter(text: str, share: float) -> str:
+    """A little less than this share of a text, because characters do not all take the same room."""
+    return text[: int(len(text) * share * _SMALLER)]
 
 
 def alert(kind: Alert, headline: str, more: Iterable[str] = ()) -> str:

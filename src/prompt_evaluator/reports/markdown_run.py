@@ -20,7 +20,6 @@ from prompt_evaluator.reports.markdown_parts import (
     joined,
     left_out,
     said,
-    sentence,
     steps,
     table,
 )
@@ -56,7 +55,7 @@ class RunSections:
         """Missed bars, then what was run, and what to know before reading any number."""
         head = self._found.headline
         missed = [note.text for note in self._found.facts.missed_bars] if self._found.facts else []
-        first = " ".join(map(sentence, missed)) if missed else self._judged()
+        first = " ".join(f"{text.rstrip('.')}." for text in missed) if missed else self._judged()
         more = [said(head.text), *(said(note.text) for note in head.notes)]
         more += [said(self._found.no_scores.text)] if self._found.no_scores else []
         return alert(ALERTS[run_mark(self._report)], f"{name}: {first}" if name else first, more)
