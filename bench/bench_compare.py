@@ -81,10 +81,11 @@ def make_store(folder: Path) -> None:
     with closing(Store.open(folder / "store.db")) as store:
         for size, samples in _SIZES.items():
             for side in _SIDES:
-                _add_run(store, f"{size}-{side}", samples // _SAMPLES)
+                add_run(store, f"{size}-{side}", samples // _SAMPLES)
 
 
-def _add_run(store: Store, name: str, count: int) -> None:
+def add_run(store: Store, name: str, count: int) -> None:
+    """A run of so many cases, with five samples each."""
     sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
     from case_results import JUDGES, WHEN  # noqa: PLC0415
 

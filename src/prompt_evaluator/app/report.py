@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
+from prompt_evaluator.app.charts import Charts, comparison_charts, run_charts
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, findings_of, plans_of, shown_cases
@@ -15,6 +17,7 @@ from prompt_evaluator.app.findings import findings
 from prompt_evaluator.app.run_cases import case_view
 from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.app.run_queries import stored_outcome
+from prompt_evaluator.app.slices import slice_cells
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 _HALF = 0.5
+_NO_CHARTS = Charts((), None)
 _FEWEST_CASES = 5
 """If fewer cases flipped, these many are shown: the most certain drops that may still be chance."""
 _DEFAULTS = CompareOptions()
@@ -79,6 +83,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
         plan = outcome.record.plan
         facts = store.compared(plan.run_id).facts
         varying, varying_cases = store.varying_cases(plan.run_id, facts.scales, MOST_CASES)
+        charts = run_charts(store, plan.run_id) if options.charts else _NO_CHARTS
         return _without_secrets(
             RunReport(
                 title=options.title or _title(facts),
@@ -89,10 +94,10 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 varying_cases=varying_cases,
                 worst=tuple(_worst(store, plan, facts)),
                 failing_cases=store.count_cases(CaseQuery(run_id=plan.run_id, failing=True)),
-                slices=(),
+                slices=slice_cells(store, plan.run_id),
                 reproduction=_reproduction(facts, plan),
-                charts=(),
-                no_charts=None,
+                charts=charts.charts,
+                no_charts=charts.no_charts,
             )
         )
 
@@ -107,18 +112,25 @@ def collect_compare_report(
         (found,) = findings_of(opened.comparisons, compared)
         most = max(len({each.test_case_id for each in found.flipped.cases}), _FEWEST_CASES)
         flipped = [_cut_case(each) for each in shown_cases(opened, comparison, found, most)]
+        charts = comparison_charts(comparison) if options.charts else _NO_CHARTS
         pair = (comparison.baseline, comparison.candidate)
-        baseline, candidate = map(_reproduction, pair, plans_of(settings, pair))
+        sides = map(_reproduction, pair, plans_of(settings, pair))
+        baseline, candidate = map(_without_secrets, sides)
         return CompareReport(
             title=options.title or f"{_title(pair[0])} and {_title(pair[1])}",
             made_at=now(),
-            comparison=comparison,
+            comparison=replace(
+                comparison,
+                baseline=baseline.facts,
+                candidate=candidate.facts,
+                differs={name: _without_secrets(each) for name, each in comparison.differs.items()},
+            ),
             findings=_without_secrets(found),
             flipped=tuple(map(_without_secrets, flipped)),
-            baseline=_without_secrets(baseline),
-            candidate=_without_secrets(candidate),
-            charts=(),
-            no_charts=None,
+            baseline=baseline,
+            candidate=candidate,
+            charts=tuple(map(_without_secrets, charts.charts)),
+            no_charts=charts.no_charts,
         )
 
 

@@ -11,11 +11,12 @@ import msgspec
 from prompt_evaluator.app.compare import comparison_document
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
 from prompt_evaluator.app.report_files import table_kind, write_tables
+from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.errors import ConfigurationError, InputError
 from prompt_evaluator.hints import nearest
-from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
+from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.parquet import check_installed
 from prompt_evaluator.store.files import atomic
 from prompt_evaluator.syntax.source import read_bytes
@@ -66,9 +67,7 @@ def report_files(paths: Sequence[Path]) -> list[ReportFile]:
     files = [_file(path) for path in paths]
     seen: set[Path] = set()
     for file in files:
-        _check_place(file.path)
-        resolved = file.path.resolve()
-        if resolved in seen:
+        if (resolved := _checked(file.path)) in seen:
             raise ConfigurationError(f"{file.path} is given twice. Give each file once with -o.")
         seen.add(resolved)
     if any(file.table == "parquet" for file in files):
@@ -113,6 +112,8 @@ def write_reports(
         IncomparableError: The runs cannot be compared.
     """
     written: list[Path] = []
+    if any(file.table == "parquet" for file in files):  # which needs the samples, so files are not enough
+        request = msgspec.structs.replace(request, runs=tuple(stored_name(settings, run) for run in request.runs))
     if report is None and any(file.page for file in files):
         report = collect_report(settings, request)
     for path, page, table in files:
@@ -135,12 +136,13 @@ def _file(path: Path) -> ReportFile:
     return ReportFile(path, page, table)
 
 
-def _check_place(path: Path) -> None:
-    """Refuse a path that cannot be written, before any work is done."""
+def _checked(path: Path) -> Path:
+    """The absolute path, unless it cannot be written, which is found out before any work is done."""
     try:
+        resolved = path.resolve()
         if path.is_dir():
             raise ConfigurationError(f"{path} is a folder. Give the path of a file with -o.")
-        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        folder = next(parent for parent in resolved.parents if parent.exists())
         if not folder.is_dir():
             raise ConfigurationError(f"{path}: {folder} is not a folder. Choose another path with -o.")
     except (OSError, ValueError) as error:
@@ -148,6 +150,7 @@ def _check_place(path: Path) -> None:
         raise ConfigurationError(f"{path}: cannot write the file: {reason}. Choose another path with -o.") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ConfigurationError(f"{path}: the folder {folder} is read-only. Choose another path with -o.")
+    return resolved
 
 
 def collect_report(settings: Settings, request: ReportRequest) -> RunReport | CompareReport:
@@ -169,7 +172,7 @@ def _write_page(report: RunReport | CompareReport, kind: PageKind, path: Path) -
 def _html(report: RunReport | CompareReport) -> Iterator[str]:
     from prompt_evaluator.reports.html import compare_html, run_html  # noqa: PLC0415 - only for this format
 
-    bundle = None
+    bundle = javascript_bundle() if report.charts else None
     return run_html(report, bundle=bundle) if isinstance(report, RunReport) else compare_html(report, bundle=bundle)
 
 
@@ -202,7 +205,7 @@ def _encoded(text: str) -> bytes:
 def _write(path: Path, pieces: Iterable[bytes]) -> None:
     with written_file(path) as file:
         for piece in pieces:
-            file.write(REDACTOR.bytes(piece))
+            file.write(piece)
 
 
 @contextmanager

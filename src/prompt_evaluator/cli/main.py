@@ -44,6 +44,7 @@ COMMANDS = {
     ),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
+    "chart": ("prompt_evaluator.cli.chart:chart_command", "Draw a chart of runs as a PNG or SVG file."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),

@@ -67,7 +67,7 @@ def noted_cases(report: RunReport | CompareReport | RefusedReport) -> list[str]:
     """Ids of cases that are annotated."""
     match report:
         case RunReport():
-            return [each.test_case_id for each in _bad(report)[:MOST_ANNOTATIONS]]
+            return [each.test_case_id for each in _failing(report)[:MOST_ANNOTATIONS]]
         case CompareReport():
             return list(_drops(report))[:MOST_ANNOTATIONS]
         case RefusedReport():
@@ -79,11 +79,11 @@ def _of_run(report: RunReport, places: Mapping[str, Place]) -> Iterator[str]:
     missed = report.findings.facts.missed_bars if report.findings.facts else ()
     yield from (_command("error", note.text, title="Missed bar") for note in missed[:MOST_ANNOTATIONS])
     room = MOST_ANNOTATIONS - (min(len(missed), MOST_ANNOTATIONS) if kind == "error" else 0)
-    bad = _bad(report)
-    for each in bad[:room]:
+    failing = _failing(report)[:room]
+    for each in failing:
         title = f"{each.test_case_id} fails"
         yield _command(kind, _reasons(each), title=title, place=places.get(each.test_case_id))
-    yield from _more(max(report.failing_cases, len(bad)) - len(bad[:room]), "failing case")
+    yield from _more(report.failing_cases - len(failing), "failing case")
 
 
 def _of_comparison(report: CompareReport, places: Mapping[str, Place]) -> Iterator[str]:
@@ -100,8 +100,9 @@ def _of_comparison(report: CompareReport, places: Mapping[str, Place]) -> Iterat
     yield from _more(total - shown, "drop")
 
 
-def _bad(report: RunReport) -> list[ReportCase]:
-    return [each for each in report.worst if each.findings.mark == "bad"]
+def _failing(report: RunReport) -> tuple[ReportCase, ...]:
+    """They come first among the worst."""
+    return report.worst[: report.failing_cases]
 
 
 def _drops(report: CompareReport) -> dict[str, list[FlippedCase]]:
@@ -114,8 +115,8 @@ def _drops(report: CompareReport) -> dict[str, list[FlippedCase]]:
 
 
 def _reasons(case: ReportCase) -> str:
-    """The metrics and flags that are marked."""
-    marked = [f"{each.name} {each.text}" for each in case.findings.metrics if each.mark != "good"]
+    """Its metrics, the flags that are marked, and an error."""
+    marked = [each.text for each in case.findings.metrics]
     marked += [f"flag {each.name}: {each.text}" for each in case.findings.flags if each.mark in ("bad", "warning")]
     errors = [answer.error for answer in case.answers if answer.error][:1]
     return "; ".join((*marked, *errors)) or "see the report"

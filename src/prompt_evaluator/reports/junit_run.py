@@ -85,11 +85,8 @@ def _missed(name: str, metric: CaseMetric, plan: RunPlan) -> str:
     mean = decimal(metric.mean, digits((scale.low, scale.high))) if metric.mean is not None else "unknown"
     mark = _pass_mark(name, plan)
     known = f"mean {mean}, pass mark {mark:g}" if mark is not None else f"mean {mean}"
-    return f"{name}: {metric.passes:,} of {many(metric.count, 'sample')} {_pass(metric.passes)} ({known})"
-
-
-def _pass(number: int) -> str:
-    return "passes" if number == 1 else "pass"
+    verb = "passes" if 1 in (metric.passes, metric.count) else "pass"
+    return f"{name}: {metric.passes:,} of {many(metric.count, 'sample')} {verb} ({known})"
 
 
 def _pass_mark(name: str, plan: RunPlan) -> float | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.reports.markdown_compare import CompareSections, case_block
-from prompt_evaluator.reports.markdown_parts import block, bullets, details, said
+from prompt_evaluator.reports.markdown_parts import block, bullets, details, figures, said
 from prompt_evaluator.reports.markdown_run import RunSections
 
 if TYPE_CHECKING:
@@ -102,4 +102,4 @@ def _value(value: object) -> str:
 
 
 def _footer(made_at: str, version: str) -> str:
-    return f"<sub>Made by prompt-evaluator {said(version)} at {said(made_at)}.</sub>\n"
+    return f"<sub>Made by prompt-evaluator {figures(version)} at {said(made_at)}.</sub>\n"

@@ -68,12 +68,19 @@ class RunSections:
             return "The run did not end as planned."
         if self._found.no_scores:
             return "There are no scores."
+        fail = f"{self._failing()}; look at" if self._report.failing_cases else "Look at"
         if bad:
-            return f"Look at {_names(bad)}."
+            return f"{fail} {_names(bad)}."
         if self._found.headline.mark == "warning" or (self._found.facts and self._found.facts.errors):
             return "Some samples have no score."
         weak = _marked(self._found, "warning")
+        if self._report.failing_cases:
+            return f"{fail} {_names(weak)}." if weak else f"{self._failing()}."
         return f"Nothing is bad; {_names(weak)} could be better." if weak else "Nothing stands out as bad."
+
+    def _failing(self) -> str:
+        failing = self._report.failing_cases
+        return f"{failing:,} of {many(self._found.headline.cases, 'case')} {'fails' if failing == 1 else 'fail'}"
 
     def metrics(self) -> str:
         found = self._found.metrics
@@ -123,8 +130,9 @@ class RunSections:
         failing, shown = self._report.failing_cases, len(self._report.worst)
         if not shown:
             return ""
-        fail = f"{many(failing, 'case')} {'fails' if failing == 1 else 'fail'}." if failing else "No case fails."
-        return f"{fail} The worst {f'{shown} are' if shown > 1 else 'one is'}:"
+        return (
+            f"{self._failing() if failing else 'No case fails'}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
+        )
 
     def cases(self) -> Iterator[str]:
         """The worst cases with their answers, folded."""
@@ -143,12 +151,12 @@ class RunSections:
 
 
 def run_mark(report: RunReport) -> Mark | None:
-    """The mark of a run: bad if it ended early or missed a bar, a warning if something is bad or lacks scores."""
+    """Bad if the run ended early or missed a bar; a warning if something fails, is bad or lacks scores."""
     found = report.findings
     if found.headline.mark == "bad" or (found.facts and found.facts.missed_bars):
         return "bad"
     errors = bool(found.facts and found.facts.errors)
-    if _marked(found, "bad") or errors or found.no_scores or found.headline.mark == "warning":
+    if _marked(found, "bad") or errors or found.no_scores or report.failing_cases or found.headline.mark == "warning":
         return "warning"
     return None if _marked(found, "warning") or found.headline.synthetic else "good"
 
@@ -162,7 +170,7 @@ def _marked(found: Findings, mark: Mark) -> list[str]:
 def case_block(found: ReportCase, room: int = _ROOM) -> str:
     """One case with its answers, folded; each text takes at most `room` bytes."""
     bad = [each for each in found.findings.metrics if each.mark != "good"] or found.findings.metrics
-    numbers = "; ".join(f"{cell(each.name)} {cell(each.text)}" for each in bad[:_NAMED])
+    numbers = "; ".join(cell(each.text) for each in bad[:_NAMED])
     summary = f"{MARKS[found.findings.mark]} {cell(found.test_case_id)}{': ' if numbers else ''}{numbers}"
     return details(summary, _case(found, room))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prompt_evaluator.model.report import CompareReport, RefusedReport, RunReport
 from prompt_evaluator.model.wording import many
 from prompt_evaluator.reports.markdown_compare import CompareSections
-from prompt_evaluator.reports.markdown_parts import alert, joined, said, size
+from prompt_evaluator.reports.markdown_parts import alert, figures, joined, said, size
 from prompt_evaluator.reports.markdown_run import RunSections
 
 if TYPE_CHECKING:
@@ -130,4 +130,4 @@ def _fitting(cases: Iterator[str], room: int) -> Iterator[str]:
 
 
 def _footer(made_at: str, version: str) -> str:
-    return f"<sub>Made by prompt-evaluator {said(version)} at {said(made_at)}. It is replaced at every run.</sub>"
+    return f"<sub>Made by prompt-evaluator {figures(version)} at {said(made_at)}. It is replaced at every run.</sub>"

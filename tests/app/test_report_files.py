@@ -1,0 +1,364 @@
+"""Reports as tables and test results, written from runs that really were made."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+from hostile import HOSTILE, storable
+from junit_files import properties_of, read_junit, suite_of
+
+from prompt_evaluator import evaluate
+from prompt_evaluator.app.report_files import table_kind, write_tables
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.errors import ConfigurationError, IncomparableError
+from prompt_evaluator.model.comparison import CompareOptions
+from prompt_evaluator.reports.safe_text import csv_original, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator import Evaluation
+
+csv.field_size_limit(1_000_000)
+CHECKS = (
+    "from hostile import HOSTILE, storable\n\ndef reason(output, case):\n    return 0.0, storable(HOSTILE[case.id])\n"
+)
+CASES: list[dict[str, Any]] = [
+    {"id": "good", "input": "2+2", "reference": "4"},
+    {"id": "bad", "input": "2+3", "reference": "5"},
+    {"id": "broken", "input": "boom", "reference": "?"},
+    {"id": "free", "input": "a poem"},
+]
+
+
+def four(question: str) -> str:
+    if question == "boom":
+        raise RuntimeError("the calculator exploded")
+    return "4"
+
+
+def five(_question: str) -> str:
+    return "5"
+
+
+def hostile_answer(name: str) -> str:
+    """As a service would send it: a function that returns a lone surrogate has failed."""
+    return HOSTILE[name].encode("utf-8", "replace").decode()
+
+
+def query(statement: str) -> list[tuple[Any, ...]]:
+    with closing(duckdb.connect()) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def write(*runs: str, to: str, **options: Any) -> Path:
+    """Write tables and return the first file."""
+    path = Path(to)
+    kind = table_kind(path)
+    assert kind is not None
+    return write_tables(read_settings(), runs, kind, path, **options)[0]
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+@pytest.fixture
+def dataset(here: Path) -> Path:
+    path = here / "evals" / "sums.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(case) + "\n" for case in CASES), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def sums(dataset: Path) -> Evaluation:
+    return evaluate(
+        dataset, four, rubric=None, metrics=["exact_match"], samples=3, fail_under={"exact_match": 0.9}, tags={"a": "b"}
+    )
+
+
+@pytest.fixture(scope="module")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a run whose answers and reasons are hostile."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "checks.py").write_text(CHECKS, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        cases = [{"id": name, "input": name, "note": storable(text)} for name, text in HOSTILE.items()]
+        run = evaluate(cases, hostile_answer, rubric=None, metrics=["python:checks:reason"], samples=1)
+        assert run.status == "completed"
+        yield folder
+
+
+@pytest.fixture
+def hostile(hostile_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(hostile_run)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.csv", "csv"),
+        ("a.jsonl", "jsonl"),
+        ("a.junit.xml", "junit"),
+        ("a.xml", "junit"),
+        ("A.PARQUET", "parquet"),
+        ("a.html", None),
+        ("csv", None),
+    ],
+)
+def test_the_ending_of_a_file_names_its_kind(name: str, kind: str | None) -> None:
+    assert table_kind(Path(name)) == kind
+
+
+@pytest.mark.usefixtures("hostile")
+def test_hostile_text_in_csv_stays_in_its_cell_and_is_no_formula() -> None:
+    rows = rows_of(write("@last", to="report.csv"))
+
+    assert [row["test_case_id"] for row in rows] == list(HOSTILE)
+    assert not [row for row in rows for cell in row.values() if cell.startswith(tuple("=+-@\t\r\n"))]
+    assert [csv_original(row["output"]) for row in rows] == [storable(text) for text in HOSTILE.values()]
+
+
+@pytest.mark.usefixtures("hostile")
+def test_hostile_text_in_jsonl_stays_on_its_line() -> None:
+    lines = write("@last", to="report.jsonl").read_bytes().split(b"\n")
+
+    assert lines.pop() == b""
+    samples = [json.loads(line) for line in lines]
+    assert [storable(sample["generator_output"]) for sample in samples] == [storable(text) for text in HOSTILE.values()]
+
+
+@pytest.mark.usefixtures("hostile")
+def test_hostile_text_in_junit_adds_no_test_case_and_changes_none() -> None:
+    found = read_junit(write("@last", to="report.xml"))
+
+    assert [(each.name, each.problem) for each in found] == [(name, "failure") for name in HOSTILE]
+    for each in found:
+        shown = re.sub("[\ufffe\uffff\ufdd0]", "�", plain(storable(HOSTILE[each.name])))[:500].strip()
+        assert shown.partition("\n")[0] in each.text
+        assert "\x1b" not in each.text
+
+
+@pytest.mark.usefixtures("hostile")
+def test_hostile_text_in_parquet_is_data() -> None:
+    write("@last", to="report.parquet")
+
+    outputs = query("SELECT output FROM 'report.samples.parquet' ORDER BY position")
+    reasons = query("SELECT reason FROM 'report.scores.parquet' ORDER BY position")
+    wanted = [(storable(text),) for text in HOSTILE.values()]
+    assert outputs == wanted
+    assert len(reasons) == len(wanted)
+
+
+def test_a_case_is_a_test_case_with_its_place_its_scores_and_what_is_wrong(sums: Evaluation) -> None:
+    found = {each.name: each for each in read_junit(write(sums.run_id, to="report.junit.xml"))}
+
+    assert list(found) == ["--fail-under exact_match=0.9", "good", "bad", "broken", "free"]
+    assert {name: each.problem for name, each in found.items()} == {
+        "--fail-under exact_match=0.9": "failure",
+        "good": None,
+        "bad": "failure",
+        "broken": "error",
+        "free": "skipped",
+    }
+    assert found["--fail-under exact_match=0.9"].message == "exact_match is 0.50, below its bar of 0.9."
+    assert found["bad"].place == ("evals/sums.jsonl", "2")
+    assert found["bad"].classname == "sums"
+    assert found["bad"].properties == {"exact_match.mean": "0.0", "exact_match.std": "0.0", "exact_match.count": "3"}
+    assert found["bad"].message == "exact_match: 0 of 3 samples pass (mean 0.000)"
+    assert "Worst answer (sample 1; exact_match 0):\n4" in found["bad"].text
+    assert "the calculator exploded" in found["broken"].message
+    assert found["free"].message == "No metric applies to this case."
+
+
+def test_a_suite_knows_the_run_its_hashes_and_its_means(sums: Evaluation) -> None:
+    suite = suite_of(write(sums.run_id, to="report.junit.xml"))
+
+    known = properties_of(suite)
+    assert known["run_id"] == sums.run_id
+    assert known["dataset_hash"].startswith("sha256:")
+    assert float(known["exact_match.mean"]) == sums.metrics["exact_match"].mean_of_means
+    assert known["exact_match.cases"] == "2"
+
+
+def test_duckdb_finds_our_means_and_counts_in_parquet(here: Path) -> None:
+    cases = [{"id": f"case-{at}", "input": f"Question {at}?"} for at in range(23)]
+    run = evaluate(cases, samples=7)
+
+    written = write_tables(read_settings(), [run.run_id], "parquet", here / "out" / "run.parquet")
+
+    assert [path.name for path in written] == ["run.runs.parquet", "run.samples.parquet", "run.scores.parquet"]
+    by_case = (
+        f"SELECT test_case_id AS id, metric, avg(score) AS mean, count(score) AS n FROM '{written[2]}' GROUP BY ALL"
+    )
+    found = {(case, metric): (count, mean) for case, metric, mean, count in query(by_case)}
+    # The last bit of a mean of fractions depends on the order in which they are added up.
+    assert found == {
+        (case.test_case_id, metric): (stats.count, pytest.approx(stats.mean, rel=1e-15))
+        for case in run.cases()
+        for metric, stats in case.per_metric_stats.items()
+    }
+    overall = query(f"SELECT metric, count(*), avg(mean) FROM ({by_case}) GROUP BY metric")
+    assert {metric: (cases, mean) for metric, cases, mean in overall} == {
+        metric: (each.num_cases, pytest.approx(each.mean_of_means, rel=1e-15)) for metric, each in run.metrics.items()
+    }
+    assert dict(query(f"SELECT status, count(*) FROM '{written[1]}' GROUP BY 1")) == run.totals.samples
+    raised = f"SELECT count(*) FROM '{written[1]}' WHERE (flags::JSON ->> 'invented_constraints') = 'true'"
+    assert query(raised) == [(run.flags["invented_constraints"].true_count,)]
+
+
+def test_duckdb_finds_exactly_our_mean_of_whole_scores(here: Path) -> None:
+    cases = [{"id": f"case-{at}", "input": "2+2", "reference": "4" if at % 3 else "5"} for at in range(16)]
+    run = evaluate(cases, four, rubric=None, metrics=["exact_match"], samples=4)
+
+    path = write(run.run_id, to=str(here / "run.parquet")).with_name("run.scores.parquet")
+
+    ((mean, count),) = query(f"SELECT avg(score), count(*) FROM '{path}' WHERE metric = 'exact_match'")
+    assert (mean, count) == (run.metrics["exact_match"].mean_of_means, 64)
+
+
+def test_columns_of_parquet_are_typed(sums: Evaluation) -> None:
+    write(sums.run_id, to="report.parquet")
+
+    types = {
+        table: {name: kind for name, kind, *_ in query(f"DESCRIBE FROM 'report.{table}.parquet'")}
+        for table in ("runs", "samples", "scores")
+    }
+    assert types["runs"]["started_at"] == "TIMESTAMP WITH TIME ZONE"
+    assert types["runs"]["cost"] == "DOUBLE"
+    assert types["runs"]["synthetic"] == "BOOLEAN"
+    assert (types["samples"]["line"], types["samples"]["latency_ms"]) == ("BIGINT", "DOUBLE")
+    assert (types["scores"]["score"], types["scores"]["passed"]) == ("DOUBLE", "BOOLEAN")
+    ((run_id, tags, kind),) = query("SELECT run_id, tags, kind FROM 'report.runs.parquet'")
+    assert (run_id, json.loads(tags), kind) == (sums.run_id, {"a": "b"}, "evaluation")
+    samples = query(
+        "SELECT test_case_id, line, status, error_kind, output FROM 'report.samples.parquet' WHERE sample = 0"
+    )
+    assert samples == [
+        ("good", 1, "completed", None, "4"),
+        ("bad", 2, "completed", None, "4"),
+        ("broken", 3, "generation_error", "TargetFailedError", None),
+        ("free", 4, "completed", None, "4"),
+    ]
+
+
+def test_parquet_of_two_runs_has_the_samples_of_both(sums: Evaluation, dataset: Path) -> None:
+    other = evaluate(dataset, five, rubric=None, metrics=["exact_match"], samples=2)
+
+    write(sums.run_id, other.run_id, to="both.parquet")
+
+    counted = query("SELECT run_id, count(*) FROM 'both.samples.parquet' GROUP BY 1")
+    assert dict(counted) == {sums.run_id: 12, other.run_id: 8}
+
+
+def test_a_comparison_has_a_row_per_case_and_metric(sums: Evaluation, dataset: Path) -> None:
+    other = evaluate(dataset, five, rubric=None, metrics=["exact_match"], samples=3)
+
+    rows = rows_of(write(sums.run_id, other.run_id, to="both.csv"))
+    lines = write(sums.run_id, other.run_id, to="both.jsonl").read_text(encoding="utf-8").splitlines()
+
+    assert {(row["test_case_id"], row["metric"], row["difference"]) for row in rows} == {
+        ("good", "exact_match", "-1.0"),
+        ("bad", "exact_match", "1.0"),
+    }
+    assert {(row["baseline_run"], row["candidate_run"]) for row in rows} == {(sums.run_id, other.run_id)}
+    assert [json.loads(line)["test_case_id"] for line in lines] == [row["test_case_id"] for row in rows]
+    assert list(json.loads(lines[0])) == list(rows[0])
+
+
+def test_a_case_or_a_metric_that_got_worse_is_a_failure(here: Path) -> None:
+    cases = [{"id": f"case-{at}", "input": "2+2", "reference": "4"} for at in range(9)]
+    path = here / "sums.jsonl"
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    runs = [evaluate(path, each, rubric=None, metrics=["exact_match"], samples=9) for each in (four, five)]
+    before, after = (run.run_id for run in runs)
+
+    worse = read_junit(write(before, after, to="worse.xml"))
+    better = read_junit(write(after, before, to="better.xml"))
+
+    assert [(each.classname, each.name, each.problem) for each in worse] == [
+        ("metrics", "exact_match", "failure"),
+        *(("sums.exact_match", f"case-{at}", "failure") for at in range(9)),
+    ]
+    assert worse[0].message.startswith("exact_match: worse (1.000 → 0.000, \N{MINUS SIGN}1.000")
+    assert worse[1].place == ("sums.jsonl", "1")
+    assert {each.problem for each in better} == {None}
+
+
+def test_a_case_with_too_few_samples_is_skipped_not_passed(sums: Evaluation, dataset: Path) -> None:
+    other = evaluate(dataset, five, rubric=None, metrics=["exact_match"], samples=1)
+
+    found = read_junit(write(sums.run_id, other.run_id, to="both.xml"))
+
+    assert {each.problem for each in found if each.classname == "sums.exact_match"} == {"skipped"}
+
+
+def test_options_decide_what_is_compared(sums: Evaluation) -> None:
+    other = evaluate(CASES, five, rubric=None, metrics=["exact_match"], samples=3)
+    with pytest.raises(IncomparableError):
+        write(sums.run_id, other.run_id, to="both.csv")
+
+    rows = rows_of(write(sums.run_id, other.run_id, to="both.csv", options=CompareOptions(allow_different=True)))
+
+    assert len(rows) == 2
+
+
+def test_a_run_can_be_named_by_its_folder(sums: Evaluation) -> None:
+    rows = rows_of(write(f"runs/{sums.run_id}", to="report.csv"))
+
+    assert len(rows) == 12
+
+
+def test_a_file_of_a_run_that_is_not_in_the_store_is_refused(sums: Evaluation) -> None:
+    artifact = Path("runs") / sums.run_id / "dataset_evaluation.json"
+    text = artifact.read_text(encoding="utf-8").replace(sums.run_id, "0" * 36)
+    Path("foreign.json").write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match=r"foreign.json: the run of this file is not in the store"):
+        write("foreign.json", to="report.csv")
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(sums: Evaluation) -> None:
+    Path("report.xml").write_text("the last one", encoding="utf-8")
+    with pytest.raises(ConfigurationError):
+        write("nobody", to="report.xml")
+    assert Path("report.xml").read_text(encoding="utf-8") == "the last one"
+
+    write(sums.run_id, to="report.xml")
+
+    assert read_junit(Path("report.xml"))
+    assert not list(Path().glob(".report*"))
+
+
+def test_a_file_that_cannot_be_written_is_named(sums: Evaluation) -> None:
+    Path("taken").write_text("", encoding="utf-8")
+
+    with pytest.raises(ConfigurationError, match=r"taken/report.csv: cannot write the file"):
+        write(sums.run_id, to="taken/report.csv")
+
+
+def test_without_pyarrow_the_extra_is_named(sums: Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+
+    with pytest.raises(ConfigurationError, match=r"Install prompt-evaluator\[parquet\] to write .parquet files"):
+        write(sums.run_id, to="report.parquet")
+    assert not list(Path().glob("*.parquet"))
+
+
+def test_the_store_is_closed_after_writing(sums: Evaluation) -> None:
+    for name in ("a.csv", "a.xml", "a.parquet"):
+        write(sums.run_id, to=name)
+
+    with closing(open_store(read_settings())) as store, store.own(sums.run_id):
+        assert store.has_run(sums.run_id)
