@@ -28,7 +28,16 @@ if TYPE_CHECKING:
         ShownCase,
     )
 
-__all__ = ["SHOWN_CASES", "ComparedRuns", "findings_of", "is_regression", "letter", "several_findings", "shown_cases"]
+__all__ = [
+    "SHOWN_CASES",
+    "ComparedRuns",
+    "findings_of",
+    "is_regression",
+    "letter",
+    "plans_of",
+    "several_findings",
+    "shown_cases",
+]
 
 
 class ComparedRuns(NamedTuple):
@@ -46,7 +55,7 @@ class ComparedRuns(NamedTuple):
 
 def findings_of(comparisons: Sequence[Comparison], compared: ComparedRuns) -> list[ComparisonFindings]:
     """Findings about each candidate, compared with the baseline."""
-    plans = _plans(compared.settings, [comparisons[0].baseline, *(each.candidate for each in comparisons)])
+    plans = plans_of(compared.settings, [comparisons[0].baseline, *(each.candidate for each in comparisons)])
     reader = Reader(Path.cwd(), compared.program)
     return [
         comparison_findings(
@@ -79,7 +88,7 @@ def is_regression(comparison: Comparison) -> bool:
     return any(each.verdict == "worse" for each in (*comparison.metrics.values(), *comparison.flags.values()))
 
 
-def _plans(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]:
+def plans_of(settings: Settings, runs: Sequence[RunFacts]) -> list[RunPlan | None]:
     """The plans of stored runs, which know the commands that started them."""
     if all(facts.path is not None for facts in runs):
         return [None] * len(runs)

@@ -147,6 +147,11 @@ def _matching(store: Store, query: CaseQuery, page: Page[CaseLine]) -> int:
 def _view(store: Store, plan: RunPlan, line: CaseLine, *, samples: bool) -> CaseView:
     if samples:
         return _viewed(plan, store.case_detail(plan.run_id, line.case_id))
+    return case_view(plan, line)
+
+
+def case_view(plan: RunPlan, line: CaseLine) -> CaseView:
+    """A case of a run with its findings, metrics and flags in the order of the run."""
     line = _in_order(plan, line)
     return CaseView(line=line, findings=_findings(plan, line))
 

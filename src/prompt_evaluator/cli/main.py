@@ -37,6 +37,11 @@ COMMANDS = {
         "prompt_evaluator.cli.compare_runs:compare_runs_command",
         "Compare two runs for a script: fail if something got worse.",
     ),
+    "report": ("prompt_evaluator.cli.report:report_command", "Write a report on a run, or on two compared."),
+    "render-report": (
+        "prompt_evaluator.cli.render_report:render_report_command",
+        "Write a report on a run's folder or a comparison's file.",
+    ),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, export, rebuild or delete runs."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
     "chart": ("prompt_evaluator.cli.chart:chart_command", "Draw a chart of runs as a PNG or SVG file."),

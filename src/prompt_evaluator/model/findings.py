@@ -56,7 +56,7 @@ class Headline(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: str | None
     """The error that ended the run early, as a sentence."""
     notes: tuple[Note, ...]
-    """What to know before reading any number: `stopped`, `synthetic`."""
+    """What to know before reading any number: `stopped`, `running`, `synthetic`."""
 
 
 class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +68,8 @@ class MetricFinding(msgspec.Struct, frozen=True, kw_only=True):
     digits: int
     """Decimal places that suit the scale."""
     mean: float
+    cases: int
+    """How many have a score."""
     pass_rate: float | None
     interval: tuple[float, float] | None
     """95 % interval of the mean."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,52 @@ if TYPE_CHECKING:
 MOST_CASES = 20
 """Cases shown with their answers. The rest is one command away."""
 MOST_TEXT = 4_000
-"""Characters of an input, reference or answer that a report shows."""
+"""Characters of an input, reference, answer or reason that a report shows."""
+MOST_ANSWERS = 5
+"""Samples of one case that are shown."""
+
+
+class CutText(NamedTuple):
+    """The beginning of a text that may be long."""
+
+    start: str | None
+    length: int | None
+    """Of the whole text."""
+
+    @classmethod
+    def of(cls, text: str | None, most: int = MOST_TEXT) -> CutText:
+        """Cut a text."""
+        return cls(text and text[:most], len(text) if text else None)
+
+    @property
+    def shown(self) -> str | None:
+        """The beginning, and how much is left out."""
+        if self.start is None or self.length is None or self.length <= len(self.start):
+            return self.start
+        return f"{self.start}… [{self.length - len(self.start):,} more characters]"
+
+
+class VaryingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A case whose samples differ on a metric, as stored."""
+
+    test_case_id: str
+    metric: str
+    mean: float
+    std: float
+    count: int
+    low: float
+    high: float
+    passes: int
+    repeat_std: float | None
+    judged: bool
+    """Whether a judge gave the scores."""
+
+
+class WorstAnswers(NamedTuple):
+    """Some samples of a case, the worst first, and how many there are beside them."""
+
+    answers: tuple[ComparedAnswer, ...]
+    left_out: int
 
 
 class ReportCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +81,11 @@ class ReportCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VaryingCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A case whose samples differ on a metric."""
+    """A case whose samples differ on a metric: its std is moderate or high, or only some of them pass."""
 
     test_case_id: str
     metric: str
+    """The one with the widest spread, if there are several."""
     mean: float
     std: float
     count: int
@@ -50,7 +96,8 @@ class VaryingCase(msgspec.Struct, frozen=True, kw_only=True):
     repeat_std: float | None
     """How much the judge disagrees with itself about one answer; None if it was asked once."""
     cause: Literal["samples", "judge", "unknown"]
-    """What varies: the answers, or the judge about the same answer; unknown if it was asked once."""
+    """What varies: the answers, or the judge about the same answer, who then explains at least half of the variance;
+    unknown if it was asked once."""
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +110,7 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None
     """As typed; None if the run was not started by a command."""
     folder: str | None
+    """Where it was typed, and its relative paths start."""
     metrics: dict[str, Any]
     """Definitions of the metrics outside the rubric, by name."""
 
@@ -76,12 +124,13 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     findings: Findings
     facts: RunFacts
     varying: tuple[VaryingCase, ...]
-    """The widest first; at most `MOST_CASES`."""
+    """The widest first; at most `MOST_CASES`, each case once."""
     varying_cases: int
     """How many there are in all."""
     worst: tuple[ReportCase, ...]
-    """At most `MOST_CASES`, the worst first."""
+    """At most `MOST_CASES`: failing cases first, then flagged ones, those with errors, and those with low scores."""
     failing_cases: int
+    """How many there are in all: fewer than half of the scored samples pass, on some metric."""
     slices: tuple[SliceCell, ...]
     """Those that differ most certainly from the rest first."""
     reproduction: Reproduction
@@ -99,8 +148,20 @@ class CompareReport:
     comparison: Comparison
     findings: ComparisonFindings
     flipped: tuple[ShownCase, ...]
-    """At most `MOST_CASES`, the most certain drop first."""
+    """At most `MOST_CASES`, the most certain drop first. If few flipped, the next drops follow."""
     baseline: Reproduction
     candidate: Reproduction
     charts: tuple[Chart, ...]
     no_charts: str | None
+
+
+class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs that cannot be compared."""
+
+    dataset_name: str | None
+    """Of the candidate."""
+    reason: str
+    """A sentence."""
+    made_at: str
+    version: str
+    """Of this program."""

@@ -56,6 +56,8 @@ def _rubric(plan: RunPlan) -> str | None:
 def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
     if record.status == "aborted":
         yield _stopped(record, result)
+    if record.status == "running":
+        yield _running(result)
     if record.plan.synthetic:
         text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
         yield Note(code="synthetic", text=text)
@@ -82,3 +84,11 @@ def _stopped(record: RunRecord, result: RunResult) -> Note:
         text=f"Stopped after {done:,} of {many(total, 'sample')}{why}. The numbers below cover only finished cases.",
         values={"done": done, "samples": total, "reason": record.stop_reason},
     )
+
+
+def _running(result: RunResult) -> Note:
+    samples = result.totals.samples
+    total = sum(samples.values())
+    done = total - samples.get("pending", 0)
+    text = f"Still running: {done:,} of {many(total, 'sample')} done. The numbers below cover only finished cases."
+    return Note(code="running", text=text, values={"done": done, "samples": total})

@@ -35,6 +35,7 @@ def _finding(name: str, stats: OverallMetric, tried: int) -> MetricFinding:
         scale=stats.scale,
         digits=digits(stats.scale),
         mean=stats.mean_of_means,
+        cases=stats.num_cases,
         pass_rate=stats.pass_rate,
         interval=stats.interval,
         no_interval=None if stats.interval else _no_interval(stats),

@@ -60,6 +60,12 @@ def more_samples(plan: RunPlan, samples: int, reader: Reader) -> NextStep:
     return _Writer(plan, reader).with_samples(samples)
 
 
+def typed_again(plan: RunPlan) -> str | None:
+    """Return the command that started the run, to be typed in the folder where it was; None if it is not known."""
+    typed = plan.command
+    return _Writer(plan, Reader(Path(typed.folder))).again("compare").text if typed and _is_printable(typed) else None
+
+
 def shown_path(path: Path, seen_from: Path) -> str:
     """Return an absolute path, or one relative to the folder if that is below it and shorter."""
     relative = os.path.relpath(path, seen_from)
@@ -156,7 +162,7 @@ class _Writer:
         changes = changes or {}
         added = [part for flag, value in changes.items() for part in (flag, value) if part is not None]
         typed = self._typed
-        if typed is None or not all(map(str.isprintable, _words(typed, ()))):
+        if typed is None or not _is_printable(typed):
             words = f"the same command{' with ' if added else ''}{shlex.join(added)}"
             return NextStep(code=code, before=before if otherwise is None else None, text=otherwise or words)
         if typed.arguments is None:
@@ -175,6 +181,10 @@ class _Writer:
         return NextStep(
             code=code, before=before, folder=elsewhere, arguments=arguments, text=start + shlex.join(arguments)
         )
+
+
+def _is_printable(typed: CommandLine) -> bool:
+    return all(map(str.isprintable, _words(typed, ())))
 
 
 def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str, ...]:

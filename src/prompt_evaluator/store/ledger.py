@@ -19,6 +19,7 @@ from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
 from prompt_evaluator.store.migrate import explained, open_database
+from prompt_evaluator.store.report_rows import ReportRows
 from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
 from prompt_evaluator.store.run_names import find_run, unknown_run
@@ -40,7 +41,7 @@ _CHUNK = 256
 _IDS_AT_ONCE = 512
 
 
-class Store(Results, Decisions, FlatRows):
+class Store(Results, Decisions, FlatRows, ReportRows):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     @classmethod

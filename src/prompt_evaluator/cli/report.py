@@ -1,0 +1,127 @@
+"""`prompt-evaluator report`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from prompt_evaluator.app.report import ReportOptions
+from prompt_evaluator.app.report_writing import ENDINGS, ReportRequest, report_files, write_reports
+from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.cli.command_line import program
+from prompt_evaluator.cli.compare_options import compare_options, comparing
+from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prompt_evaluator.model.report import CompareReport, RunReport
+
+F = TypeVar("F", bound="Callable[..., Any]")
+DEFAULT = Path("report.html")
+COMMENT = Path("pr-comment.md")
+_MOST_RUNS = 2
+_KIB = 1024
+
+
+def output_option(default: str) -> Callable[[F], F]:
+    """The option that names the files to write."""
+    return click.option(
+        "--output",
+        "-o",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {default}]",
+    )
+
+
+def report_options(command: F) -> F:
+    """Add the options that say how a report is made."""
+    for add in reversed(_OPTIONS):
+        command = add(command)
+    return command
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--title", metavar="TEXT", help="The report's title.  [default: what was run]"),
+    click.option("--no-charts", is_flag=True, help="Leave out the charts, which make an HTML file larger."),
+)
+
+
+def making(options: dict[str, Any]) -> ReportOptions:
+    """Take how a report is made out of a command's options."""
+    return ReportOptions(title=options.pop("title"), charts=not options.pop("no_charts"), program=program())
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, metavar="RUN [B]")
+@output_option(str(DEFAULT))
+@report_options
+@click.option(
+    "--github",
+    is_flag=True,
+    help="In GitHub Actions: write the summary of the step, annotate cases at their lines, and write a comment for "
+    "the pull request. No report.html then, unless -o names it.",
+)
+@click.option(
+    "--pr-comment",
+    "comment",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Where --github writes the comment.  [default: {COMMENT}]",
+)
+@compare_options
+@config_option
+def report_command(
+    runs: tuple[str, ...],
+    *,
+    outputs: tuple[Path, ...],
+    github: bool,
+    comment: Path | None,
+    config_path: Path | None,
+    **options: Any,
+) -> None:
+    """Write a report on RUN, or on run B compared with RUN.
+
+    The end of a file's name says which format to write. An HTML report is one file that can be sent to a colleague.
+    Existing files are replaced. A run is an id or its beginning, @last, @last~1, a tag such as tag:branch=main, or a
+    path to a dataset_evaluation.json.
+
+    Exit codes: 0; 2 if a run or an option cannot be used; 3 if the runs cannot be compared.
+    """
+    if not 0 < len(runs) <= _MOST_RUNS:
+        raise click.UsageError("Name one run, or two to compare, the baseline first: prompt-evaluator report A B.")
+    if comment is not None and not github:
+        raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
+    files = report_files(outputs or (() if github else (DEFAULT,)))
+    request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
+    report = _told(config_path, request, comment or COMMENT) if github else None
+    if files:
+        print_written(write_reports(read_settings(config_path), request, files, report))
+
+
+def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> RunReport | CompareReport | None:
+    """Tell GitHub; the runs may then still turn out not to be comparable."""
+    from prompt_evaluator.app.github import tell_github  # noqa: PLC0415 - only for GitHub
+
+    told = tell_github(read_settings(config_path), request, comment, os.environ)
+    print_lines(told.lines)
+    if told.refused:
+        raise told.refused
+    return told.report
+
+
+def print_written(paths: Sequence[Path]) -> None:
+    """Say which files were written, and how large they are."""
+    print_lines(f"Wrote {clean(str(path))} ({_size(path.stat().st_size)})." for path in paths)
+
+
+def _size(size: int) -> str:
+    return f"{size / _KIB**2:,.1f} MB" if size >= _KIB**2 else f"{max(1, round(size / _KIB)):,} kB"

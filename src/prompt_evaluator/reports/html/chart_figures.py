@@ -1,0 +1,115 @@
+"""Charts in a page: their specifications for the script that draws them, and the same numbers as tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from prompt_evaluator.model.wording import many
+from prompt_evaluator.reports.chart_theme import theme_config
+from prompt_evaluator.reports.html.markup import Html, element, join
+from prompt_evaluator.reports.html.parts import Column, Row, fold, paragraph, section, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prompt_evaluator.model.chart import Chart
+
+_MOST_ROWS = 200
+"""Of the table below a chart."""
+_FOR_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def charts_section(charts: Sequence[Chart], no_charts: str | None, *, drawn: bool) -> Html | None:
+    """All charts, or how to get them; None if there is nothing to say.
+
+    Args:
+        charts: What there is to draw.
+        no_charts: Why there are none.
+        drawn: Whether the page has the script that draws them.
+    """
+    if not charts and no_charts is None:
+        return None
+    colours = {theme: theme_config(theme) for theme in ("light", "dark")}
+    themes = [data("chart-themes", colours)] if drawn and charts else []
+    figures = [_figure(chart, at, drawn=drawn) for at, chart in enumerate(charts)]
+    reason = [paragraph(no_charts, "dim")] if no_charts else []
+    return section("charts", "Charts", *reason, *themes, element("div", *figures, class_="figures"))
+
+
+def data(id_: str, value: Any) -> Html:  # noqa: ANN401 - whatever JSON can hold
+    """Data for a script. No text in it can end the element, whatever it says."""
+    source = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_FOR_SCRIPTS)
+    return element("script", Html(trusted=source), type="application/json", id=id_)
+
+
+def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
+    id_ = f"chart-{at}"
+    drawable = drawn and bool(chart.specification)
+    needs = "This chart is drawn by JavaScript, which is off. The numbers below say the same."
+    drawing = {key: value for key, value in chart.specification.items() if key not in ("title", "description")}
+    host = [
+        data(f"{id_}-data", drawing),
+        element("div", id=id_, class_="chart", role="img", aria_label=chart.alternative),
+        element("noscript", paragraph(needs, "dim")),
+    ]
+    return element(
+        "figure",
+        element("h3", chart.title),
+        element("figcaption", _subtitle(chart) if drawable else chart.alternative),
+        *(host if drawable else []),
+        *_numbers(chart),
+        class_="drawable" if drawable else None,
+        data_chart=id_ if drawable else None,
+    )
+
+
+def _subtitle(chart: Chart) -> str:
+    """The line below the title, which wraps in a page but not in a drawing."""
+    title = chart.specification.get("title")
+    found = title.get("subtitle", ()) if isinstance(title, dict) else ()
+    return found if isinstance(found, str) else " ".join(found)
+
+
+def _numbers(chart: Chart) -> Iterator[Html]:
+    rows = max(_values(chart.specification), key=len, default=[])
+    if not rows:
+        return
+    keys = list(dict.fromkeys(key for row in rows for key, value in row.items() if _is_plain(value)))
+    columns = [Column(key.replace("_", " "), any(_is_number(row.get(key)) for row in rows)) for key in keys]
+    shown = [Row(tuple(_shown(row.get(key)) for key in keys)) for row in rows[:_MOST_ROWS]]
+    left_out = len(rows) - len(shown)
+    more = [paragraph(f"{many(left_out, 'more row')} not listed here.", "dim")] if left_out > 0 else []
+    caption = f"Numbers of the chart “{chart.title}”"
+    yield fold("Numbers", join([table(caption, columns, shown, class_="small"), *more]), class_="numbers")
+
+
+def _values(node: Any) -> Iterator[list[dict[str, Any]]]:  # noqa: ANN401 - any part of a specification
+    """All rows of data that stand in a specification."""
+    if isinstance(node, list):
+        for each in node:
+            yield from _values(each)
+    elif isinstance(node, dict):
+        for key, each in node.items():
+            if key == "values" and isinstance(each, list) and each and all(isinstance(row, dict) for row in each):
+                yield each
+            elif key == "datasets" and isinstance(each, dict):
+                yield from (rows for rows in each.values() if isinstance(rows, list) and rows)
+            else:
+                yield from _values(each)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)

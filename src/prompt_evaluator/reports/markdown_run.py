@@ -1,0 +1,253 @@
+"""Sections of a report on one run in Markdown. Each is one block, or none if there is nothing to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.model.wording import decimal, listed, many, p_value, percent, signed
+from prompt_evaluator.reports.levels import digits
+from prompt_evaluator.reports.markdown_parts import (
+    ALERTS,
+    MARKS,
+    alert,
+    below,
+    block,
+    bullets,
+    cell,
+    details,
+    figures,
+    first_rows,
+    joined,
+    left_out,
+    said,
+    steps,
+    table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prompt_evaluator.model.chart import SliceCell
+    from prompt_evaluator.model.comparison import ComparedAnswer
+    from prompt_evaluator.model.findings import Findings, FlagFinding, Mark, MetricFinding, Scale
+    from prompt_evaluator.model.report import ReportCase, RunReport, VaryingCase
+
+_ROOM = 12_000
+"""Bytes of a table."""
+_SHOWN_FAILURES = 5
+_NAMED = 3
+_GUIDE_SCALE = (1.0, 5.0)
+_CAUSES = {"samples": "the answers", "judge": "the judge", "unknown": "unknown: the judge was asked once"}
+
+
+class RunSections:
+    """Everything a report on one run says, by section.
+
+    Args:
+        report: The report.
+        room: Bytes that a table may take; rows beyond that are counted.
+    """
+
+    def __init__(self, report: RunReport, room: int = _ROOM) -> None:
+        self._report, self._found, self._room = report, report.findings, room
+
+    def verdict(self, name: str = "") -> str:
+        """Missed bars, then what was run, and what to know before reading any number."""
+        head = self._found.headline
+        missed = [note.text for note in self._found.facts.missed_bars] if self._found.facts else []
+        first = " ".join(f"{text.rstrip('.')}." for text in missed) if missed else self._judged()
+        more = [said(head.text), *(said(note.text) for note in head.notes)]
+        more += [said(self._found.no_scores.text)] if self._found.no_scores else []
+        return alert(ALERTS[run_mark(self._report)], f"{name}: {first}" if name else first, more)
+
+    def _judged(self) -> str:
+        """What the marks add up to."""
+        bad = _marked(self._found, "bad")
+        if self._found.headline.mark == "bad":
+            return "The run did not end as planned."
+        if self._found.no_scores:
+            return "There are no scores."
+        fail = f"{self._failing()}; look at" if self._report.failing_cases else "Look at"
+        if bad:
+            return f"{fail} {_names(bad)}."
+        if self._found.headline.mark == "warning" or (self._found.facts and self._found.facts.errors):
+            return "Some samples have no score."
+        weak = _marked(self._found, "warning")
+        if self._report.failing_cases:
+            return f"{fail} {_names(weak)}." if weak else f"{self._failing()}."
+        return f"Nothing is bad; {_names(weak)} could be better." if weak else "Nothing stands out as bad."
+
+    def _failing(self) -> str:
+        failing = self._report.failing_cases
+        return f"{failing:,} of {many(self._found.headline.cases, 'case')} {'fails' if failing == 1 else 'fail'}"
+
+    def metrics(self) -> str:
+        found = self._found.metrics
+        if not found:
+            return ""
+        titles = ("", "Metric", "Mean", "Passed", "95 % interval", "Spread", "Case means")
+        kept, more = first_rows(map(_metric, found), self._room)
+        return joined(table(titles, kept), left_out(more, "metric") if more else "")
+
+    def flags(self) -> str:
+        if not self._found.flags:
+            return ""
+        titles = ("", "Flag", "Share", "95 % interval", "Raised", "Band")
+        kept, more = first_rows(map(_flag, self._found.flags), self._room)
+        return joined(table(titles, kept), left_out(more, "flag") if more else "")
+
+    def facts(self) -> str:
+        """Errors, what was skipped, the judge, cost, and what the number of samples can tell."""
+        found = self._found.facts
+        if found is None:
+            return ""
+        lines: list[str] = []
+        if found.errors:
+            reasons = [f"\n  - {each.count:,} × {cell(each.message)}" for each in found.errors.failures]
+            lines.append(f"⚠️ Errors: {said(found.errors.text)}{''.join(reasons[:_SHOWN_FAILURES])}")
+        notes = (("Skipped", found.skipped), ("Judge", found.judge))
+        lines += [f"{label}: {said(note.text)}" for label, note in notes if note]
+        lines.append(f"Cost: {said(found.usage.text)}")
+        lines += [f"Samples: {said(found.confidence.text)}"] if found.confidence else []
+        return bullets(lines)
+
+    def advice(self) -> str:
+        return bullets(said(note.text) for note in self._found.advice)
+
+    def varying(self) -> str:
+        """Which cases vary, and what does."""
+        found = self._report.varying
+        if not found:
+            return ""
+        titles = ("Case", "Metric", "Mean", "Spread", "Scores", "Passed", "What varies")
+        kept, more = first_rows(map(_varying, found), self._room)
+        more += self._report.varying_cases - len(found)
+        return joined(table(titles, kept), left_out(more, "case that varies") if more > 0 else "")
+
+    def worst(self) -> str:
+        """Says how many of the cases that fail are shown."""
+        failing, shown = self._report.failing_cases, len(self._report.worst)
+        if not shown:
+            return ""
+        return (
+            f"{self._failing() if failing else 'No case fails'}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
+        )
+
+    def cases(self) -> Iterator[str]:
+        """The worst cases with their answers, folded."""
+        yield from (case_block(each, self._room) for each in self._report.worst)
+
+    def slices(self) -> str:
+        found = self._report.slices
+        if not found:
+            return ""
+        titles = ("Slice", "Metric", "Mean", "95 % interval", "Cases", "Difference from the rest")
+        kept, more = first_rows(map(_slice, found), self._room)
+        return joined(table(titles, kept), left_out(more, "slice") if more else "")
+
+    def next(self) -> str:
+        return joined(*steps([self._found.next_step])) if self._found.next_step else ""
+
+
+def run_mark(report: RunReport) -> Mark | None:
+    """Bad if the run ended early or missed a bar; a warning if something fails, is bad or lacks scores."""
+    found = report.findings
+    if found.headline.mark == "bad" or (found.facts and found.facts.missed_bars):
+        return "bad"
+    errors = bool(found.facts and found.facts.errors)
+    if _marked(found, "bad") or errors or found.no_scores or report.failing_cases or found.headline.mark == "warning":
+        return "warning"
+    return None if _marked(found, "warning") or found.headline.synthetic else "good"
+
+
+def _marked(found: Findings, mark: Mark) -> list[str]:
+    """Names of metrics and flags with this mark."""
+    metrics = [each.name for each in found.metrics if each.mark == mark]
+    return metrics + [each.name for each in found.flags if each.mark == mark]
+
+
+def case_block(found: ReportCase, room: int = _ROOM) -> str:
+    """One case with its answers, folded; each text takes at most `room` bytes."""
+    bad = [each for each in found.findings.metrics if each.mark != "good"] or found.findings.metrics
+    numbers = "; ".join(cell(each.text) for each in bad[:_NAMED])
+    summary = f"{MARKS[found.findings.mark]} {cell(found.test_case_id)}{': ' if numbers else ''}{numbers}"
+    return details(summary, _case(found, room))
+
+
+def _case(found: ReportCase, room: int) -> Iterator[str]:
+    if found.file:
+        yield said(f"{found.file}, line {found.line:,}" if found.line else found.file)
+    yield f"Input\n\n{block(found.input, room)}"
+    if found.reference is not None:
+        yield f"Reference\n\n{block(found.reference, room)}"
+    notes = [said(note.text) for each in found.findings.metrics for note in each.notes]
+    if notes:
+        yield bullets(notes)
+    for each in found.answers:
+        yield joined(*_answer(each, room))
+    if found.answers_left_out:
+        yield left_out(found.answers_left_out, "answer")
+
+
+def _answer(found: ComparedAnswer, room: int) -> Iterator[str]:
+    yield f"**Sample {found.sample + 1:,}**"
+    if found.answer is not None or found.error is None:
+        yield block(found.answer or "", room)
+    if found.error is not None:
+        yield f"❌ {said(found.error)}"
+    reasons = {name: f": {text}" for name, text in found.reasons.items() if text}
+    lines = [said(f"{name} {score:,g}{reasons.get(name, '')}") for name, score in found.scores.items()]
+    lines += [f"flags: {said(', '.join(found.flags))}"] if found.flags else []
+    if lines:
+        yield bullets(lines)
+
+
+def _metric(found: MetricFinding) -> tuple[str, ...]:
+    def show(value: float) -> str:
+        return decimal(value, found.digits)
+
+    interval = found.no_interval.text if found.no_interval else " to ".join(map(show, found.interval or ()))
+    spread = found.no_std.text if found.no_std else f"{show(found.std or 0.0)} {found.variability or ''}".strip()
+    scale = [] if found.scale == _GUIDE_SCALE else [f"from {_scale(found.scale)}"]
+    notes = "".join(below(cell(text)) for text in (*scale, *(note.text for note in found.notes)))
+    rate = "" if found.pass_rate is None else percent(found.pass_rate)
+    values = (show(found.mean), rate, interval, spread, " to ".join(map(show, found.case_means)))
+    return (MARKS[found.mark], cell(found.name) + notes, *map(figures, values))
+
+
+def _flag(found: FlagFinding) -> tuple[str, ...]:
+    start = (MARKS[found.mark], cell(found.name))
+    if found.share is None:
+        return (*start, "", "", "", cell(found.text))
+    interval = found.no_interval.text if found.no_interval else " to ".join(map(percent, found.interval or ()))
+    raised = f"{found.raised:,} of {found.judged:,}"
+    return (*start, *map(figures, (percent(found.share), interval, raised, found.text)))
+
+
+def _varying(found: VaryingCase) -> tuple[str, ...]:
+    values = (
+        f"{found.mean:,.2f}",
+        f"{found.std:,.2f}",
+        f"{found.low:,g} to {found.high:,g}",
+        f"{found.passes:,} of {found.count:,}",
+        _CAUSES[found.cause],
+    )
+    return (cell(found.test_case_id), cell(found.metric), *map(figures, values))
+
+
+def _slice(found: SliceCell) -> tuple[str, ...]:
+    places = digits(found.scale)
+    ends = [decimal(end, places) for end in (found.low, found.high) if end is not None]
+    p = f" ({p_value(found.p_value)})" if found.p_value is not None else ""
+    difference = "" if found.difference is None else f"{signed(found.difference, places)}{p}"
+    name = f"{found.key} = {found.value}"
+    values = (decimal(found.mean, places), " to ".join(ends), f"{found.cases:,}", difference)
+    return (cell(name), cell(found.metric), *map(figures, values))
+
+
+def _scale(scale: Scale) -> str:
+    return f"{scale[0]:,g} to {scale[1]:,g}"
+
+
+def _names(names: list[str]) -> str:
+    return listed(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED:,} more"])

@@ -1,0 +1,80 @@
+"""Files that reports are written to: all of them can be written, or none is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from prompt_evaluator.app.report_writing import report_files, written_file
+from prompt_evaluator.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("report.pdf", "report.pdf: the end of the file name says which format to write. Use one of .html, .md, "),
+        ("report.hmtl", "Did you mean .html?"),
+        ("report", "report: the end of the file name says which format to write."),
+        ("folder.html", "folder.html is a folder. Give the path of a file with -o."),
+        ("file.txt/report.html", "file.txt is not a folder. Choose another path with -o."),
+        ("./good.html", "good.html is given twice."),
+        (f"{'x' * 300}.html", "cannot write the file: File name too long. Choose another path with -o."),
+        ("a\x00b.html", "cannot write the file: "),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_in_a_sentence(here: Path, output: str, sentence: str) -> None:
+    (here / "folder.html").mkdir()
+    (here / "file.txt").touch()
+
+    with pytest.raises(ConfigurationError) as caught:
+        report_files([Path("good.html"), Path(output)])
+
+    assert sentence in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("r.html", ("html", None)),
+        ("r.HTM", ("html", None)),
+        ("r.md", ("markdown", None)),
+        ("r.json", ("json", None)),
+        ("r.csv", (None, "csv")),
+        ("r.jsonl", (None, "jsonl")),
+        ("r.xml", (None, "junit")),
+        ("r.junit.xml", (None, "junit")),
+        ("new/folder/r.parquet", (None, "parquet")),
+    ],
+)
+def test_the_end_of_the_name_decides_the_format(here: Path, name: str, kinds: tuple[str | None, str | None]) -> None:
+    (file,) = report_files([here / name])
+
+    assert (file.page, file.table) == kinds
+    assert not (here / "new").exists()
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(here: Path) -> None:
+    path = here / "report.html"
+    path.write_text("before")
+
+    def fail() -> None:
+        with written_file(path) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_text() == "before"
+    assert [each.name for each in here.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("path", [Path("/proc/report.html"), Path("/dev/full/report.html")])
+def test_a_folder_that_cannot_be_written_to_is_a_sentence(path: Path) -> None:
+    def write() -> None:
+        with written_file(path) as file:
+            file.write(b"x")
+
+    with pytest.raises(ConfigurationError, match=f"^{path}: cannot write the file: .*Choose another path with -o.$"):
+        write()
