@@ -203,7 +203,9 @@ def test_a_file_without_any_cases_is_a_run_without_cases() -> None:
         ((0, 5), (0.0, 5.0)),
         ((0, 7), (0.0, 10.0)),
         ((31.5, 85.4), (0.0, 100.0)),
-        ((20, 250.5), (20.0, 251.0)),
+        ((20, 250.5), (0.0, 251.0)),
+        ((250, 250), (0.0, 250.0)),
+        ((-3, -3), (-3.0, 0.0)),
     ],
 )
 def test_the_scale_of_a_metric_is_guessed_from_its_scores_and_the_guess_is_admitted(

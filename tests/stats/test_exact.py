@@ -181,3 +181,8 @@ def test_the_p_value_of_drawn_permutations_is_small_no_more_often_than_it_says()
 
     assert sum(p <= 0.05 for p in found) <= 32
     assert 160 <= sum(p <= 0.5 for p in found) <= 240
+
+
+def test_one_grouping_in_twenty_is_exactly_5_percent() -> None:
+    assert fisher_less(3, 3, 0, 3) == 0.05
+    assert permutation_less([4.0, 4.0, 4.0], [3.0, 3.0, 3.0]) == 0.05

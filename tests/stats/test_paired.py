@@ -98,11 +98,28 @@ def test_rounding_errors_are_no_spread() -> None:
     assert drop.mean == pytest.approx(-0.3)
 
 
+@pytest.mark.parametrize("spread", [1e-9, 0.01])
+def test_cases_that_are_nearly_alike_are_no_surer_than_equal_ones(spread: float) -> None:
+    drop = paired_difference([-0.2, -0.2 + spread, -0.2, -0.2, -0.2], span=SPAN)
+    both = paired_difference([0.0, spread, 0.0, 0.0, 0.0], span=SPAN)
+
+    assert (drop.method, drop.effect_size, drop.p_value) == ("exact_bound", None, pytest.approx(2 * 0.5**5))
+    assert (both.method, both.p_value) == ("exact_bound", 1.0)
+    assert both.low is not None
+    assert both.low < -1.0
+
+
 def test_a_small_true_spread_is_spread() -> None:
-    found = paired_difference([0.1, 0.1 + 1e-9, 0.1, 0.1, 0.1], span=SPAN)
+    found = paired_difference([0.1, 0.12, 0.1, 0.1, 0.1], span=SPAN)
 
     assert found.method == "paired_t"
-    assert found.std == pytest.approx(1e-9 / math.sqrt(5), rel=1e-3)
+    assert found.std == pytest.approx(0.02 / math.sqrt(5), rel=1e-3)
+
+
+def test_a_bound_narrower_than_the_spread_gives_way_to_it() -> None:
+    found = paired_difference([0.009, -0.0001] * 5_000, span=SPAN)
+
+    assert found.method == "paired_t"
 
 
 @pytest.mark.parametrize("span", [0, -1, math.nan])

@@ -49,12 +49,12 @@ def find_scale(metric: str, baseline: RunFacts, candidate: RunFacts, seen: Scale
 
 
 def guess_scale(lowest: float, highest: float) -> Scale:
-    """The narrowest of the usual scales that has these scores, or else whole numbers around them.
+    """The narrowest of the usual scales that has these scores, or else whole numbers around them and 0.
 
     The threshold is a share of the scale, so it should not depend on what the best answer happened to get.
     """
     usual = next((scale for scale in _USUAL if scale[0] <= lowest and highest <= scale[1]), None)
-    return usual or (float(math.floor(lowest)), float(math.ceil(highest)))
+    return usual or (float(min(0, math.floor(lowest))), float(max(0, math.ceil(highest))))
 
 
 def _stated(metric: str, facts: RunFacts) -> Scale | None:

@@ -19,6 +19,8 @@ _SIGNIFICANT = 0.05
 _SQUARE = 1.959964**2
 _ROUNDING = 1e-12
 """Differences closer than this share of the scale are equal."""
+_ALIKE = 1 / 400
+"""Differences within this share of the scale have too little spread to be judged by it: 0.01 on a scale from 1 to 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def paired_difference(differences: Sequence[float], *, span: float, binary_pairs
     - `paired_t`, normally: Student's paired t, cut off where the scale ends. If only few cases change, all in the same
       direction, its interval is too narrow: it covers 89 % if one case in ten of 50 drops.
     - `exact_paired`, for binary pairs: McNemar's exact p value and Tango's interval (see `tango`).
-    - `exact_bound`, if all differences are equal, so that Student's interval would have no width (see `_bound`).
+    - `exact_bound`, if all differences are equal or nearly so, so that Student's interval would have next to no width
+      (see `_bound`): five cases that happen to be alike do not show that the next one is.
 
     In each, p < 0.05 if and only if the interval excludes 0.
     """
@@ -100,19 +103,18 @@ def paired_from_running(running: Running, *, span: float, binary_pairs: bool = F
     count, mean, std = running.count, running.mean, running.std
     if not count:
         return Paired(None, None, 0)
-    flat = running.max - running.min <= _ROUNDING * span
-    if flat:  # what is left is rounding
+    flat = running.max - running.min <= (_ALIKE + _ROUNDING) * span
+    if running.max - running.min <= _ROUNDING * span:  # what is left is rounding
         mean = 0.0 if abs(running.max) <= _ROUNDING * span else running.max
         std = 0.0 if count > 1 else None
     if count < FEWEST_CASES or std is None:
         return Paired(mean, std, count)
-    effect_size = None if flat else mean / std
+    effect_size = mean / std if std else None
     if binary_pairs and running.only_ends(span):
         low, high = (span * share for share in tango(running.wins, running.losses, count))
         return Paired(mean, std, count, low, high, mcnemar(running.wins, running.losses), "exact_paired", effect_size)
-    if flat:
-        bound = _bound(mean, count, span)
-        return Paired(mean, std, count, bound.low, bound.high, bound.p_value, "exact_bound")
+    if flat and (bound := _bound(running, mean, span)):
+        return Paired(mean, 0.0, count, bound.low, bound.high, bound.p_value, "exact_bound")
     error = std / math.sqrt(count)
     half, p_value = student_t(count - 1) * error, t_two_sided(mean / error, count - 1)
     return Paired(mean, std, count, max(-span, mean - half), min(span, mean + half), p_value, "paired_t", effect_size)
@@ -124,18 +126,20 @@ class _Bound(NamedTuple):
     p_value: float
 
 
-def _bound(value: float, count: int, span: float) -> _Bound:
-    """Interval and p value of the mean if all cases have the same difference.
+def _bound(running: Running, value: float, span: float) -> _Bound | None:
+    """Interval and p value of the mean `value` if all cases have about the same difference.
 
     If a share q of all cases has this difference, the probability that all of these have it is q to the power of their
     number, so q is at least 0.025 to the power of 1/count. The others may differ by anything on the scale. The p value
     is the sign test's. Where that is significant, the interval ends before 0: there, the others are taken to differ by
-    as much in the other direction, which is what the sign test rules out at the same number of cases.
+    as much in the other direction, which is what the sign test rules out at the same number of cases. None for so many
+    cases on both sides of 0 that this would be narrower than the spread it leaves out.
     """
-    if not value:
-        half = span * (1 - _TAIL ** (1 / count))
-        return _Bound(-half, half, 1.0)
+    count = running.count
     share = _TAIL ** (1 / count)
+    if max(running.wins, running.losses) < count or not value:  # not all in one direction: as good as 0
+        half = span * (1 - share)
+        return _Bound(value - half, value + half, 1.0) if abs(value) < half else None
     p_value = sign_test(0, count)
     towards = abs(value) if p_value < _SIGNIFICANT else span
     size = abs(value)
