@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -20,7 +21,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_lines
-from prompt_evaluator.cli.text import clean
+from prompt_evaluator.cli.text import clean, columns, wrap
 from prompt_evaluator.model.bounds import CHART_SIZE
 from prompt_evaluator.model.chart import ChartSize, Theme
 
@@ -102,4 +103,5 @@ def chart_command(  # noqa: PLR0913 - one for each flag
     request = ChartRequest(kind=kind, metrics=metrics, size=size, allow_different=allow_different)
     chart = read_chart(read_settings(config_path), runs, request)
     write_chart(chart, output, theme)
-    print_lines([clean(str(output)), clean(chart.alternative)])
+    said = clean(chart.alternative)
+    print_lines([clean(str(output)), *(wrap(said, columns(sys.stdout)) if sys.stdout.isatty() else [said])])

@@ -34,7 +34,7 @@ _ROW, _COLUMN = 26, 92
 _LEVEL = 5
 """Metrics whose names fit beside each other."""
 _STRONG = 0.55
-"""Share of the largest difference from which on the text needs a contrast to the colour."""
+"""At or above this share of the largest difference, the text needs a contrast to the colour."""
 _PALE = 0.22
 
 
@@ -161,7 +161,7 @@ def _row(cell: SliceCell, name: str, metric: str, largest: float) -> Row:
         "p": "not tested" if cell.p_value is None else p_value(cell.p_value),
         "opacity": 1.0 if certain else _PALE,
         "thin": thin,
-        "dark": certain and abs(_share(cell)) > _STRONG * largest,
+        "dark": certain and abs(_share(cell)) >= _STRONG * largest,
     }
 
 
