@@ -85,11 +85,12 @@ def test_rubrics_are_shown_as_a_diff() -> None:
 
 
 def test_metrics_that_were_set_up_differently_are_named() -> None:
-    sides = [with_facts(RUN, metric_definitions={"length": {"most": most}, "exact": {}}) for most in (10, 20)]
+    definitions = [{"metric": "length", "options": {"most": most}} for most in (10, 20)]
+    sides = [with_facts(RUN, metric_definitions={"length": each, "exact": {}}) for each in definitions]
 
-    comparison = compared(*sides)
+    comparison = compared(*sides, allow_different=True)
 
-    assert comparison.differs == {"metrics.length": Change(baseline={"most": 10}, candidate={"most": 20})}
+    assert comparison.differs == {"metrics.length": Change(baseline=definitions[0], candidate=definitions[1])}
     assert "Set up differently in the two runs, so not the same measure: length." in comparison.warnings
 
 

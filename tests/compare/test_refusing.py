@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from compared_runs import case, compared, of_metric, run, with_facts
 
@@ -31,6 +33,35 @@ def test_runs_that_differ_in_more_than_the_target_are_refused(facts: dict[str, s
     assert named in str(refused.value)
     assert "--allow-different" in str(refused.value)
     assert refused.value.exit_code == 3
+
+
+def test_metrics_that_are_set_up_differently_are_refused() -> None:
+    sides = [with_facts(BASELINE, metric_definitions={"tone": {"options": {"criteria": text}}}) for text in "ab"]
+
+    with pytest.raises(IncomparableError, match=r"they have metrics that are set up differently \(tone\)\. To compare"):
+        compared(*sides)
+
+
+def test_metrics_that_differ_only_in_their_threshold_are_compared() -> None:
+    sides = [with_facts(BASELINE, metric_definitions={"tone": {"options": {"threshold": at}}}) for at in (0.5, 0.7)]
+
+    assert compared(*sides).common_cases == 6
+
+
+@pytest.mark.parametrize("name", ["seed", "openai/gpt-4o seed"], ids=["the run's judge", "a metric's own judge"])
+def test_a_file_whose_judge_has_another_seed_is_compared(name: str) -> None:
+    file: dict[str, Any] = {"path": "a.json", "judge_hash": None, "metric_definitions": {}}
+    sides = [with_facts(BASELINE, judge_parameters={"temperature": 0, name: seed}, **file) for seed in (1, 2)]
+
+    assert compared(*sides).common_cases == 6
+
+
+def test_a_file_whose_judge_has_another_temperature_is_refused() -> None:
+    file: dict[str, Any] = {"path": "a.json", "judge_hash": None, "metric_definitions": {}}
+    sides = [with_facts(BASELINE, judge_parameters={"temperature": at}, **file) for at in (0, 1)]
+
+    with pytest.raises(IncomparableError, match="different judges"):
+        compared(*sides)
 
 
 def test_all_that_differs_is_named_at_once() -> None:

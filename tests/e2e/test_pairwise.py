@@ -126,6 +126,22 @@ def test_the_same_comparison_again_makes_no_call_and_no_run(online: Workspace, s
     assert before == ["evaluation", "evaluation", "pairwise"]
 
 
+def test_the_judge_is_asked_at_the_temperature_it_had_in_the_runs(online: Workspace, service: ChatService) -> None:
+    online.cases(1)
+    settings = (*REAL, "-n", "1", "--judge-temperature", "1", "--judge-model", "openai/judge")
+    runs = []
+    for padding in (0, 30):
+        service.set(padding=padding)
+        runs.append(online.evaluate(*settings).run_id)
+    service.set(keep=True)
+
+    pairwise(online, *runs)
+    pairwise(online, *runs, "--judge-model", "openai/other")
+
+    asked = [(each["model"], each["temperature"]) for each in service.kept]
+    assert asked == [("judge", 1.0)] * 2 + [("other", 0.0)] * 2
+
+
 def test_another_judge_is_asked_everything_again(online: Workspace, service: ChatService) -> None:
     runs = two_runs(online, service)
     pairwise(online, *runs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from case_results import JUDGES, case_result, failed_sample, run_result, sample, stats
+from sqlalchemy import event
 
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.flat_rows import CASE_COLUMNS, SAMPLE_COLUMNS, SCORE_COLUMNS, WorstSample
@@ -13,7 +14,6 @@ from prompt_evaluator.model.result import CriterionScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.store import Store
@@ -92,3 +92,17 @@ def test_cases_are_found_in_their_files(filled: Store) -> None:
 
 def test_a_run_is_known_by_its_whole_id_only(filled: Store) -> None:
     assert [filled.has_run(name) for name in (RUN, RUN[:5], "@last")] == [True, False, False]
+
+
+def test_a_part_takes_three_queries_and_no_unit_is_read(filled: Store) -> None:
+    statements: list[str] = []
+
+    @event.listens_for(filled._reading, "before_cursor_execute")  # noqa: SLF001 - what is sent to the database
+    def note(*sent: Any) -> None:
+        statements.append(sent[2])
+
+    list(filled.flat_rows(RUN))
+
+    queries = [statement for statement in statements if statement.startswith("SELECT")]
+    assert len(queries) == 1 + 3 + 1  # how many samples, one part, and the end
+    assert not any("units" in statement or "cases.data" in statement for statement in statements)

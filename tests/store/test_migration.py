@@ -18,7 +18,7 @@ from stores import ON_SERVER, engine, sql
 from prompt_evaluator.app import outcomes
 from prompt_evaluator.app.filling import StoredResults
 from prompt_evaluator.errors import StoreError
-from prompt_evaluator.model import TestCase
+from prompt_evaluator.model import JudgeConfig, TestCase
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.schema import HEAD
 
@@ -229,6 +229,29 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_getting_its_rows(location
     with closing(Store.open(location, fill=StoredResults)) as store:
         assert store.run_line("a damaged run").num_samples is None
         assert len(store.case_detail(RUN, "unanswered").samples) == 2
+
+
+def test_a_store_of_the_fourth_version_gets_the_hashes_of_judges_that_a_new_run_has(
+    location: Path | str, today: Path
+) -> None:
+    make_store(location, "0004")
+    with closing(Store.open(today)) as store:
+        record = store.run(RUN)
+        judge = JudgeConfig(model="mock/judge", identity="mock", seed=7)
+        plan = msgspec.structs.replace(record.plan, run_id="judged", judge=judge)
+        store.create_run(msgspec.structs.replace(record, plan=plan), [])
+    columns = "run_id, group_id, status, started_at, plan, judge_hash"
+    rows = sql(today, "SELECT run_id, group_id, status, started_at, plan, 'with its seed' FROM runs")
+    damaged = ("a damaged run", "g", "failed", "2020", b"{", "kept")
+    for row in (*rows, damaged):
+        sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", *row)
+
+    with closing(Store.open(location)) as store, closing(Store.open(today)) as other:
+        wanted = other.run_line("judged").judge_hash
+
+        assert wanted is not None
+        assert store.run_line("judged").judge_hash == wanted
+        assert store.run_line("a damaged run").judge_hash == "kept"
 
 
 def test_without_anything_to_fill_with_runs_still_get_their_columns(location: Path | str, today: Path) -> None:

@@ -162,6 +162,17 @@ def test_the_judges_hash_changes_with_how_it_is_asked_and_with_nothing_else(fill
     assert hashes[0] == hashes[2] != hashes[1]
 
 
+def test_the_judges_hash_is_the_same_with_another_seed(filled: Store, record: MakeRecord) -> None:
+    seeded = msgspec.structs.replace(JUDGE, seed=7)
+    filled.create_run(record("run-5", judge=seeded, judges={"mock/other": seeded}), [])
+    filled.create_run(record("run-6", judge=JUDGE, judges={"mock/other": JUDGE}), [])
+
+    hashes = [filled.run_line(f"run-{at}").judge_hash for at in (5, 6)]
+
+    assert hashes[0] is not None
+    assert hashes[0] == hashes[1]
+
+
 def test_an_interrupted_run_has_this_for_its_status_everywhere(filled: Store) -> None:
     gone = {"run-4"}
 

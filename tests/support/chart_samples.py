@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,7 @@ def distribution(names: Sequence[str] = METRICS, runs: Sequence[str] = RUNS[:1])
         low, high = scale_of(name)
         edges = [number + 0.5 for number in range(6)] if high == 5 else [number / 10 for number in range(11)]
         for run in runs:
-            for start, end in zip(edges, edges[1:], strict=False):
+            for start, end in pairwise(edges):
                 count = int(random.random() * 200 * (start - low + 0.6))
                 bins.append(ScoreBin(metric=name, run=run, low=start, high=end, count=count))
     return ChartData(kind="distribution", title="Scores of run 3f2a9b1c", bins=tuple(bins), runs=tuple(runs))

@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import RunFacts
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.pairwise import PairwiseFindings, PairwiseResult
+    from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.store import Store
 
 _METRIC = "pairwise:preference"
 _ORDERS = {CANDIDATE_FIRST: "candidate", BASELINE_FIRST: "baseline"}
+_SAME = ("baseline_run_id", "metrics", "judge", "num_samples")
+"""What two comparisons of the same candidate have in common if they ask the same."""
 _SHORT_ID = 8
 _MANY = 1_000
 
@@ -134,8 +137,8 @@ async def _compared(baseline: RunRecord, candidate: RunRecord, session: Session,
 
 
 def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: PairwiseOptions) -> RunPlan:
-    usual = candidate.judge or baseline.judge or candidate.target
-    judge = models.name(options.judge_model or usual.model)
+    own = [judge for judge in (candidate.judge, baseline.judge) if judge]
+    judge = models.name(options.judge_model or (own[0].model if own else candidate.target.model))
     if not options.allow_mock_judge and not baseline.synthetic:
         check_mock_judge(models.name(baseline.target.model), judge, models.settings)
     rubric = candidate.rubric or baseline.rubric
@@ -152,7 +155,7 @@ def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: Pairw
             MetricUse(metric=_METRIC, name=name, options={"first": first, **criteria})
             for name, first in _ORDERS.items()
         ),
-        judge=JudgeConfig(model=str(judge), identity=models.identity(judge), temperature=0.0),
+        judge=JudgeConfig(model=str(judge), identity=models.identity(judge), temperature=_temperature(judge, own)),
         judges={},
         num_samples=min(baseline.num_samples, candidate.num_samples),
         note=f"pairwise: {candidate.run_id[:_SHORT_ID]} against {baseline.run_id[:_SHORT_ID]}",
@@ -164,6 +167,11 @@ def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: Pairw
         reuse=True,
         command=options.command,
     )
+
+
+def _temperature(judge: ModelName, own: Sequence[JudgeConfig]) -> float | None:
+    """As the runs asked this judge, because some models accept only one temperature; otherwise 0."""
+    return next((each.temperature for each in own if each.model == str(judge)), 0.0)
 
 
 def _known(draft: RunPlan, baseline: RunRecord, candidate: RunRecord, store: Store) -> str | None:
@@ -179,9 +187,6 @@ def _known(draft: RunPlan, baseline: RunRecord, candidate: RunRecord, store: Sto
             if all(getattr(plan, name) == getattr(draft, name) for name in _SAME):
                 return plan.run_id
     return None
-
-
-_SAME = ("baseline_run_id", "metrics", "judge", "num_samples")
 
 
 def _common_cases(store: Store, draft: RunPlan) -> Iterator[TestCase]:

@@ -73,7 +73,9 @@ def write_tables(
         IncomparableError: The runs cannot be compared.
     """
     if kind == "parquet":
-        return _write_parquet(settings, runs, path)
+        check_installed()
+        with closing(open_store(settings)) as store:
+            return write_parquet_tables(store, [stored_name(settings, run) for run in runs], path)
     if len(runs) > 1:
         (comparison,) = compare_runs(settings, runs, options)
         if kind == "junit":
@@ -160,11 +162,11 @@ def _places(
     return store.case_places(facts.run_id, list(dict.fromkeys(case.test_case_id for case in cases)))
 
 
-def _write_parquet(settings: Settings, runs: Sequence[str], path: Path) -> tuple[Path, ...]:
-    check_installed()
+def write_parquet_tables(store: Store, runs: Sequence[str], path: Path) -> tuple[Path, ...]:
+    """Write runs of an open store; see `write_tables`."""
     paths = tuple(path.with_name(f"{path.stem}.{table}.parquet") for table in TABLES)
-    with closing(open_store(settings)) as store, ExitStack() as stack:
-        lines = [store.run_line(stored_name(settings, run)) for run in runs]
+    lines = [store.run_line(run) for run in runs]
+    with ExitStack() as stack:
         files = [stack.enter_context(_file(each)) for each in paths]
         stack.enter_context(_no_collector())
         batches = chain.from_iterable(store.flat_rows(line.run_id) for line in lines)

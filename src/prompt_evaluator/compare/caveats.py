@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.compare.refusing import allowed_difference
-from prompt_evaluator.compare.sameness import PARTS, is_same
+from prompt_evaluator.compare.sameness import PARTS, changed_metrics, is_same
 from prompt_evaluator.hints import some_of
 from prompt_evaluator.model.wording import listed, many, percent
 
@@ -26,7 +26,8 @@ def run_caveats(baseline: RunFacts, candidate: RunFacts, change: DatasetChange, 
     sides = (baseline, candidate)
     yield from allowed_difference(baseline, candidate, change, common)
     yield from _unknown(sides)
-    yield from _other_definitions(sides)
+    if changed := changed_metrics(baseline, candidate):
+        yield f"Set up differently in the two runs, so not the same measure: {some_of(changed)}."
     if change.changed and baseline.dataset_hash in (None, candidate.dataset_hash):
         yield f"{many(change.changed, 'case')} changed between the runs and {_is(change.changed)} left out."
     for facts in sides:
@@ -62,13 +63,6 @@ def _unknown(sides: tuple[RunFacts, RunFacts]) -> Iterator[str]:
     unknown = [part for part in PARTS if is_same(part, *sides) is None]
     if unknown:
         yield f"Whether the {listed(unknown)} {'is' if len(unknown) == 1 else 'are'} the same is not known."
-
-
-def _other_definitions(sides: tuple[RunFacts, RunFacts]) -> Iterator[str]:
-    ours, theirs = (facts.metric_definitions or {} for facts in sides)
-    changed = [name for name in ours if name in theirs and ours[name] != theirs[name]]
-    if changed:
-        yield f"Set up differently in the two runs, so not the same measure: {some_of(changed)}."
 
 
 def _missing(tally: MetricTally, scale: tuple[float, float]) -> Iterator[str]:

@@ -180,6 +180,8 @@ def _wins_and_losses(differences: Sequence[float], measure: Measure) -> tuple[in
 
 
 def _more_cases(paired: Paired, measure: Measure) -> int | None:
+    if paired.count < FEWEST_CASES:  # too few to estimate from
+        return FEWEST_CASES - paired.count
     if paired.mean is None or paired.std is None or not measure.threshold:
         return None
     if paired.std:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.compare.sameness import PARTS, is_same
+from prompt_evaluator.compare.sameness import PARTS, changed_metrics, is_same
 from prompt_evaluator.errors import IncomparableError
+from prompt_evaluator.hints import some_of
 from prompt_evaluator.model.wording import listed, many
 
 if TYPE_CHECKING:
@@ -25,11 +26,13 @@ def incomparable_parts(baseline: RunFacts, candidate: RunFacts) -> list[str]:
 
 
 def refuse_different(baseline: RunFacts, candidate: RunFacts) -> None:
-    """Raise `IncomparableError` if datasets, rubrics or judges are known to differ."""
+    """Raise `IncomparableError` if datasets, rubrics, judges or definitions of metrics are known to differ."""
     parts = incomparable_parts(baseline, candidate)
-    if not parts:
-        return
     reasons = [f"different {part}s ({_named(part, baseline)} and {_named(part, candidate)})" for part in parts]
+    if metrics := changed_metrics(baseline, candidate):
+        reasons.append(f"metrics that are set up differently ({some_of(metrics)})")
+    if not reasons:
+        return
     raise IncomparableError(
         f"{baseline.name} and {candidate.name} cannot be compared as they are: they have {listed(reasons)}. "
         "To compare the unchanged cases that both have, add --allow-different."

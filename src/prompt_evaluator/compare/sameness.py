@@ -34,12 +34,29 @@ def without_service(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name.rpartition(" ")[2] != "service"}
 
 
+def changed_metrics(baseline: RunFacts, candidate: RunFacts) -> list[str]:
+    """Metrics outside the rubric that are set up differently. Thresholds do not count: they do not change a score."""
+    ours, theirs = baseline.metric_definitions or {}, candidate.metric_definitions or {}
+    return [name for name in ours if name in theirs and _measured_by(ours[name]) != _measured_by(theirs[name])]
+
+
+def _measured_by(definition: dict[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in definition.get("options", {}).items() if name != "threshold"}
+    return {**definition, "options": options}
+
+
+def _standard(facts: RunFacts) -> dict[str, Any]:
+    """The judge's parameters without its seed, which draws other judgements by the same standard."""
+    known = without_service(facts.judge_parameters)
+    return {name: value for name, value in known.items() if name.rpartition(" ")[2] != "seed"}
+
+
 def _same_judge(baseline: RunFacts, candidate: RunFacts, *, complete: bool) -> bool | None:
     ours, theirs = baseline.judge_model, candidate.judge_model
     if ours is None or theirs is None:
         return True if complete else None
     if ours != theirs:
         return False
-    if without_service(baseline.judge_parameters) == without_service(candidate.judge_parameters):
+    if _standard(baseline) == _standard(candidate):
         return True
     return False if complete else None

@@ -1,4 +1,4 @@
-"""Reports on a run or on two: everything they say, as data. Texts are raw: writers of formats escape them."""
+"""Reports on a run or on two: everything they say, as data. Texts are raw; each format escapes them."""
 
 from __future__ import annotations
 

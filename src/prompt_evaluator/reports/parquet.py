@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TABLES = ("runs", "samples", "scores")
 _MISSING = "Install prompt-evaluator[parquet] to write .parquet files."
-_ROWS, _BYTES = 50_000, 16_000_000
+_ROWS, _BYTES = 50_000, 8_000_000
 """A row group is written when it has one or the other: large enough to be read fast, small enough to hold two."""
 
 _WORD, _TEXT, _WHOLE, _NUMBER, _YES_NO, _TIME = "word", "text", "whole", "number", "yes or no", "time"
@@ -207,7 +207,8 @@ def _array(values: Sequence[Any], kind: str) -> pa.Array:
     if kind in (_WORD, _TEXT):
         return pa.array(values, pa.string())
     if kind == _YES_NO:
-        return pa.array([None if value is None else bool(value) for value in values], pa.bool_())
+        in_numbers = next((type(value) is int for value in values if value is not None), False)  # as SQLite has them
+        return pa.array(values, pa.int8()).cast(pa.bool_()) if in_numbers else pa.array(values, pa.bool_())
     return pa.array(values, pa.int64() if kind == _WHOLE else pa.float64())
 
 

@@ -12,6 +12,7 @@ _NOT_CSV = re.compile("[\x00\ud800-\udfff]")
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """What XML 1.0 forbids or advises against. A carriage return is allowed, but readers turn it into a line feed."""
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+_XML_SIGN = re.compile("[&<>\"']")
 _IN_ATTRIBUTES = str.maketrans({"\n": "&#10;", "\t": "&#9;"})
 
 _MARKDOWN = {sign: f"&#{ord(sign)};" for sign in "\\`*[]|~#!$^{}@%"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -51,12 +52,13 @@ def xml_text(text: str) -> str:
     """Escape a text for the content of an element, without characters that XML cannot hold."""
     if not text.isprintable():
         text = _NOT_XML.sub(_xml_replacement, text.replace("\r\n", "\n"))
-    return text.translate(_XML)
+    return text.translate(_XML) if _XML_SIGN.search(text) else text
 
 
 def xml_attribute(text: str) -> str:
     """The same for an attribute in quotes, where line feeds and tabs would become spaces."""
-    return xml_text(text).translate(_IN_ATTRIBUTES)
+    escaped = xml_text(text)
+    return escaped if escaped.isprintable() else escaped.translate(_IN_ATTRIBUTES)
 
 
 def markdown_text(text: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
-_SAMPLES_AT_ONCE = 10_000
+_SAMPLES_AT_ONCE = 5_000
 _CALLED = {"test_case_id": "case_id", "output": "answer", "score": "value"}
 """Maps names of columns in tables for users to those of the store."""
 
@@ -129,8 +129,10 @@ def _worst(connection: Connection, run_id: str, positions: Sequence[int], most_t
     return found
 
 
-def _among(table: Table, run_id: str, samples: Mapping[int, int]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return table.c.run_id == run_id, tuple_(table.c.position, table.c.sample).in_(list(samples.items()))
+def _among(table: Table, run_id: str, samples: Mapping[int, int]) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for one sample of each case. By pairs alone, SQLite would read all rows of the run."""
+    pairs = tuple_(table.c.position, table.c.sample).in_(list(samples.items()))
+    return table.c.run_id == run_id, table.c.position.in_(list(samples)), pairs
 
 
 def _rank(missed: dict[str, float]) -> tuple[int, float]:

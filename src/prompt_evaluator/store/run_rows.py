@@ -50,7 +50,7 @@ def plan_columns(plan: RunPlan) -> dict[str, Any]:
         "prompt_hash": prompt.hash if prompt else None,
         "prompt_version": clean_or_none(prompt.version) if prompt else None,
         "rubric_hash": plan.rubric.hash if plan.rubric else None,
-        "judge_hash": _judge_hash(plan),
+        "judge_hash": judge_hash(plan),
         "generator_model": clean(plan.target.model),
         "judge_model": clean(judges[0]) if judges else None,
         "synthetic": plan.synthetic,
@@ -93,8 +93,13 @@ def content_hash(case: TestCase) -> str:
     return sha256(_in_order(bare)).hexdigest()
 
 
-def _judge_hash(plan: RunPlan) -> str | None:
-    """Hash everything that determines how judges are asked, except the rubric and the metrics."""
+def judge_hash(plan: RunPlan) -> str | None:
+    """Hash everything that determines how judges are asked, except the rubric and the metrics.
+
+    Seeds are left out: they draw other judgements by the same standard.
+    """
     if plan.judge is None and not plan.judges:
         return None
-    return sha256(_in_order((plan.judge, plan.judges))).hexdigest()
+    judge = plan.judge and msgspec.structs.replace(plan.judge, seed=None)
+    others = {name: msgspec.structs.replace(other, seed=None) for name, other in plan.judges.items()}
+    return sha256(_in_order((judge, others))).hexdigest()

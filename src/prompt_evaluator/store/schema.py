@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
 
 HEAD = REVISIONS[-1]

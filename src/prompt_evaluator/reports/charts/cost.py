@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.chart import MOST_ROWS
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _HEIGHT = 320
 _LOGARITHMIC = 20
 """Times that the highest cost is the lowest one."""
-_LABELLED = 15
+_NEAR_X, _NEAR_Y = 0.25, 0.05
+"""Shares of the axes within which two labels would lie on each other."""
 _HOW = "Mean with its 95 % interval against the cost of a sample. Dashed: the best mean for the money."
 _CROSS = "M-1,-1L1,1M1,-1L-1,1"
 
@@ -91,9 +93,9 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                 {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
-                rows if len(rows) <= _LABELLED else [],
+                _labelled(rows, ends, logarithmic=logarithmic),
                 {"type": "text", "style": "pe-value", "dx": 9, "dy": -9, "limit": 190},
-                {"x": quantity("cost", **x), "y": quantity("mean", **y), "text": {"field": "label"}},
+                {"x": quantity("cost", **x), "y": quantity("mean", **y), "text": {"field": "names"}},
             ),
         ),
     }
@@ -131,6 +133,27 @@ def _rows(points: Sequence[CostPoint], scale: tuple[float, float] | None) -> lis
         }
         for point, name in zip(points, names, strict=True)
     ]
+
+
+def _labelled(rows: Sequence[Row], ends: Sequence[float], *, logarithmic: bool) -> list[Row]:
+    """Rows to be named: of several that are close together the first, which also says how many there are."""
+
+    def along(cost: float) -> float:
+        if logarithmic:
+            return math.log(cost / ends[0]) / math.log(ends[1] / ends[0])
+        return (cost - ends[0]) / (ends[1] - ends[0])
+
+    height = max(row["mean"] for row in rows) - min(row["mean"] for row in rows) or 1.0
+    kept: list[tuple[Row, int]] = []
+    for row in rows:
+        for at, (other, more) in enumerate(kept):
+            near = abs(row["mean"] - other["mean"]) < _NEAR_Y * height
+            if near and abs(along(row["cost"]) - along(other["cost"])) < _NEAR_X:
+                kept[at] = (other, more + 1)
+                break
+        else:
+            kept.append((row, 0))
+    return [{**row, "names": row["label"] + (f" + {more}" if more else "")} for row, more in kept]
 
 
 def _frontier(rows: Sequence[Row], end: float) -> list[Row]:

@@ -61,7 +61,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         data,
         together,
         subtitle=f"Share of samples by score.{more}",
-        alternative=f"Distribution of scores: {spoken(said)}.{more}",
+        alternative=f"Most frequent scores: {spoken(said)}.{more}",
     )
 
 
@@ -115,7 +115,7 @@ def _row(one: ScoreBin, run: str, total: int) -> Row:
         "high": one.high,
         "middle": (one.low + one.high) / 2,
         "share": one.count / total,
-        "scores": f"{one.low:g} to {one.high:g}",
+        "scores": _scores(one),
         "samples": f"{one.count:,} of {total:,}",
     }
 
@@ -125,5 +125,10 @@ def _sentence(bins: Sequence[ScoreBin], metric: str, run: str, *, several: bool)
     total = sum(one.count for one in own)
     most = max(own, key=lambda one: one.count)
     of = f" in {shown(run)}" if several else ""
-    share = f"{percent(most.count / total)} between {most.low:g} and {most.high:g}"
-    return f"{shown(metric)}{of}: {many(total, 'sample')}, {share}"
+    return f"{shown(metric)}{of} {_scores(most)} ({percent(most.count / total)} of {many(total, 'sample')})"
+
+
+def _scores(one: ScoreBin) -> str:
+    """`4` for a bin around a whole number, otherwise `0.3 to 0.4`."""
+    middle = (one.low + one.high) / 2
+    return f"{middle:g}" if one.high - one.low == 1 and middle.is_integer() else f"{one.low:.3g} to {one.high:.3g}"

@@ -30,7 +30,8 @@ def charts_section(charts: Sequence[Chart], no_charts: str | None, *, drawn: boo
     """
     if not charts and no_charts is None:
         return None
-    themes = [data("chart-themes", {theme: theme_config(theme) for theme in ("light", "dark")})] if drawn else []
+    colours = {theme: theme_config(theme) for theme in ("light", "dark")}
+    themes = [data("chart-themes", colours)] if drawn and charts else []
     figures = [_figure(chart, at, drawn=drawn) for at, chart in enumerate(charts)]
     reason = [paragraph(no_charts, "dim")] if no_charts else []
     return section("charts", "Charts", *reason, *themes, element("div", *figures, class_="figures"))

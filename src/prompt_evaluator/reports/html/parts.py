@@ -152,15 +152,24 @@ def written(found: str, *, folded: bool = True) -> Html:
     lines = found.count("\n") + 1
     if not folded or (len(found) <= _LONG_TEXT and lines <= _MOST_LINES):
         return element("pre", found or "(empty)", class_="text" if found else "text dim", dir="auto")
-    start = "\n".join(found[:_LONG_TEXT].split("\n")[:_MOST_LINES])
+    start = _start(found)
     rest = found[len(start) :]
     more = many(len(rest), "more character")
     return element(
         "div",
         element("pre", start, class_="text", dir="auto"),
-        fold(f"Show {more}", element("pre", rest.removeprefix("\n"), class_="text", dir="auto"), class_="rest"),
+        fold(f"Show {more}", element("pre", rest.removeprefix("\n").removeprefix(" "), class_="text", dir="auto"), class_="rest"),
         class_="long",
     )
+
+
+def _start(found: str) -> str:
+    """The first lines of a long text; within a long line, up to the end of a word."""
+    start = "\n".join(found[:_LONG_TEXT].split("\n")[:_MOST_LINES])
+    if len(start) < _LONG_TEXT:
+        return start
+    end = max(start.rfind(" "), start.rfind("\n"))
+    return start[:end] if end > _LONG_TEXT / 2 else start
 
 
 def command(shell: str, label: str = "Command") -> Html:
