@@ -152,6 +152,16 @@ def test_long_texts_and_many_samples_are_cut_and_it_is_said_how_much_is_left_out
     assert (len(case.answers), case.answers_left_out) == (MOST_ANSWERS, 9 - MOST_ANSWERS)
 
 
+def test_of_very_long_cases_it_shows_fewer_so_that_a_report_stays_small(settings: Settings) -> None:
+    long = "☕" * 10_000
+    add(settings, [result(at, *[1.0] * 9, answer=long, test_case_input=long) for at in range(MOST_CASES)])
+
+    found = report(settings)
+
+    assert 0 < len(found.worst) < MOST_CASES
+    assert len(msgspec.json.encode(found)) < 2_000_000
+
+
 @pytest.mark.parametrize(
     ("repeats", "repeat_std", "cause"),
     [

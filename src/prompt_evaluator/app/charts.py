@@ -42,6 +42,8 @@ _OF_ONE_METRIC = ("scatter", "trend", "cost")
 _MOST_RUNS = {"metrics": 8, "distribution": 8, "flags": 8, "cost": 60}
 """More could not be told apart."""
 _HISTORY = 50
+_MOST_SCATTERS = 6
+"""In one report: each has up to 2,000 points."""
 _OWN_SIZE = ChartSize()
 _WRITERS: dict[str, Callable[[Chart, Theme], bytes]] = {
     ".png": png,
@@ -120,13 +122,15 @@ def run_charts(store: Store, run_id: str, kinds: Sequence[RunChartKind] = RUN_KI
 
 
 def comparison_charts(comparison: Comparison) -> Charts:
-    """The charts of a report on two runs: all differences, and the cases on each metric."""
+    """The charts of a report on two runs: all differences, and the cases on each metric; of many, those that moved."""
     if not can_draw():
         return Charts((), f"{NO_CHARTS}.")
     measured = [name for name, each in comparison.metrics.items() if each.missing is None]
+    if len(measured) > _MOST_SCATTERS:
+        measured.sort(key=lambda name: comparison.metrics[name].verdict not in ("worse", "better"))
     data = [
         comparison_chart_data(comparison, "differences"),
-        *(comparison_chart_data(comparison, "scatter", name) for name in measured),
+        *(comparison_chart_data(comparison, "scatter", name) for name in measured[:_MOST_SCATTERS]),
     ]
     return _drawable([make_chart(each) for each in data])
 

@@ -37,7 +37,7 @@ from prompt_evaluator.reports.next_step import PROGRAM, typed_again
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunPlan
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 _HALF = 0.5
+_MOST_BYTES = 1_000_000
+"""Of all cases with their texts, so that a report stays below 5 MB."""
 _NO_CHARTS = Charts((), None)
 _FEWEST_CASES = 5
 """If fewer cases flipped, these many are shown: the most certain drops that may still be chance."""
@@ -95,7 +97,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 facts=facts,
                 varying=tuple(_varying(row, plan) for row in varying),
                 varying_cases=varying_cases,
-                worst=tuple(_worst(store, plan, facts)),
+                worst=tuple(_fitting(_worst(store, plan, facts))),
                 failing_cases=store.count_cases(CaseQuery(run_id=plan.run_id, failing=True)),
                 slices=slice_cells(store, plan.run_id, options.slices),
                 reproduction=_reproduction(facts, plan),
@@ -114,7 +116,7 @@ def collect_compare_report(
         compared = ComparedRuns(settings, names, options.program, answers_shown=True, most_cases=MOST_CASES)
         (found,) = findings_of(opened.comparisons, compared)
         most = max(len({each.test_case_id for each in found.flipped.cases}), _FEWEST_CASES)
-        flipped = [_cut_case(each) for each in shown_cases(opened, comparison, found, most)]
+        flipped = _fitting(_cut_case(each) for each in shown_cases(opened, comparison, found, most))
         charts = comparison_charts(comparison) if options.charts else _NO_CHARTS
         pair = (comparison.baseline, comparison.candidate)
         sides = map(_reproduction, pair, plans_of(settings, pair))
@@ -151,6 +153,16 @@ def _title(facts: RunFacts) -> str:
 def _worst(store: Store, plan: RunPlan, facts: RunFacts) -> Iterator[ReportCase]:
     for line in store.worst_cases(plan.run_id, facts.scales, MOST_CASES):
         yield _report_case(store, plan, facts, line)
+
+
+def _fitting(cases: Iterable[T]) -> Iterator[T]:
+    """The first cases that fit: of very long ones, a report shows fewer."""
+    room = _MOST_BYTES
+    for case in cases:
+        yield case
+        room -= len(msgspec.json.encode(case))
+        if room < 0:
+            return
 
 
 def _report_case(store: Store, plan: RunPlan, facts: RunFacts, line: CaseLine) -> ReportCase:

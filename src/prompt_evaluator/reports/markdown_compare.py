@@ -79,7 +79,7 @@ class CompareSections:
             lines.append(f"⚠️ The baseline is {many(int(self._age // _DAY), 'day')} old. {advice}")
         lines += [f"⚠️ {said(text)}" for text in self._found.warnings]
         kept, more = first_rows([[line] for line in lines], self._room)
-        return bullets([*(line for (line,) in kept), *([left_out(more, "warning")] if more else [])])
+        return joined(*(line for (line,) in kept), left_out(more, "warning") if more else "")
 
     def metrics(self) -> str:
         return self._table("Metric", self._found.metrics, "metric")
@@ -123,7 +123,8 @@ class CompareSections:
         found = self._found.differs
         if not found:
             return said(sentence(self._found.no_difference or "nothing"))
-        kept, more = first_rows([[f"{cell(each.label)}: {said(each.text)}"] for each in found], self._room)
+        plain = [[f"{cell(each.label)}: {said(each.text)}"] for each in found if not each.diff]
+        kept, more = first_rows(plain, self._room)
         lines = [line for (line,) in kept] + ([left_out(more, "difference")] if more else [])
         return joined(bullets(lines), *(_diff(each, self._room) for each in found if each.diff))
 
