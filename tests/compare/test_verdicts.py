@@ -169,9 +169,8 @@ def test_a_scale_that_nobody_states_is_guessed_and_that_is_said() -> None:
 
 
 def test_guesses_that_differ_between_the_runs_are_pointed_out() -> None:
-    guessed = {"guessed_scales": ("quality",)}
-    baseline = of_metric([[0.5]] * 9, scales={"quality": (0.0, 1.0)}, **guessed)
-    candidate = of_metric([[3.0]] * 9, scales={"quality": (1.0, 5.0)}, **guessed)
+    baseline = of_metric([[0.5]] * 9, scales={"quality": (0.0, 1.0)}, guessed_scales=("quality",))
+    candidate = of_metric([[3.0]] * 9, scales={"quality": (1.0, 5.0)}, guessed_scales=("quality",))
 
     assert (
         "The scores of quality look like 0 to 1 in the baseline and 1 to 5 in the candidate: "

@@ -345,6 +345,12 @@ class TestSlices:
         assert said is not None
         assert (said.slices, said.text) == ((), "3 slices × metrics compared; none stands out")
 
+    def test_that_are_too_small_are_not_passed_over_in_silence(self) -> None:
+        said = of({"correctness": same()}, slices=(slice_("billing", "inconclusive"),), slice_comparisons=0).slices
+
+        assert said is not None
+        assert (said.slices, said.text) == ((), "none is compared: that takes five cases of a slice in both runs")
+
     def test_are_not_mentioned_if_there_are_none(self) -> None:
         assert of().slices is None
 

@@ -103,7 +103,8 @@ def test_cases_that_are_nearly_alike_are_no_surer_than_equal_ones(spread: float)
     drop = paired_difference([-0.2, -0.2 + spread, -0.2, -0.2, -0.2], span=SPAN)
     both = paired_difference([0.0, spread, 0.0, 0.0, 0.0], span=SPAN)
 
-    assert (drop.method, drop.effect_size, drop.p_value) == ("exact_bound", None, pytest.approx(2 * 0.5**5))
+    assert (drop.method, drop.effect_size) == ("exact_bound", None)
+    assert drop.p_value == pytest.approx(2 * 0.5**5)
     assert (both.method, both.p_value) == ("exact_bound", 1.0)
     assert both.low is not None
     assert both.low < -1.0

@@ -105,9 +105,11 @@ def _not_flipped(metrics: Mapping[str, MetricComparison]) -> str:
 
 
 def slices_finding(comparison: Comparison) -> SlicesFinding | None:
-    """Only slices that got better or worse; None if nothing was compared."""
-    if not comparison.slice_comparisons:
+    """Only slices that got better or worse; None if there are none at all."""
+    if not comparison.slices:
         return None
+    if not comparison.slice_comparisons:
+        return SlicesFinding(slices=(), text="none is compared: that takes five cases of a slice in both runs")
     moved = sorted(
         (each for each in comparison.slices if each.verdict in ("worse", "better")), key=lambda each: rank(each.verdict)
     )
