@@ -11,6 +11,7 @@ import chart_samples
 import pytest
 
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.chart import Chart
 from prompt_evaluator.reports.chart_files import can_draw, javascript_bundle, png, specification_file, svg
 from prompt_evaluator.reports.charts import make_chart
 
@@ -106,6 +107,15 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
     with pytest.raises(ConfigurationError, match=r"pip install 'prompt-evaluator\[charts\]'"):
         javascript_bundle()
     assert specification_file(chart)
+
+
+def test_a_specification_that_cannot_be_drawn_is_an_error_in_one_line() -> None:
+    chart = Chart(kind="flags", title="Broken", alternative="", specification={"mark": 5})
+
+    for draw in (svg, png):
+        with pytest.raises(ConfigurationError, match=r"The chart 'Broken' cannot be drawn: ") as found:
+            draw(chart)
+        assert "\n" not in str(found.value)
 
 
 def test_making_a_chart_does_not_load_what_draws_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.reports.chart_theme import theme_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from prompt_evaluator.model.chart import Chart, Theme
 
@@ -40,12 +40,14 @@ def themed(chart: Chart, theme: Theme) -> dict[str, Any]:
 
 def svg(chart: Chart, theme: Theme = "light") -> str:
     """Raises ConfigurationError without the extra, as `png` and `javascript_bundle` do."""
-    text: str = _vl_convert().vegalite_to_svg(themed(chart, theme))
+    with _explained(chart):
+        text: str = _vl_convert().vegalite_to_svg(themed(chart, theme))
     return text
 
 
 def png(chart: Chart, theme: Theme = "light") -> bytes:
-    picture: bytes = _vl_convert().vegalite_to_png(themed(chart, theme), scale=_PIXELS)
+    with _explained(chart):
+        picture: bytes = _vl_convert().vegalite_to_png(themed(chart, theme), scale=_PIXELS)
     return picture
 
 
@@ -93,6 +95,15 @@ def _cache_folder(environment: Mapping[str, str]) -> Path:
     given = environment.get("XDG_CACHE_HOME", "")
     base = Path(given) if Path(given).is_absolute() else Path(environment.get("HOME") or Path.home()) / ".cache"
     return base / "prompt-evaluator"
+
+
+@contextmanager
+def _explained(chart: Chart) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        reason = " ".join(str(error).split("\n    at ")[0].split())
+        raise ConfigurationError(f"The chart {chart.title!r} cannot be drawn: {reason}") from None
 
 
 def _vl_convert() -> Any:

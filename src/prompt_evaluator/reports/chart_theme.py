@@ -128,7 +128,7 @@ def _styles(colours: Colours) -> dict[str, Any]:
         "pe-note": {**small, "color": colours.muted, "fontSize": 11},
         "pe-cell": {**small, "color": colours.text, "align": "center"},
         "pe-cell-strong": {**small, "color": colours.on_strong, "align": "center", "fontWeight": 600},
-        "pe-cell-outline": {"stroke": colours.line, "fill": None, "strokeWidth": 1},
+        "pe-cell-outline": {"color": colours.line, "stroke": colours.line, "fill": None, "strokeWidth": 1},
         "pe-bar": {"fill": colours.series[0], "color": colours.series[0]},
         "pe-mean": {"color": colours.series[0], "stroke": colours.series[0], "fill": colours.series[0]},
         "pe-interval": {"color": colours.series[0], "stroke": colours.series[0], "strokeWidth": 2},

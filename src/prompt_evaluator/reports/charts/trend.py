@@ -92,7 +92,7 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
             ),
             layer(
                 [row for row in rows if row["what"]],
-                {"type": "text", "style": "pe-note", "align": "left", "dx": 8, "dy": -6},
+                {"type": "text", "style": "pe-note", "align": "left", "dx": 4, "dy": -18},
                 {"x": x, "y": {"value": "height"}, "text": {"field": "what"}},
             ),
         ),
