@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser import Opened, opened, running_browser
 
+from browser import Opened, opened, running_browser
 from prompt_evaluator.model.report import RunReport
 from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.html import compare_html, run_html
@@ -39,8 +39,11 @@ def show(browser: Browser, bundle: str, tmp_path: Path) -> Iterator[Callable[...
 
         def show(report: RunReport | CompareReport, **more: Any) -> Opened:
             path = tmp_path / "report.html"
-            pieces = run_html if isinstance(report, RunReport) else compare_html
-            path.write_text("".join(pieces(report, bundle=bundle)), "utf-8")  # type: ignore[operator]
+            if isinstance(report, RunReport):
+                pieces = run_html(report, bundle=bundle)
+            else:
+                pieces = compare_html(report, bundle=bundle)
+            path.write_text("".join(pieces), "utf-8")
             return stack.enter_context(opened(browser, path, **more))
 
         yield show

@@ -52,7 +52,10 @@ def test_what_a_model_wrote_does_nothing(show: Show, name: str, *, scripts: bool
     found = show(REPORTS[name](), java_script_enabled=scripts)
 
     page = found.page
-    assert page.locator("iframe, img, form:not(.vega-bindings), input, object, embed, base, link, style ~ style").count() == 0
+    assert (
+        page.locator("iframe, img, form:not(.vega-bindings), input, object, embed, base, link, style ~ style").count()
+        == 0
+    )
     assert page.locator("a:not([href^='#'])").count() == 0
     assert page.locator("h1").count() == 1
     if scripts:
@@ -208,7 +211,8 @@ _CONTRAST = """() => {
     if (each.closest("svg") || ![...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
     if (!each.checkVisibility()) continue;
     const [a, b] = [numbers(getComputedStyle(each).color), ground(each)].map(luminance).sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) poor.add(`${each.tagName}.${each.className} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < 4.5) poor.add(`${each.tagName}.${each.className} ${contrast.toFixed(2)}`);
   }
   return [...poor];
 }"""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 REQUIRED = "PROMPT_EVALUATOR_TEST_CHROMIUM"
 """A variable: when it is `required`, a machine without Chromium fails the tests instead of skipping them."""
@@ -77,6 +77,10 @@ class Opened:
         """Requests for anything but the page itself."""
         return [url for url in self.requests if url != self.page.url.split("#")[0]]
 
+    def refuse(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
+
     def wider_than(self, width: int) -> list[str]:
         """Elements that make the page scroll sideways; those in a container that scrolls do not."""
         if self.page.evaluate("document.documentElement.scrollWidth") <= width:
@@ -103,7 +107,7 @@ def opened(browser: Browser, path: Path, **more: Any) -> Iterator[Opened]:
         found = Opened(page)
         page.on("request", lambda request: found.requests.append(request.url))
         page.on("pageerror", lambda error: found.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (found.complaints.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", found.refuse)
         page.on("console", lambda said: found.complaints.append(said.text) if said.type == "error" else None)
         page.add_init_script(_VIOLATIONS)
         if not storage:

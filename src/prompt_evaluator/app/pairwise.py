@@ -14,12 +14,10 @@ from prompt_evaluator.app.planning.prepared import Prepared, check_mock_judge
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.starting import carry_out, create_run, refuse_pairwise
 from prompt_evaluator.compare.pairwise import pairwise_result, strengths
-from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.errors import ConfigurationError, StoreError
 from prompt_evaluator.metrics.preference import criteria_of
 from prompt_evaluator.model import JudgeConfig, MetricUse
-from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, PairwiseReport
-from prompt_evaluator.model.query import RunQuery
 from prompt_evaluator.pipeline.loading import BATCH
 from prompt_evaluator.reports.pairwise import pairwise_findings
 
@@ -37,10 +35,11 @@ if TYPE_CHECKING:
 
 _METRIC = "pairwise:preference"
 _ORDERS = {CANDIDATE_FIRST: "candidate", BASELINE_FIRST: "baseline"}
-_SAME = ("baseline_run_id", "metrics", "judge", "num_samples")
-"""What two comparisons of the same candidate have in common if they ask the same."""
+_ASKED = ("baseline_run_id", "metrics", "judge", "num_samples")
+"""What decides which questions are asked about a candidate."""
+_SPACE = uuid.UUID("6f1c0c52-0f1e-5d4b-9f52-6c7a3f0f2f11")
+_in_order = msgspec.json.Encoder(order="deterministic").encode
 _SHORT_ID = 8
-_MANY = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +128,25 @@ async def _compared(baseline: RunRecord, candidate: RunRecord, session: Session,
         raise ConfigurationError(f"Run {baseline.plan.run_id} cannot be compared with itself. Name two runs.")
     async with session.models() as models:
         draft = _draft(baseline.plan, candidate.plan, models, options)
-        if (known := _known(draft, baseline, candidate, session.store)) is None:
-            cases = _common_cases(session.store, draft)
-            prepared = Prepared(draft, cases, models, allow_mock_judge=options.allow_mock_judge)
-            return await carry_out(create_run(prepared, models, session), models, session)
-    return await resume_run(known, session)
+        run_id = _run_id(draft, baseline, candidate)
+        record = _created(msgspec.structs.replace(draft, run_id=run_id, group_id=run_id), models, session, options)
+        if record is not None:
+            return await carry_out(record, models, session)
+    return await resume_run(run_id, session)
+
+
+def _created(draft: RunPlan, models: Models, session: Session, options: PairwiseOptions) -> RunRecord | None:
+    """The new run; None if it has been started before, perhaps by another process at this moment."""
+    store = session.store
+    if store.has_run(draft.run_id):
+        return None
+    prepared = Prepared(draft, _common_cases(store, draft), models, allow_mock_judge=options.allow_mock_judge)
+    try:
+        return create_run(prepared, models, session)
+    except StoreError:
+        if store.has_run(draft.run_id):
+            return None
+        raise
 
 
 def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: PairwiseOptions) -> RunPlan:
@@ -143,11 +156,8 @@ def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: Pairw
         check_mock_judge(models.name(baseline.target.model), judge, models.settings)
     rubric = candidate.rubric or baseline.rubric
     criteria = {"criteria": criteria_of(rubric)} if rubric else {}
-    run_id = str(uuid.uuid4())
     return msgspec.structs.replace(
         candidate,
-        run_id=run_id,
-        group_id=run_id,
         parent_run_id=candidate.run_id,
         baseline_run_id=baseline.run_id,
         rubric=None,
@@ -174,19 +184,16 @@ def _temperature(judge: ModelName, own: Sequence[JudgeConfig]) -> float | None:
     return next((each.temperature for each in own if each.model == str(judge)), 0.0)
 
 
-def _known(draft: RunPlan, baseline: RunRecord, candidate: RunRecord, store: Store) -> str | None:
-    """The id of a run that has asked the same about the same answers, finished or not."""
-    where = (
-        Condition("kind", "=", "pairwise"),
-        Condition("parent_run_id", "=", candidate.plan.run_id),
-    )
-    for line in store.query_runs(RunQuery(where=where, limit=_MANY)).items:
-        # A run that was resumed since may have answers that it did not have then.
-        if all(each.ended_at is not None and each.ended_at <= line.started_at for each in (baseline, candidate)):
-            plan = store.run(line.run_id).plan
-            if all(getattr(plan, name) == getattr(draft, name) for name in _SAME):
-                return plan.run_id
-    return None
+def _run_id(draft: RunPlan, baseline: RunRecord, candidate: RunRecord) -> str:
+    """The id of the run that asks this: the same for the same question, so that two processes never ask it both.
+
+    A run that was resumed since may have answers that it did not have then, and one in progress gets more at any time.
+    """
+    ends = [record.ended_at for record in (baseline, candidate)]
+    if None in ends:
+        return str(uuid.uuid4())
+    asked = [draft.parent_run_id, *ends, *(getattr(draft, name) for name in _ASKED)]
+    return str(uuid.uuid5(_SPACE, _in_order(asked).decode()))
 
 
 def _common_cases(store: Store, draft: RunPlan) -> Iterator[TestCase]:

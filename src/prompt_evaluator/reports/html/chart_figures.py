@@ -37,7 +37,7 @@ def charts_section(charts: Sequence[Chart], no_charts: str | None, *, drawn: boo
     return section("charts", "Charts", *reason, *themes, element("div", *figures, class_="figures"))
 
 
-def data(id_: str, value: Any) -> Html:  # noqa: ANN401 - whatever JSON can hold
+def data(id_: str, value: Any) -> Html:
     """Data for a script. No text in it can end the element, whatever it says."""
     source = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_FOR_SCRIPTS)
     return element("script", Html(trusted=source), type="application/json", id=id_)
@@ -84,7 +84,7 @@ def _numbers(chart: Chart) -> Iterator[Html]:
     yield fold("Numbers", join([table(caption, columns, shown, class_="small"), *more]), class_="numbers")
 
 
-def _values(node: Any) -> Iterator[list[dict[str, Any]]]:  # noqa: ANN401 - any part of a specification
+def _values(node: Any) -> Iterator[list[dict[str, Any]]]:
     """All rows of data that stand in a specification."""
     if isinstance(node, list):
         for each in node:

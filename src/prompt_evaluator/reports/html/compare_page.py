@@ -123,12 +123,12 @@ def _differs(found: ComparisonFindings) -> Html:
 
 
 def _difference(found: DifferenceFinding) -> Html:
-    label = [element("b", found.label), " ", element("bdi", prose(found.text))]
+    label = join([element("b", found.label), " ", element("bdi", prose(found.text))])
     if not found.diff:
-        return element("li", *label)
+        return element("li", label)
     lines = [_diff_line(line) for line in found.diff]
     diff = element("pre", element("code", *lines), class_="diff", tabindex=0, aria_label=f"What differs: {found.label}")
-    summary = join([*label, element("span", f" ({many(len(lines), 'line')})", class_="dim")])
+    summary = join([label, element("span", f" ({many(len(lines), 'line')})", class_="dim")])
     return element("li", fold(summary, diff, is_open=len(lines) <= _SHORT_DIFF))
 
 

@@ -9,7 +9,7 @@ from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark,
 from prompt_evaluator.reports.html.pictures import Axis, difference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.model.comparison import Comparison, PairedResult
     from prompt_evaluator.model.comparison_findings import ComparisonFindings, PairedFinding
@@ -22,13 +22,15 @@ def metrics(found: ComparisonFindings, of: Comparison) -> Html:
     if not found.metrics:
         return section("metrics", "Metrics", paragraph("The runs have no metric in common.", "dim"))
     caption = f"{_BAND} Each difference is drawn as a share of its metric’s scale."
-    return section("metrics", "Metrics", _table("Metric", found, found.metrics, of.metrics, spans, caption))
+    shown = table(caption, _columns("Metric", found), _rows(found.metrics, of.metrics, spans), class_="marked")
+    return section("metrics", "Metrics", shown)
 
 
 def flags(found: ComparisonFindings, of: Comparison) -> Html | None:
     if not found.flags and not found.other_flags:
         return None
-    shown = _table("Flag", found, found.flags, of.flags, {}, f"{_BAND} Raised less often is better.")
+    caption = f"{_BAND} Raised less often is better."
+    shown = table(caption, _columns("Flag", found), _rows(found.flags, of.flags, {}), class_="marked")
     others = paragraph(found.other_flags, "dim") if found.other_flags else None
     return section("flags", "Flags", shown if found.flags else None, others)
 
@@ -36,7 +38,8 @@ def flags(found: ComparisonFindings, of: Comparison) -> Html | None:
 def slices(found: ComparisonFindings) -> Html | None:
     if found.slices is None:
         return None
-    shown = _table("Slice", found, found.slices.slices, {}, {}, "Slices that got better or worse")
+    caption = "Slices that got better or worse"
+    shown = table(caption, _columns("Slice", found), _rows(found.slices.slices, {}, {}), class_="marked")
     return section("slices", "Slices", shown if found.slices.slices else None, lead=found.slices.text)
 
 
@@ -47,15 +50,8 @@ def amounts(found: ComparisonFindings) -> Html | None:
     return section("amounts", "Errors, cost and speed", facts(pairs))
 
 
-def _table(  # noqa: PLR0913 - private
-    title: str,
-    found: ComparisonFindings,
-    rows: Sequence[PairedFinding],
-    results: Mapping[str, PairedResult],
-    spans: Mapping[str, float],
-    caption: str,
-) -> Html:
-    columns = [
+def _columns(title: str, found: ComparisonFindings) -> list[Column]:
+    return [
         Column(title),
         Column(f"{found.baseline.letter} → {found.candidate.letter}", number=True),
         Column("Verdict"),
@@ -65,9 +61,15 @@ def _table(  # noqa: PLR0913 - private
         Column("Effect"),
         Column("Cases"),
     ]
-    axis = _axis([(results[row.name], spans.get(row.name, 1.0)) for row in rows if row.name in results])
-    made = [_row(row, results.get(row.name), axis, spans.get(row.name, 1.0)) for row in rows]
-    return table(caption, columns, made, class_="marked")
+
+
+def _rows(
+    found: Sequence[PairedFinding], results: Mapping[str, PairedResult], spans: Mapping[str, float]
+) -> Iterator[Row]:
+    """A row for each; all are drawn on one axis."""
+    axis = _axis([(results[row.name], spans.get(row.name, 1.0)) for row in found if row.name in results])
+    for row in found:
+        yield _row(row, results.get(row.name), axis, spans.get(row.name, 1.0))
 
 
 def _row(found: PairedFinding, result: PairedResult | None, axis: Axis, span: float) -> Row:

@@ -158,7 +158,11 @@ def written(found: str, *, folded: bool = True) -> Html:
     return element(
         "div",
         element("pre", start, class_="text", dir="auto"),
-        fold(f"Show {more}", element("pre", rest.removeprefix("\n").removeprefix(" "), class_="text", dir="auto"), class_="rest"),
+        fold(
+            f"Show {more}",
+            element("pre", rest.removeprefix("\n").removeprefix(" "), class_="text", dir="auto"),
+            class_="rest",
+        ),
         class_="long",
     )
 

@@ -49,7 +49,9 @@ def dot(  # noqa: PLR0913 - what a picture may show
     )
 
 
-def difference(axis: Axis, value: float, interval: Range | None, *, threshold: float, label: str, mark: str) -> Html:
+def difference(  # noqa: PLR0913 - as many parts as the picture has
+    axis: Axis, value: float, interval: Range | None, *, threshold: float, label: str, mark: str
+) -> Html:
     """A difference with its interval, over a band of differences that do not matter."""
     left, right = axis.at(-threshold), axis.at(threshold)
     return _picture(

@@ -76,7 +76,7 @@ def _parameters(found: dict[str, Any]) -> Html | None:
     return join(parts, " ") if parts else None
 
 
-def _json(value: Any) -> str:  # noqa: ANN401 - parameters are of any type
+def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict) else None, default=str)
 
 
