@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from compared_runs import scores
-
 from prompt_evaluator.gate.noise import GateTally
-from prompt_evaluator.model.comparison import ComparedCase, RunFacts
+from prompt_evaluator.model.comparison import CaseScores, ComparedCase, RunFacts
 from prompt_evaluator.model.gate import GatePolicy, Guardrails
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ CASES, SAMPLES = 100, 3
 FIXED_THRESHOLD = 0.02
 """As a share of the scale: the harness's 2 points, without a look at noise."""
 _RAILS_OFF = Guardrails(flags=None, errors=None, cost=None, latency=None)
-
-Draw = "Callable[[random.Random, float], float]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +109,12 @@ def _share_of(found: Sequence[GateResult], verdict: str) -> float:
 
 
 def _case(at: int, measured: dict[str, list[float]]) -> ComparedCase:
-    return ComparedCase(f"case-{at}", "same", {}, {name: scores(*values) for name, values in measured.items()}, {})
+    return ComparedCase(f"case-{at}", "same", {}, {name: _scores(values) for name, values in measured.items()}, {})
+
+
+def _scores(values: list[float]) -> CaseScores:
+    """Without `statistics`, whose exact sums would take most of the time."""
+    mean = sum(values) / len(values)
+    squares = sum((value - mean) ** 2 for value in values)
+    std = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None
+    return CaseScores(mean, std, len(values), None, 0, tuple(values))

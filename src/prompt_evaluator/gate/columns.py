@@ -6,12 +6,14 @@ import math
 from array import array
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from prompt_evaluator.model.gate import RATE_MARGIN
 from prompt_evaluator.stats.paired import Running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompt_evaluator.model.comparison import CaseScores, SideName
+    from prompt_evaluator.model.gate import GatePolicy
     from prompt_evaluator.model.query import CaseFlag
 
 Imputed = Literal["worst", "best"]
@@ -173,3 +175,10 @@ def measured_flag(flag: CaseFlag | None) -> Measured | None:
 def measured_amount(amount: float | None) -> Measured | None:
     """A cost or a time, which has no spread of its own."""
     return None if amount is None else Measured(amount, None, 1)
+
+
+def flag_measure(policy: GatePolicy, name: str) -> Measure:
+    """How a flag is judged: by the margin among the metrics, or else among the guardrails."""
+    given = (policy.metrics or {}).get(name)
+    margin = policy.guardrails.flag_margin(name) if given is None else given
+    return Measure(0.0, 1.0, RATE_MARGIN if margin is None else margin, good=-1)

@@ -72,7 +72,7 @@ def guarded(name: str, kind: GuardrailKind, column: Column | None, margin: float
     return Guarded(name, result, drop.p_value, drop, measure)
 
 
-def guarded_errors(facts: tuple[RunFacts, RunFacts], margin: float, level: float) -> Guarded:
+def guarded_errors(facts: tuple[RunFacts, RunFacts], margin: float) -> Guarded:
     """Samples without an answer or a score.
 
     Fisher's exact test over cases: the samples of a case often fail together, so they count as one.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import IncomparableError, UnknownNameError
-from prompt_evaluator.gate.columns import Column, Measure, measured_amount, measured_flag, measured_scores
+from prompt_evaluator.gate.columns import Column, Measure, flag_measure, measured_amount, measured_flag, measured_scores
 from prompt_evaluator.gate.deciding import Judged, metric_results, metric_verdicts
 from prompt_evaluator.gate.guardrails import SliceDrop, guarded, guarded_errors, held
 from prompt_evaluator.gate.reasons import gate_reasons, refusal
@@ -74,7 +74,10 @@ class GateTally:
         judged = self._judged(find_scale)
         results = metric_results(judged, self._policy.level)
         kept = held(list(self._guards()), list(self._slice_drops(judged)), self._policy.guardrails.level)
-        fails = any(each.verdict == "fail" for each in (*kept.guardrails.values(), *kept.slices))
+        fails = "fail" in [
+            *(rail.verdict for rail in kept.guardrails.values()),
+            *(each.verdict for each in kept.slices),
+        ]
         fallen = list(self._fallen(judged, None))
         verdict = _overall([each.verdict for each in results.values()], fails=fails or bool(fallen))
         found = GateResult(
@@ -129,9 +132,7 @@ class GateTally:
             scale = find_scale(name, (column.seen[0], column.seen[1]))
             return Judged(column, Measure(*scale, default_margin(scale) if margin is None else margin))
         if name in self._flags:
-            default = self._policy.guardrails.flag_margin(name)
-            given = margin if margin is not None else default
-            return Judged(self._flags[name], Measure(0.0, 1.0, default_margin((0.0, 1.0)) if given is None else given, -1))
+            return Judged(self._flags[name], flag_measure(self._policy, name))
         if name not in known:
             raise UnknownNameError("metric or flag", name, known)
         raise IncomparableError(f"Neither run has a score of {name}, on which the policy decides: there is no verdict.")
@@ -144,7 +145,7 @@ class GateTally:
             if (margin := rails.flag_margin(name)) is not None and name not in decide:
                 yield guarded(f"flag {name}", "flag", column, margin, level)
         if rails.errors is not None:
-            yield guarded_errors(self._facts, rails.errors, level)
+            yield guarded_errors(self._facts, rails.errors)
         if rails.cost is not None:
             yield guarded("cost", "cost", self._cost, rails.cost, level)
         if rails.latency is not None:
@@ -168,7 +169,7 @@ class GateTally:
         """Cases that were at or above the minimum and are below it."""
         for name, minimum in self._policy.case_minimum.items():
             column = self._metrics[name]
-            measure = judged[name].measure if name in judged else Measure(*column.seen, 0.0)
+            measure = judged[name].measure if name in judged else Measure(column.seen[0], column.seen[1], 0.0)
             for at, baseline, candidate in column.pairs(measure, imputed):
                 if candidate < minimum <= baseline:
                     yield FallenCase(
@@ -187,4 +188,3 @@ def _overall(verdicts: Sequence[VerdictKind], *, fails: bool) -> VerdictKind:
     if fails or "fail" in verdicts:
         return "fail"
     return "pass" if all(verdict == "pass" for verdict in verdicts) else "inconclusive"
-

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.release import VerdictKind
 
 _NAMED = 3
+_PERCENT = (0.0, 100.0)
+_RETRY = "Retry them with `resume RUN --retry-errors`"
 _WORDS: dict[VerdictKind, str] = {"pass": "a pass", "fail": "a failure", "inconclusive": "inconclusive"}
 
 
@@ -31,22 +33,27 @@ def gate_reasons(found: GateResult) -> Iterator[str]:
             yield f"{name}: {_change(each)}; a drop of {amount(each.margin, each)} or more is ruled out."
 
 
-def refusal(found: GateResult, worst: VerdictKind, best: VerdictKind) -> str:
+def refusal(found: GateResult, worst: VerdictKind, best: VerdictKind, *, retry: str = _RETRY) -> str:
     """Say that missing scores could change the verdict."""
     lost = {name: each.unscored for name, each in found.metrics.items() if any(each.unscored)}
-    named = [f"{name} ({baseline:,} in the baseline, {candidate:,} in the candidate)" for name, (baseline, candidate) in lost.items()]
+    named = [
+        f"{name} ({baseline:,} in the baseline, {candidate:,} in the candidate)"
+        for name, (baseline, candidate) in lost.items()
+    ]
     shown = named if len(named) <= _NAMED else [*named[:_NAMED], f"{len(named) - _NAMED:,} more"]
     verdict = found.verdict or "inconclusive"
     return (
         f"Scores are missing because of errors, which are neither passes nor failures: {listed(shown)}. Without them "
         f"the verdict is {_WORDS[verdict]}; if they were the worst possible it would be {_WORDS[worst]}, and if they "
-        f"were the best possible {_WORDS[best]}. Retry them with `resume RUN --retry-errors`, then gate again."
+        f"were the best possible {_WORDS[best]}. {retry}, then gate again."
     )
 
 
 def amount(value: float, found: MetricResult) -> str:
     """An amount in the unit of a metric, without a sign."""
-    return points(value).lstrip("+") if is_share(found) else short_number(value)
+    if is_share(found):
+        return points(value).lstrip("+")
+    return points(value / 100).lstrip("+") if found.scale == _PERCENT else short_number(value)
 
 
 def is_share(found: MetricResult) -> bool:
@@ -57,6 +64,8 @@ def changed(value: float, found: MetricResult) -> str:
     """A difference in the unit of a metric."""
     if is_share(found):
         return points(value)
+    if found.scale == _PERCENT:
+        return points(value / 100)
     span = found.scale[1] - found.scale[0] if found.scale else 1.0
     return signed(value, 3 if span <= 1 else 2 if span <= 10 else 1)  # noqa: PLR2004
 
@@ -68,6 +77,8 @@ def guarded_amount(value: float, found: GuardrailResult) -> str:
             return money(value)
         case "latency":
             return f"{value:,.0f} ms"
+        case "retries" | "hallucinations":
+            return short_number(value)
         case _:
             return points(value).lstrip("+")
 
@@ -113,13 +124,15 @@ def _guardrail_failed(name: str, found: GuardrailResult) -> str:
 
 def _slice_failed(found: SliceResult, metric: MetricResult) -> str:
     p = f", {p_value(found.p_value)}" if found.p_value is not None else ""
-    where = f"{found.key} = {found.value}"
-    change = changed(found.difference, metric)
-    return f"{found.metric} in {where}: {change} ({many(found.cases, 'case')}{p}); a drop of at most {amount(found.margin, metric)} may pass."
+    change = f"{changed(found.difference, metric)} ({many(found.cases, 'case')}{p})"
+    may = f"a drop of at most {amount(found.margin, metric)} may pass"
+    return f"{found.metric} in {found.key} = {found.value}: {change}; {may}."
 
 
 def _fallen(cases: tuple[FallenCase, ...], total: int) -> str:
-    shown = [f"{each.test_case_id} ({each.metric} {each.baseline:.3g} → {each.candidate:.3g})" for each in cases[:_NAMED]]
+    shown = [
+        f"{each.test_case_id} ({each.metric} {each.baseline:.3g} → {each.candidate:.3g})" for each in cases[:_NAMED]
+    ]
     more = [f"{total - len(shown):,} more"] if total > len(shown) else []
     verb = "falls" if total == 1 else "fall"
     return f"{many(total, 'case')} {verb} below the minimum: {listed([*shown, *more])}."
@@ -130,7 +143,7 @@ def _undecided(name: str, found: MetricResult, level: float) -> str:
         return f"{name}: {many(found.cases, 'common case')}; at least {FEWEST_CASES} are needed."
     parts = [f"{name}: {_change(found)}, but a drop of {amount(found.margin, found)} is neither shown nor ruled out"]
     if found.low is not None and found.high is not None:
-        parts[0] += f" ({interval(found)} at {percent(level)})"
+        parts[0] += f" ({percent(1 - 2 * level)} interval {interval(found)})"
     if found.smallest_drop is not None:
         seen = amount(float(f"{found.smallest_drop:.2g}"), found)
         parts.append(f"now, drops of {seen} or more fail four times in five")

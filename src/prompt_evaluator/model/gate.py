@@ -10,9 +10,9 @@ from prompt_evaluator.model.comparison import Method, SideName
 from prompt_evaluator.model.release import VerdictKind
 
 GuardrailVerdict = Literal["pass", "fail", "inconclusive", "not_measured"]
-"""`inconclusive`: neither shown to be worse nor shown to be within the margin; this does not keep a run from passing."""
-GuardrailKind = Literal["flag", "errors", "cost", "latency"]
-GUARDRAIL_KINDS: tuple[GuardrailKind, ...] = ("flag", "errors", "cost", "latency")
+"""`inconclusive`: neither shown to be worse nor to be within the margin; this does not keep a run from passing."""
+GuardrailKind = Literal["flag", "errors", "cost", "latency", "retries", "hallucinations"]
+"""The last two are the release harness's."""
 PASSED, FAILED, REFUSED, UNDECIDED = 0, 1, 3, 4
 """Exit codes; 2 is a usage error."""
 EXIT_CODES: dict[VerdictKind, int] = {"pass": PASSED, "fail": FAILED, "inconclusive": UNDECIDED}

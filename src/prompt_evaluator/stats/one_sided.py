@@ -32,25 +32,32 @@ def one_sided_drop(running: Running, *, span: float, level: float, binary_pairs:
       the p value is at least one half to the power of their number, as in any test that swaps the sides of cases.
     """
     found = paired_from_running(running, span=span, binary_pairs=binary_pairs, tail=level)
-    if found.p_value is None or found.mean is None:
+    if found.p_value is None or found.mean is None or found.low is None or found.high is None:
         return Drop(found, None)
     p_value = found.p_value / 2 if found.mean > 0 else 1 - found.p_value / 2
     if found.method != "paired_t" or not found.std:
         return Drop(found, p_value)
-    found, p_value = _unskewed(found, running, span, level)
-    return _sparse(Drop(found, p_value), running, span, level)
+    bounds = _unskewed(running, _Bounds(found.low, found.high, p_value), found.std, level)
+    low, high, p_value = _sparse(running, bounds, span, level)
+    return Drop(replace(found, low=max(-span, low), high=min(span, high)), p_value)
 
 
-def _unskewed(found: Paired, running: Running, span: float, level: float) -> tuple[Paired, float]:
-    assert found.mean is not None and found.std is not None and found.low is not None and found.high is not None
-    error = found.std / math.sqrt(found.count)
-    quantile = t_quantile(1 - level, found.count - 1)
-    part = running.skewness / (6 * math.sqrt(found.count))
+class _Bounds(NamedTuple):
+    low: float
+    high: float
+    p_value: float
+
+
+def _unskewed(running: Running, bounds: _Bounds, std: float, level: float) -> _Bounds:
+    degrees = running.count - 1
+    error = std / math.sqrt(running.count)
+    quantile = t_quantile(1 - level, degrees)
+    part = running.skewness / (6 * math.sqrt(running.count))
     shift = error * abs(part) * (1 + 2 * quantile * quantile)
-    low, high = (found.low, found.high + shift) if part > 0 else (found.low - shift, found.high)
-    t = found.mean / error
-    p_value = _upper_tail(_inverted(t, max(0.0, -part)), found.count - 1)
-    return replace(found, low=max(-span, low), high=min(span, high)), p_value
+    if part > 0:
+        return bounds._replace(high=bounds.high + shift)
+    p_value = _upper_tail(_inverted(running.mean / error, -part), degrees)
+    return _Bounds(bounds.low - shift, bounds.high, max(bounds.p_value, p_value))
 
 
 def _inverted(t: float, part: float) -> float:
@@ -65,11 +72,9 @@ def _upper_tail(t: float, degrees: int) -> float:
     return half if t > 0 else 1 - half
 
 
-def _sparse(drop: Drop, running: Running, span: float, level: float) -> Drop:
+def _sparse(running: Running, bounds: _Bounds, span: float, level: float) -> _Bounds:
     differing = running.wins + running.losses
     if differing >= FEWEST_CASES:
-        return drop
-    found, half = drop.paired, span * (1 - level ** (1 / running.count))
-    assert found.low is not None and found.high is not None and drop.p_value is not None
-    wide = replace(found, low=min(found.low, -half), high=max(found.high, half))
-    return Drop(wide, max(drop.p_value, 0.5**differing))
+        return bounds
+    half = span * (1 - level ** (1 / running.count))
+    return _Bounds(min(bounds.low, -half), max(bounds.high, half), max(bounds.p_value, 0.5**differing))

@@ -41,7 +41,8 @@ class Paired:
     """The mean in standard deviations; None without spread."""
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Moments:
     """Sums of some values, their squares and cubes, and how many are above and below 0."""
 
     count: int
@@ -89,7 +90,7 @@ class Running:
         """Third standardised moment (n); 0 without spread."""
         if not self._squares > 0:
             return 0.0
-        return math.sqrt(self.count) * self._cubes / self._squares**1.5
+        return math.sqrt(self.count) * self._cubes / (self._squares * math.sqrt(self._squares))
 
     @classmethod
     def of_moments(cls, moments: Moments) -> Running:
@@ -132,9 +133,7 @@ def paired_difference(
     return paired_from_running(running, span=span, binary_pairs=binary_pairs, tail=tail)
 
 
-def paired_from_running(
-    running: Running, *, span: float, binary_pairs: bool = False, tail: float = _TAIL
-) -> Paired:
+def paired_from_running(running: Running, *, span: float, binary_pairs: bool = False, tail: float = _TAIL) -> Paired:
     """As `paired_difference`, of differences that were summed up."""
     if not span > 0:
         raise ValueError(f"a scale of width {span:g} has no differences")

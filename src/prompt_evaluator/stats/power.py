@@ -1,8 +1,9 @@
 """What a comparison can show, and what it would take to show more.
 
-A two-sided paired t test at 5 %, or a one-sided one with a tail of 2.5 %, shows a true difference of (t(0.975) + t(power))
-standard errors with this power; in the same way, it shows that a true difference of 0 is less than that. With quantiles of Student's t for the number of cases. Against the noncentral t this is low by 1.2 % for 5 cases and by less
-than 0.2 % from 10 cases on.
+A two-sided paired t test at 5 %, or a one-sided one with a tail of 2.5 %, shows a true difference of
+(t(0.975) + t(power)) standard errors with this power; in the same way, it shows that a true difference of 0 is smaller
+than that. Quantiles are those of Student's t for the number of cases. Against the noncentral t this is low by 1.2 % for
+5 cases and by less than 0.2 % from 10 cases on.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def cases_needed(std: float, difference: float, *, power: float = 0.8, tail: flo
         return None
     normal = normal_quantile(1 - tail) + normal_quantile(power)
     count = max(FEWEST_CASES, math.floor((normal * std / difference) ** 2))
-    while _errors(count, power, tail) * std > difference * math.sqrt(count):  # a few times: t exceeds the normal quantile
+    while _errors(count, power, tail) * std > difference * math.sqrt(
+        count
+    ):  # a few times: t exceeds the normal quantile
         count += 1
     return count
 
