@@ -61,7 +61,8 @@ def test_too_little_data_is_inconclusive_and_says_what_would_decide() -> None:
 
 
 def test_as_many_cases_as_would_decide_usually_pass_if_nothing_changed() -> None:
-    few = gated(*(of_metric(drawn(Random(seed), CENTRES[:20], 3)) for seed in (5, 6))).metrics["quality"]
+    baseline, candidate = (of_metric(drawn(Random(seed), CENTRES[:20], 3)) for seed in (5, 6))
+    few = gated(baseline, candidate).metrics["quality"]
     assert few.more_cases is not None
     many = [2.4 + at % 20 / 9 for at in range(20 + few.more_cases)]
 

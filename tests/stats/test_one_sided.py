@@ -95,6 +95,7 @@ def test_fewer_than_five_cases_that_differ_say_no_more_than_equal_cases(drops: l
     found = one_sided_drop(running(values), span=1.0, level=0.05)
 
     assert found.paired.high is not None
+    assert equal.paired.high is not None
     assert equal.paired.high == pytest.approx(1 - 0.05 ** (1 / 40))
     assert found.paired.high >= equal.paired.high
     assert found.p_value is not None

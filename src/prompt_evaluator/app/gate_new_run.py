@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.outcome import Outcome
 
 _NEW = "the new run"
+_AFTERWARDS = (
+    "Nothing was evaluated. To gate on the unchanged cases that both have, evaluate without --gate, then use "
+    "`gate RUN --baseline RUN --allow-different`."
+)
 
 
 class NewRunGate:
@@ -41,12 +45,11 @@ class NewRunGate:
     def check(self, plan: RunPlan) -> None:
         """Raise `IncomparableError` if the run that is planned could not be compared with the baseline."""
         planned = _facts(plan)
-        refuse_different(self._facts, planned)
+        refuse_different(self._facts, planned, _AFTERWARDS)
         if None not in (self._facts.cases, planned.cases) and self._facts.cases != planned.cases:
             raise IncomparableError(
                 f"{_NEW.capitalize()} would have {many(planned.cases or 0, 'case')}, but {self._facts.name} "
-                f"has {self._facts.cases:,}. Evaluate the same cases, or gate the run afterwards with "
-                "`gate RUN --baseline RUN --allow-different`."
+                f"has {self._facts.cases:,}. {_AFTERWARDS}"
             )
 
     def gate(self, outcome: Outcome) -> Gated:
