@@ -35,6 +35,8 @@ NOT_RUN = {
 ENDS = {
     "--fail-under": {0, 1},  # scores of the mock decide
     "--max-calls 20": {3},  # stopped by its budget
+    "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
+    "--gate ": {0, 1, 4},
 }
 """Exit codes other than 0, by what is in the command."""
 NOT_OUTPUT = {
