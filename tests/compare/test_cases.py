@@ -6,13 +6,15 @@ from random import Random
 
 import pytest
 from compared_runs import case, compared, drawn, of_metric, run, scores
+from soak import trials
 
 from prompt_evaluator.model.comparison import CaseScores
 
 DROPPED = (3, 8, 17, 21, 33, 40, 49)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(trials(8)))
 def test_seven_planted_drops_are_the_first_seven_rows(seed: int) -> None:
     random = Random(seed)
     centres = [4.0 + at % 3 / 2 for at in range(50)]
