@@ -162,6 +162,22 @@ class TestAMetric:
 
         assert said["tone"].text == "tone: cannot tell: 3 common cases; at least 5 are needed."
 
+    def test_without_scores_that_can_be_compared_says_so(self) -> None:
+        assert of({"tone": too_few(0)}).headline == (
+            "Cannot tell: no case has scores in both runs that can be compared."
+        )
+
+    def test_that_seems_to_have_two_scales_is_not_called_a_difference(self) -> None:
+        (said,) = of({"tone": undecided(difference=56.0, p_value=0.001, more_cases_needed=None)}).metrics
+
+        assert said.text == "tone: cannot tell yet: the scores look like those of two different scales."
+
+    def test_that_dropped_by_the_same_in_every_case_says_how_many_more_would_tell(self) -> None:
+        flat = {"difference": -1.0, "p_value": 0.0625, "method": "exact_bound", "detectable": None}
+        (said,) = of({"tone": undecided(**flat, cases=5, more_cases_needed=1)}).metrics
+
+        assert said.notes == ("about 1 more case would tell",)
+
     def test_that_was_not_measured_on_one_side_counts_as_worse(self) -> None:
         (said,) = of({"tone": missing("candidate")}).metrics
 

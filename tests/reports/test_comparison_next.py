@@ -127,3 +127,9 @@ def test_without_a_difference_cost_and_speed_decide() -> None:
     (step,) = steps(comparison({"tone": same()}))
 
     assert step.text == "use A or B: decide by cost and speed"
+
+
+def test_scores_that_seem_to_be_on_two_scales_need_the_scale() -> None:
+    (step,) = steps(comparison({"tone": undecided(difference=56.0, p_value=0.001), "clarity": undecided()}))
+
+    assert step.text == "state the scale of tone in both runs, then compare again"

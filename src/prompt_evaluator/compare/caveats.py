@@ -24,6 +24,8 @@ _MANY_METRICS = 5
 def run_caveats(baseline: RunFacts, candidate: RunFacts, change: DatasetChange, common: int) -> Iterator[str]:
     """About the runs as a whole."""
     sides = (baseline, candidate)
+    if baseline.run_id is not None and baseline.run_id == candidate.run_id:
+        yield f"Both are results of the same run, {baseline.run_id}."
     yield from allowed_difference(baseline, candidate, change, common)
     yield from _unknown(sides)
     if changed := changed_metrics(baseline, candidate):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.findings import NextStep
 from prompt_evaluator.model.wording import listed, many
-from prompt_evaluator.reports.comparison_verdicts import about
+from prompt_evaluator.reports.comparison_verdicts import about, has_unlike_scales
 from prompt_evaluator.reports.next_step import more_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.comparison import Comparison, PairedResult
@@ -54,8 +54,8 @@ def comparison_steps(
         return (_measure_all(comparison, letters),)
     if any(each.verdict == "worse" for each in results):
         return (_after_a_drop(comparison, flipped, letters, by),)
-    if needed := [each for each in comparison.metrics.values() if each.verdict == "inconclusive"]:
-        return _tell_more(needed, letters, by)
+    if undecided := {name: each for name, each in comparison.metrics.items() if each.verdict == "inconclusive"}:
+        return _tell_more(undecided, letters, by)
     return (_decide(comparison, letters),)
 
 
@@ -81,8 +81,12 @@ def _after_a_drop(comparison: Comparison, flipped: FlippedCases, letters: Letter
     return NextStep(code="after_a_change", text=text)
 
 
-def _tell_more(undecided: Sequence[PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
+def _tell_more(metrics: Mapping[str, PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
     """More samples of both runs if they would tell, and their commands are known; otherwise more cases."""
+    if unlike := [name for name, each in metrics.items() if has_unlike_scales(each)]:
+        text = f"state the scale of {_names(unlike)} in both runs, then compare again"
+        return (NextStep(code="after_a_change", text=text),)
+    undecided = metrics.values()
     more = [each.more_samples_needed for each in undecided if each.more_samples_needed]
     if more and len(more) == len(undecided) and max(more) <= _MOST_MORE_SAMPLES:
         steps = [_sampled_again(plan, max(more), by) for plan in by.plans]
