@@ -194,7 +194,7 @@ def test_missing_scores_are_left_out_and_what_they_could_change_is_said() -> Non
     assert sentence.startswith(
         "quality: 0 % of the baseline's scores and 50 % of the candidate's are missing; if these"
     )
-    assert sentence.endswith("the difference would be anywhere from -1.50 to +0.50.")
+    assert sentence.endswith("the difference would be anywhere from \N{MINUS SIGN}1.50 to +0.50.")
 
 
 def test_a_case_without_any_score_in_one_run_counts_as_missing_there() -> None:
@@ -202,7 +202,7 @@ def test_a_case_without_any_score_in_one_run_counts_as_missing_there() -> None:
 
     assert comparison.metrics["quality"].cases == 9
     assert "10 % of the candidate's are missing" in comparison.warnings[0]
-    assert "from -0.40 to +0.00" in comparison.warnings[0]
+    assert "from \N{MINUS SIGN}0.40 to 0.00" in comparison.warnings[0]
 
 
 def test_more_samples_help_where_the_samples_of_a_case_vary() -> None:

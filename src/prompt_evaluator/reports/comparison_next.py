@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.findings import NextStep
-from prompt_evaluator.model.wording import listed, many
+from prompt_evaluator.model.wording import listed, many, percent
 from prompt_evaluator.reports.comparison_verdicts import about, has_unlike_scales
 from prompt_evaluator.reports.next_step import more_samples
 
@@ -25,6 +25,8 @@ _UNFINISHED = ("aborted", "interrupted", "running")
 _NAMED = 3
 _MOST_MORE_SAMPLES = 50
 """Per case; if it takes more than this, other cases tell more for the same money."""
+_MANY_MISSING = 0.05
+"""Of the samples: the others may be the easy ones."""
 _LATEST_TWO = ("compare", "@last~1", "@last")
 
 
@@ -110,10 +112,22 @@ def _sampled_again(plan: RunPlan | None, more: int, by: ComparedBy) -> NextStep 
 def _decide(comparison: Comparison, letters: Letters) -> NextStep:
     better = [name for name, each in comparison.metrics.items() if each.verdict == "better"]
     better += [name for name, each in comparison.flags.items() if each.verdict == "better"]
+    if better and (missing := _many_missing(comparison)):
+        text = f"find out why {missing} of {letters.candidate}'s samples have no score before you use it"
+        return NextStep(code="after_a_change", text=text)
     if better:
         return NextStep(code="use_candidate", text=f"use {letters.candidate}: nothing got worse")
     text = f"use {letters.baseline} or {letters.candidate}: decide by cost and speed"
     return NextStep(code="use_candidate", text=text)
+
+
+def _many_missing(comparison: Comparison) -> str:
+    """The share of the candidate's samples without a score, if it is large and larger than the baseline's."""
+    ours, theirs = (
+        (facts.failed_samples or 0) / facts.samples if facts.samples else 0.0
+        for facts in (comparison.baseline, comparison.candidate)
+    )
+    return percent(theirs) if theirs > max(_MANY_MISSING, ours) else ""
 
 
 def _command(code: StepCode, parts: tuple[str, ...], by: ComparedBy, before: str | None = None) -> NextStep:
