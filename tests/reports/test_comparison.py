@@ -103,6 +103,12 @@ class TestTheHeadline:
 
         assert (said.mark, said.headline) == ("bad", f"{letter} was not measured on tone.")
 
+    def test_counts_flags_and_metrics_that_were_not_measured_together(self) -> None:
+        late = flag("worse", missing="candidate")
+        said = of({name: missing() for name in "abc"}, {"rude": late, "late": late})
+
+        assert said.headline == "B was not measured on a, b, c and 2 others."
+
     def test_of_nothing_says_so(self) -> None:
         assert of().headline == "Nothing can be compared: neither run has a score or a flag."
         assert [step.text for step in of().next_steps] == ["evaluate both with a rubric or metrics, then compare again"]
@@ -252,6 +258,20 @@ class TestWhatDiffers:
             ("samples per case", "5 → 10"),
             ("judge", f"{'a' * 12} → {'b' * 12}"),
         ]
+
+    @pytest.mark.parametrize(
+        ("before", "after", "text"),
+        [
+            ("mock|://", "openai|https://example.test/v1", "mock → openai at https://example.test/v1"),
+            ("python|://|code:17c6e003ce21d157", None, "python, code 17c6e003 → not set"),
+            ("elsewhere", 7, "elsewhere → 7"),
+        ],
+    )
+    def test_of_services_says_where_they_are(self, before: Any, after: Any, text: str) -> None:
+        change = Change(baseline=before, candidate=after)
+        (said,) = of(differs={"judge_parameters.service": change}).differs
+
+        assert (said.label, said.text) == ("judge's service", text)
 
     def test_of_long_values_is_cut(self) -> None:
         (said,) = of(differs={"parameters.stop": Change(baseline="x\n" * 500, candidate="")}).differs
