@@ -504,3 +504,11 @@ def test_a_share_of_flags_that_is_not_a_share_is_refused(share: float) -> None:
     error = refusal(artifact({"test_case_id": "a", "per_flag_stats": stated}))
 
     assert "out of range in `per_flag_stats.rude.true_proportion`" in str(error)
+
+
+def test_a_scale_and_totals_beyond_all_numbers_are_unknown() -> None:
+    rubric = {"metrics": [{"name": "clarity", "min_score": 1, "max_score": 10**400}]}
+    facts = read(with_samples(3, 4), rubric_metadata=rubric, totals={"cost": 10**400, "input_tokens": -(10**400)}).facts
+
+    assert (facts.scales, facts.guessed_scales) == ({"clarity": (1.0, 5.0)}, ("clarity",))
+    assert (facts.cost, facts.input_tokens) == (None, None)

@@ -114,11 +114,14 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """The value if it is a number that can be calculated with."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and abs(value) <= LARGEST_SCORE else None
 
 
 def whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    found = number(value)
+    return found if isinstance(found, int) else None
 
 
 def score_of(entry: SampleScore | float | None) -> float | None:
