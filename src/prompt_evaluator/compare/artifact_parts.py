@@ -120,8 +120,7 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    found = number(value)
-    return found if isinstance(found, int) else None
+    return value if isinstance(value, int) and number(value) is not None else None
 
 
 def score_of(entry: SampleScore | float | None) -> float | None:
