@@ -64,7 +64,7 @@ def _command(project: Path, *arguments: str) -> str:
 
 
 def _settled(page: str, project: Path, ids: list[str]) -> str:
-    """Replace what differs each time: ids, times, the folder and latencies. The scripts that follow stay as they are."""
+    """Replace what differs each time: ids, times, the folder and latencies; but not in the scripts that follow."""
     said, end, scripts = page.partition("</footer>")
     for made, settled in zip(ids, _IDS, strict=True):
         said = said.replace(made, settled).replace(made[:8], settled[:8])
