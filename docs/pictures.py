@@ -79,7 +79,7 @@ def first_page(pdf: bytes) -> Image.Image:
     """The first sheet, as paper is seen on a screen."""
     document = pypdfium2.PdfDocument(pdf)
     try:
-        drawn = document[0].render(scale=_PIXELS_PER_INCH / _POINTS_PER_INCH).to_pil()
+        drawn: Image.Image = document[0].render(scale=_PIXELS_PER_INCH / _POINTS_PER_INCH).to_pil()
         return drawn.convert("RGB").resize(A4)
     finally:
         document.close()

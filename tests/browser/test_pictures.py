@@ -113,8 +113,11 @@ def test_an_example_report_fits_the_paper(reports: dict[str, Path], browser: Bro
     document = pypdfium2.PdfDocument(printed)
     sizes = {tuple(map(round, page.get_size())) for page in document}
     marks = [ImageStat.Stat(page.render(scale=0.3).to_pil().convert("L")).stddev[0] for page in document]
+    letters = document[0].get_textpage()
+    tallest = max(letters.get_charbox(at)[3] - letters.get_charbox(at)[1] for at in range(100))
     document.close()
     assert sizes == {A4_POINTS}
+    assert tallest > 7  # points of the title: Chromium shrinks the whole document if anything is too wide
     assert min(marks) > 1
 
 
