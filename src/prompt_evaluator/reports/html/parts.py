@@ -17,6 +17,8 @@ _SYMBOLS: dict[Mark, tuple[str, str]] = {"good": ("✓", "good"), "warning": ("!
 _LONG_TEXT = 600
 """Characters above which a text is folded."""
 _MOST_LINES = 12
+_SHOWN_ROWS, _MOST_ROWS = 40, 500
+"""Of a long table: before the fold, and at all."""
 
 
 class Column(NamedTuple):
@@ -107,6 +109,17 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Row], *, class
     return element("div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0)
 
 
+def long_table(caption: str, columns: Sequence[Column], rows: Iterable[Row], thing: str, *, class_: str = "") -> Html:
+    """A table whose first rows are shown; the others are folded, and beyond that only counted."""
+    found = list(rows)
+    first, more = found[:_SHOWN_ROWS], found[_SHOWN_ROWS:_MOST_ROWS]
+    left_out = len(found) - len(first) - len(more)
+    rest = [table(f"More. {caption}", columns, more, class_=class_)] if more else []
+    rest += [paragraph(f"{many(left_out, f'more {thing}')} not listed here.", "dim")] if left_out > 0 else []
+    folded = fold(f"Show {many(len(found) - len(first), f'more {thing}')}", *rest) if rest else None
+    return join([table(caption, columns, first, class_=class_), folded])
+
+
 def _filled(cell: Content) -> bool:
     return bool(cell.source if isinstance(cell, Html) else cell)
 
@@ -188,11 +201,16 @@ def command(shell: str, label: str = "Command") -> Html:
 
 def next_step(step: NextStep) -> Html:
     """What to do, and the command that does it."""
-    before = paragraph(step.before) if step.before else None
+    before = paragraph(sentence(step.before)) if step.before else None
     if not step.arguments:
-        return element("li", before, paragraph(step.text))
+        return element("li", before, paragraph(sentence(step.text)))
     folder = f"cd {shlex.quote(step.folder)} && \\\n" if step.folder else ""
     return element("li", before, command(folder + broken(step.arguments)))
+
+
+def sentence(found: str) -> str:
+    """The same with a capital letter, as it stands alone."""
+    return f"{found[:1].upper()}{found[1:]}"
 
 
 def broken(arguments: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.model.wording import many, short_number
 from prompt_evaluator.reports.html.markup import Html, element, join
 from prompt_evaluator.reports.html.parts import badge, code, fold, mark, name, paragraph, section, written
+from prompt_evaluator.reports.run_verdict import failing_cases
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import ComparedAnswer
@@ -18,8 +19,9 @@ def worst_cases(report: RunReport) -> Html | None:
     if not report.worst:
         return None
     shown = len(report.worst)
-    failing = f"{many(report.failing_cases, 'case')} failed." if report.failing_cases else "No case failed."
-    lead = f"{failing} The {'worst one is' if shown == 1 else f'{shown} worst are'} shown, the worst first."
+    lead = (
+        f"{failing_cases(report)}. The {'worst one is' if shown == 1 else f'{shown} worst are'} shown, the worst first."
+    )
     return section(
         "cases",
         "Worst cases",
@@ -31,6 +33,7 @@ def worst_cases(report: RunReport) -> Html | None:
 def _case(case: ReportCase, *, is_open: bool) -> Html:
     found = case.findings
     flags = [badge(f"⚑ {flag.name}", "bad") for flag in found.flags if flag.raised]
+    flags += [badge("errors", "none")] if any(answer.error for answer in case.answers) else []
     shown = [metric for metric in found.metrics if metric.mark != "good"] or list(found.metrics)
     numbers = [
         element("span", name(metric.name), " ", element("b", short_number(metric.mean)), class_=f"brief {metric.mark}")
@@ -56,7 +59,7 @@ def _scores(case: ReportCase) -> Html:
             element(
                 "li",
                 mark(metric.mark),
-                element("span", name(metric.name), ": ", metric.text),
+                element("span", element("bdi", metric.text)),
                 badge(metric.label.lower(), "warning") if metric.label else None,
             )
             for metric in case.findings.metrics
