@@ -45,6 +45,7 @@
   // The same chart, narrower by so many pixels; panels beside each other go below each other.
   const NARROWEST = 100;
   const NARROWEST_STEP = 48;
+  const MOST_SHRUNK = 1.45;
   function narrower(chart, by) {
     const panels = chart.vconcat ? "vconcat" : chart.concat ? "concat" : null;
     if (chart.columns > 1) return { ...chart, columns: 1 };
@@ -66,8 +67,9 @@
     try {
       const chart = read(`${figure.dataset.chart}-data`);
       await embed(chart);
-      const width = place.querySelector("svg")?.getAttribute("width") ?? 0;
-      if (width > figure.clientWidth) await embed(narrower(chart, Math.ceil(width - figure.clientWidth)));
+      const width = () => place.querySelector("svg")?.getAttribute("width") ?? 0;
+      if (width() > figure.clientWidth) await embed(narrower(chart, Math.ceil(width() - figure.clientWidth)));
+      if (width() < figure.clientWidth * MOST_SHRUNK) place.classList.add("shrunk"); // still large enough to read
     } catch (error) {
       place.textContent = "This chart could not be drawn. The numbers below say the same.";
       console.error(error);
