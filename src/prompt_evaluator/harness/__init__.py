@@ -1,0 +1,1 @@
+"""The release harness's own files: configurations in, results and history out."""
