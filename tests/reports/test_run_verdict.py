@@ -9,7 +9,7 @@ import pytest
 from html_reports import run_report
 
 from prompt_evaluator.model.findings import Mark, Note
-from prompt_evaluator.reports.run_verdict import failing_cases, run_mark, run_verdict
+from prompt_evaluator.reports.run_verdict import cases_failing, run_mark, run_verdict
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.report import RunReport
@@ -50,5 +50,5 @@ def test_a_missed_bar_comes_first() -> None:
 
 
 def test_cases_without_any_score_are_not_called_good() -> None:
-    assert failing_cases(ended("failed", "bad", metrics=())) == "No case has a score"
-    assert failing_cases(run_report(failing_cases=0)) == "No case fails"
+    assert cases_failing(ended("failed", "bad", metrics=())) == "No case has a score"
+    assert cases_failing(run_report(failing_cases=0)) == "No case fails"

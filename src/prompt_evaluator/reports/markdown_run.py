@@ -23,7 +23,7 @@ from prompt_evaluator.reports.markdown_parts import (
     steps,
     table,
 )
-from prompt_evaluator.reports.run_verdict import failing_cases, run_mark, run_verdict
+from prompt_evaluator.reports.run_verdict import cases_failing, run_mark, run_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ class RunSections:
         shown = len(self._report.worst)
         if not shown:
             return ""
-        return f"{failing_cases(self._report)}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
+        return f"{cases_failing(self._report)}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
 
     def cases(self) -> Iterator[str]:
         """The worst cases with their answers, folded."""

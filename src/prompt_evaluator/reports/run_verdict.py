@@ -31,7 +31,7 @@ def run_mark(report: RunReport) -> Mark | None:
     return None if _marked(found, "warning") or found.headline.synthetic else "good"
 
 
-def failing_cases(report: RunReport) -> str:
+def cases_failing(report: RunReport) -> str:
     """`2 of 8 cases fail`; of a run without any score, that there is none."""
     if not report.findings.metrics:
         return "No case has a score"
@@ -53,14 +53,14 @@ def _judged(report: RunReport) -> str:
 def _scored(report: RunReport) -> str:
     found = report.findings
     bad = _marked(found, "bad")
-    fail = f"{failing_cases(report)}; look at" if report.failing_cases else "Look at"
+    fail = f"{cases_failing(report)}; look at" if report.failing_cases else "Look at"
     if bad:
         return f"{fail} {_names(bad)}."
     if found.headline.mark == "warning" or (found.facts and found.facts.errors):
         return "Some samples have no score."
     weak = _marked(found, "warning")
     if report.failing_cases:
-        return f"{fail} {_names(weak)}." if weak else f"{failing_cases(report)}."
+        return f"{fail} {_names(weak)}." if weak else f"{cases_failing(report)}."
     return f"Nothing is bad; {_names(weak)} could be better." if weak else "Nothing stands out as bad."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import many
+from prompt_evaluator.model.wording import many, sentence
 from prompt_evaluator.reports.html.chart_figures import charts_section
 from prompt_evaluator.reports.html.compare_tables import amounts, flags, metrics, slices
 from prompt_evaluator.reports.html.markup import Html, element, join
@@ -22,7 +22,6 @@ from prompt_evaluator.reports.html.parts import (
     paragraph,
     prose,
     section,
-    sentence,
     table,
     written,
 )
@@ -119,7 +118,7 @@ def _steps(found: ComparisonFindings) -> Html | None:
 
 def _differs(found: ComparisonFindings) -> Html:
     if not found.differs:
-        return section("differs", "What differs", paragraph(found.no_difference or "Nothing."))
+        return section("differs", "What differs", paragraph(sentence(found.no_difference or "nothing")))
     return section("differs", "What differs", element("ul", *map(_difference, found.differs), class_="differs"))
 
 
@@ -140,7 +139,7 @@ def _diff_line(line: str) -> Html:
 
 def _flipped(report: CompareReport) -> Html:
     found = report.findings.flipped
-    counts = [element("li", name(each.metric), ": ", each.text) for each in found.counts]
+    counts = [element("li", element("span", name(each.metric), ": ", each.text)) for each in found.counts]
     with_answers = {case.test_case_id for case in report.flipped}
     others = [case for case in found.cases if case.test_case_id not in with_answers]
     more = [paragraph(f"{many(found.more, 'more case')} not listed here.", "dim")] if found.more else []
@@ -160,7 +159,7 @@ def _unflipped(report: CompareReport) -> str:
     found = report.findings.flipped
     others = len(report.flipped) - len({case.test_case_id for case in found.cases})
     below = " The largest drops, which may be chance, are listed below." if others > 0 else ""
-    return f"{sentence(found.text)}.{below}"
+    return f"{sentence(found.text)}{below}"
 
 
 def _flips(cases: Sequence[FlippedCase]) -> Html:

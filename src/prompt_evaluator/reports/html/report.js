@@ -5,6 +5,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const THEMES = ["system", "light", "dark"];
   const KEY = "prompt-evaluator-theme";
+  const NARROW = 460;
 
   // Pages opened from disk may have no storage; touching it then throws.
   const remembered = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
@@ -67,7 +68,8 @@
     try {
       const chart = read(`${figure.dataset.chart}-data`);
       await embed(chart);
-      const width = () => place.querySelector("svg")?.getAttribute("width") ?? 0;
+      const width = () => place.querySelector("svg").width.baseVal.value;
+      figure.classList.toggle("narrow", width() < NARROW); // two fit on paper
       if (width() > figure.clientWidth) await embed(narrower(chart, Math.ceil(width() - figure.clientWidth)));
       if (width() < figure.clientWidth * MOST_SHRUNK) place.classList.add("shrunk"); // still large enough to read
     } catch (error) {

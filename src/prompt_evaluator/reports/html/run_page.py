@@ -39,7 +39,7 @@ def run_html(report: RunReport, *, bundle: str | None) -> Iterator[str]:
     )
 
 
-_BESIDE_ADVICE = ("metrics", "stability", "flags")
+_BESIDE_ADVICE = ("metrics",)
 
 
 def _parts(report: RunReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
@@ -65,7 +65,7 @@ def _head(report: RunReport) -> Html:
         "div",
         element("p", *_crumbs(report), class_="crumbs"),
         element("h1", mark(run_mark(report)), element("span", prose(run_verdict(report))), class_="verdict"),
-        paragraph(head.text, "what"),
+        paragraph(head.text, "dim"),
         element("ul", *warnings, class_="warnings", aria_label="Warnings") if warnings else None,
         class_="headline",
     )
@@ -131,7 +131,6 @@ def _cost(report: RunReport) -> Html | None:
                 ("Failed samples", _failed(report)),
             ]
         ),
-        paragraph(usage.text, "dim"),
     )
 
 
