@@ -309,6 +309,12 @@ class TestAmounts:
 
         assert said.amounts[0].text == "unknown → $0.0031 per sample"
 
+    def test_say_the_cost_even_if_it_is_nothing_or_not_known(self) -> None:
+        free, unpriced = facts(cost=0.0), facts(cost=None)
+
+        assert of(baseline=free, candidate=free).amounts[0].text == "$0 per sample in both"
+        assert of(baseline=unpriced, candidate=unpriced).amounts[0].text == "unknown in both"
+
     def test_that_nobody_knows_are_left_out(self) -> None:
         nothing = facts(samples=None, cost=None, latency_ms=None)
 
