@@ -14,15 +14,17 @@ WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
-.PHONY: help demo test check bench docs oracle clean
+.PHONY: help demo test check soak bench docs pictures oracle clean
 
 help:
 	@echo "make demo    see it work, offline"
 	@echo "make test    lint, types, import rules and all tests"
 	@echo "make check   lint, types and import rules only"
+	@echo "make soak    repeat simulations, kills and races many more times than make test"
 	@echo "make bench   measure speed and memory against their limits"
 	@echo "make oracle  check the LLM metrics' recordings against DeepEval, in an environment of its own"
 	@echo "make docs    write the generated reference pages again"
+	@echo "make pictures  make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
@@ -45,6 +47,9 @@ check: $(READY)
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
 
+soak: $(READY)
+	PROMPT_EVALUATOR_SOAK=1 $(BIN)/pytest -n auto --dist worksteal -m soak
+
 bench: $(READY)
 	@for b in bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}
 
@@ -56,6 +61,9 @@ oracle:
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+pictures: $(READY)
+	PYTHONPATH=tests/support $(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) .oracle dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

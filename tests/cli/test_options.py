@@ -369,6 +369,7 @@ def test_an_option_of_several_values_needs_one(arguments: tuple[str, ...]) -> No
 
 def test_compare_prompts_has_every_option_of_evaluate_dataset_that_fits_several_prompts() -> None:
     of_one = {"--system-prompt", "--ab-test-system-prompt", "--prompt-version", "--resume", "--retry-errors"}
+    of_one |= {"--gate", "--policy"}
     flags, others = ({each.opts[0] for each in command.params} for command in EVALUATING)
 
     assert flags - others == of_one

@@ -16,6 +16,7 @@ from prompt_evaluator.cli.compare_options import compare_options, comparing
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean
+from prompt_evaluator.model.several import REPEATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ def output_option(default: str) -> Callable[[F], F]:
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {default}]",
+        help=f"A file to write: {', '.join(ENDINGS)}. {REPEATED}  [default: {default}]",
     )
 
 
@@ -101,8 +102,11 @@ def report_command(
     if comment is not None and not github:
         raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
     files = report_files(outputs or (() if github else (DEFAULT,)))
+    comment = comment or COMMENT
+    if github and comment.resolve() in {file.path.resolve() for file in files}:
+        raise click.UsageError(f"{comment} would be the comment and a report: give one of them another name.")
     request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
-    report = _told(config_path, request, comment or COMMENT) if github else None
+    report = _told(config_path, request, comment) if github else None
     if files:
         print_written(write_reports(read_settings(config_path), request, files, report))
 

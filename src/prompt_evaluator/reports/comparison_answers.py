@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.comparison_findings import ScoresFinding, ShownAnswer, ShownCase
-from prompt_evaluator.model.wording import short_number
+from prompt_evaluator.model.wording import alike
 from prompt_evaluator.reports.comparison_verdicts import MARKS
 
 if TYPE_CHECKING:
@@ -90,16 +90,18 @@ def _scores(metric: str, answers: Sequence[Sequence[ComparedAnswer]], flip: Flip
     sides = [[each.scores[metric] for each in side if metric in each.scores] for side in answers]
     word = f": {_WORDS[flip.class_]}" if flip else ""
     mark = MARKS[flip.class_] if flip and flip.class_ in ("worse", "better") else None
+    if flip and not all(sides):  # a file that has only means
+        return ScoresFinding(metric=metric, text=f"{flip.text}{word}", mark=mark)
     return ScoresFinding(metric=metric, text=" → ".join(map(_strip, sides)) + word, mark=mark)
 
 
 def _strip(values: list[float]) -> str:
     more = f" and {len(values) - _SHOWN_SCORES:,} more" if len(values) > _SHOWN_SCORES else ""
-    return ", ".join(short_number(value) for value in values[:_SHOWN_SCORES]) + more if values else "no score"
+    return ", ".join(alike(values[:_SHOWN_SCORES])) + more if values else "no score"
 
 
 def _shown(sample: ComparedAnswer, answer: str, letter: str, samples: int) -> ShownAnswer:
-    scores = {metric: short_number(value) for metric, value in sample.scores.items()}
+    scores = dict(zip(sample.scores, alike(list(sample.scores.values())), strict=True))
     reasons = {metric: f": {reason}" for metric, reason in sample.reasons.items() if reason}
     return ShownAnswer(
         title=f"{letter}, sample {sample.sample + 1:,} of {samples:,}",

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.model.wording import sentence
 from prompt_evaluator.reports.html.markup import Html, element, join
-from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark, marked_name, paragraph, section, table
+from prompt_evaluator.reports.html.parts import (
+    Column,
+    Row,
+    badge,
+    facts,
+    long_table,
+    mark,
+    marked_name,
+    paragraph,
+    section,
+    table,
+)
 from prompt_evaluator.reports.html.pictures import Axis, difference
 
 if TYPE_CHECKING:
@@ -22,7 +34,8 @@ def metrics(found: ComparisonFindings, of: Comparison) -> Html:
     if not found.metrics:
         return section("metrics", "Metrics", paragraph("The runs have no metric in common.", "dim"))
     caption = f"{_BAND} Each difference is drawn as a share of its metric’s scale."
-    shown = table(caption, _columns("Metric", found), _rows(found.metrics, of.metrics, spans), class_="marked")
+    rows = _rows(found.metrics, of.metrics, spans)
+    shown = long_table(caption, _columns("Metric", found), rows, "metric", class_="marked")
     return section("metrics", "Metrics", shown)
 
 
@@ -31,7 +44,7 @@ def flags(found: ComparisonFindings, of: Comparison) -> Html | None:
         return None
     caption = f"{_BAND} Raised less often is better."
     shown = table(caption, _columns("Flag", found), _rows(found.flags, of.flags, {}), class_="marked")
-    others = paragraph(found.other_flags, "dim") if found.other_flags else None
+    others = paragraph(sentence(found.other_flags), "dim") if found.other_flags else None
     return section("flags", "Flags", shown if found.flags else None, others)
 
 
@@ -40,7 +53,7 @@ def slices(found: ComparisonFindings) -> Html | None:
         return None
     caption = "Slices that got better or worse"
     shown = table(caption, _columns("Slice", found), _rows(found.slices.slices, {}, {}), class_="marked")
-    return section("slices", "Slices", shown if found.slices.slices else None, lead=found.slices.text)
+    return section("slices", "Slices", shown if found.slices.slices else None, lead=sentence(found.slices.text))
 
 
 def amounts(found: ComparisonFindings) -> Html | None:

@@ -10,6 +10,8 @@ from prompt_evaluator.reports.html.parts import (
     Column,
     Row,
     between,
+    fold,
+    long_table,
     mark,
     marked_name,
     name,
@@ -36,6 +38,8 @@ _CAUSES = {
     "unknown": "not known: judged once",
 }
 _SURE = 0.05
+_FEW = 6
+"""Slices that are shown even if none of them differs."""
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Where the axis of flags may end: the first that has room for all of them."""
 
@@ -51,7 +55,7 @@ def metrics(found: Findings) -> Html:
     return section(
         "metrics",
         "Metrics",
-        element("ul", *bars, class_="missed") if bars else None,
+        element("ul", *bars, class_="missed") if len(bars) > 1 else None,
         _metric_table(found) if found.metrics else paragraph(found.no_scores.text if found.no_scores else "No scores."),
         *notes,
     )
@@ -71,7 +75,7 @@ def _metric_table(found: Findings) -> Html:
         "Dot: mean. Thick line: 95 % interval of the mean. Thin line: lowest to highest case. "
         "Dashed: the bar to reach. Spread: standard deviation of a case’s samples."
     )
-    return table(caption, columns, map(_metric_row, found.metrics), class_="marked")
+    return long_table(caption, columns, map(_metric_row, found.metrics), "metric", class_="marked")
 
 
 def _metric_row(metric: MetricFinding) -> Row:
@@ -122,9 +126,11 @@ def on_scale(scale: tuple[float, float], picture: Html) -> Html:
     )
 
 
-def stability(report: RunReport) -> Html:
-    """Which cases vary, and whether their answers or the judge do."""
+def stability(report: RunReport) -> Html | None:
+    """Which cases vary, and whether their answers or the judge do; None if there is no score."""
     found = report.varying
+    if not report.findings.metrics:
+        return None
     if not found:
         once = report.facts.num_samples == 1
         why = "One sample per case cannot show whether answers vary." if once else "No case varies between its samples."
@@ -133,13 +139,12 @@ def stability(report: RunReport) -> Html:
     columns = [
         Column("Case"),
         Column("Metric"),
+        Column("What varies"),
+        Column("Std", number=True),
+        Column("Judge’s std", number=True),
+        Column("Passed", number=True),
         Column("Mean", number=True),
         Column("Lowest to highest sample"),
-        Column("Std", number=True),
-        Column("Samples", number=True),
-        Column("Passed", number=True),
-        Column("Judge’s std", number=True),
-        Column("What varies"),
     ]
     left_out = report.varying_cases - len({each.test_case_id for each in found})
     more = f" The {len(found)} that vary most are listed." if left_out > 0 else ""
@@ -159,13 +164,12 @@ def _varying_row(case: VaryingCase, scale: tuple[float, float]) -> Row:
         (
             name(case.test_case_id),
             name(case.metric),
+            element("span", _CAUSES[case.cause], class_="wrapped"),
+            decimal(case.std, places),
+            "" if case.repeat_std is None else decimal(case.repeat_std, places),
+            f"{case.passes}/{case.count}",
             decimal(case.mean, places),
             join([on_scale(scale, picture), element("span", ends, class_="dim words")]),
-            decimal(case.std, places),
-            f"{case.count:,}",
-            f"{case.passes}/{case.count}",
-            "" if case.repeat_std is None else decimal(case.repeat_std, places),
-            element("span", _CAUSES[case.cause], class_="wrapped"),
         )
     )
 
@@ -244,13 +248,30 @@ def slices(found: Sequence[SliceCell]) -> Html | None:
         Column("p", number=True),
     ]
     caption = "p values are corrected for all slices and metrics (Holm). Slices that surely differ stand first."
-    return section("slices", "Slices", table(caption, columns, map(_slice_row, found)))
+    shown = long_table(caption, columns, map(_slice_row, found), "slice")
+    sure = sum(_is_sure(cell) for cell in found)
+    if not sure and len(found) > _FEW:
+        shown = fold(f"Show all {len(found)} slice means", shown)
+    return section("slices", "Slices", shown, lead=_slices_in_words(found, sure))
+
+
+def _slices_in_words(found: Sequence[SliceCell], sure: int) -> str:
+    compared = sum(cell.p_value is not None for cell in found)
+    if not compared:
+        return "No slice has enough cases to be compared with the rest."
+    means = f"{many(compared, 'slice mean')} {'was' if compared == 1 else 'were'} compared with the rest"
+    differ = "none differs" if not sure else "1 differs" if sure == 1 else f"{sure} differ"
+    return f"{means}; {differ} beyond chance."
+
+
+def _is_sure(cell: SliceCell) -> bool:
+    return cell.p_value is not None and cell.p_value < _SURE
 
 
 def _slice_row(cell: SliceCell) -> Row:
     places = digits(cell.scale)
     interval = (cell.low, cell.high) if cell.low is not None and cell.high is not None else None
-    sure = cell.p_value is not None and cell.p_value < _SURE
+    sure = _is_sure(cell)
     look = ("good" if (cell.difference or 0) > 0 else "bad") if sure else "none"
     label = f"{decimal(cell.mean, places)}, {between(interval, places) or 'no interval'}"
     picture = on_scale(cell.scale, dot(Axis(*cell.scale), cell.mean, interval, label=label, mark=look))
