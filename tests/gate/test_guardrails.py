@@ -132,3 +132,12 @@ def test_many_flags_rarely_fail_by_chance() -> None:
         failed += gated(sides[0], sides[1], LOOSE).verdict == "fail"
 
     assert failed <= 3
+
+
+def test_the_latency_of_the_mock_is_not_applied() -> None:
+    fast, slow = (made(1, latency=latency, synthetic=True) for latency in (10.0, 90.0))
+
+    found = gated(fast, slow, LOOSE)
+
+    assert found.guardrails["latency"].verdict == "not_measured"
+    assert found.verdict == "pass"

@@ -141,7 +141,12 @@ def _fallen(cases: tuple[FallenCase, ...], total: int) -> str:
 def _undecided(name: str, found: MetricResult, level: float) -> str:
     if found.cases < FEWEST_CASES:
         return f"{name}: {many(found.cases, 'common case')}; at least {FEWEST_CASES} are needed."
-    parts = [f"{name}: {_change(found)}, but a drop of {amount(found.margin, found)} is neither shown nor ruled out"]
+    if not found.difference and found.method == "exact_bound":
+        start = f"{name}: equal in all {many(found.cases, 'case')}, which does not rule out"
+        parts = [f"{start} a drop of {amount(found.margin, found)}"]
+    else:
+        start = f"{name}: {_change(found)}, but a drop of {amount(found.margin, found)}"
+        parts = [f"{start} is neither shown nor ruled out"]
     if found.low is not None and found.high is not None:
         parts[0] += f" ({percent(1 - 2 * level)} interval {interval(found)})"
     if found.smallest_drop is not None:
