@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from prompt_evaluator.app.evals.parts import harness_parts
 from prompt_evaluator.app.evals.running import resume_harness, run_harness
 from prompt_evaluator.app.evals.tasks import Choice, open_harness
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.evals_dir import evals_dir_option
 from prompt_evaluator.cli.evals_summary import conclude_harness
 from prompt_evaluator.cli.group_running import print_estimates
 from prompt_evaluator.cli.number_option import number_type
@@ -21,15 +22,14 @@ from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.several import SEVERAL
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _CHOICES = {"config_ids": "--config-ids", "categories": "--categories", "task_ids": "--task-ids"}
 
 
 @click.command("run")
-@click.option(
-    "--evals-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The harness's folder, with `tasks` and `configs`.  [default: evals]",
-)
+@evals_dir_option
 @click.option(
     "--config-ids", multiple=True, callback=several_words, help=f"Run only these configurations, by id. {SEVERAL}"
 )
@@ -46,7 +46,7 @@ _CHOICES = {"config_ids": "--config-ids", "categories": "--categories", "task_id
 @run_options
 def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`
     *,
-    evals_dir: Path | None,
+    evals_dir: Path,
     samples: int | None,
     resume: bool,
     estimate: bool,
@@ -54,7 +54,7 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
     config_path: Path | None,
     **given: Any,
 ) -> None:
-    """Run all tasks in `tasks/*.json` with every configuration in `configs/providers.json`.
+    """Run every task in `tasks/*.json` with every configuration in `configs/providers.json`.
 
     The results are added to `results/`: `latest.json`, `history.json`, `leaderboard.json` and `trends.json`. The
     offline mock answers, unless EVAL_ROUTER_URL is set or a configuration names a target. Exits 0 if the run was
@@ -64,7 +64,8 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
     choice = {name: given.pop(name) for name in _CHOICES}
     _check_resuming({**choice, "samples": samples}, resume=resume, estimate=estimate)
     command = RunCommand(flags, config_path, given)
-    harness = open_harness(evals_dir, Choice(**choice))
+    is_named = click.get_current_context().get_parameter_source("evals_dir") is not ParameterSource.DEFAULT
+    harness = open_harness(evals_dir, Choice(**choice), is_named=is_named)
     wanted = evaluate_options(
         command.settings, given, rubric=None, metrics=(), num_samples=samples or 1, command=command.typed()
     )
@@ -73,12 +74,7 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
         return
     use_case = resume_harness if resume else run_harness
     outcome = command.wait_for(use_case(harness, wanted, command.session))
-    sys.exit(conclude_harness(command, outcome, _again(evals_dir)))
-
-
-def _again(evals_dir: Path | None) -> tuple[str, ...]:
-    """Return what to add to another `evals` command for the same folder."""
-    return () if evals_dir is None else ("--evals-dir", str(evals_dir))
+    sys.exit(conclude_harness(command, outcome, ("--evals-dir", str(evals_dir)) if is_named else ()))
 
 
 def _check_resuming(given: dict[str, Any], *, resume: bool, estimate: bool) -> None:

@@ -49,7 +49,7 @@ COMMANDS = {
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
     "evals": (
         "prompt_evaluator.cli.evals:evals_command",
-        "Run the release harness, and find out whether a release got worse.",
+        "Run the release harness, rank its configurations, and gate a release.",
     ),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),

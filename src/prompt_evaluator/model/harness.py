@@ -51,11 +51,11 @@ class HarnessEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """One sample of one task with one configuration."""
 
     config_id: str
-    provider: str | None
-    router: str | None
-    model: str | None
+    provider: str | None = None
+    router: str | None = None
+    model: str | None = None
     task_id: str
-    category: str | None
+    category: str | None = None
     sample: int = 0
     """Starts at 0."""
     completion_pass: bool | None
@@ -85,7 +85,7 @@ class HarnessSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     retries_per_task: float | None
     hallucination_incidents: int
     latency_avg_ms: float | None
-    errors: int
+    errors: int = 0
     """Samples of tasks without a last response."""
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from prompt_evaluator.app.evals.parts import ROUTER_VARIABLE, TAG, harness_parts
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.harness.results import read_history
+from prompt_evaluator.harness.history import read_history
 from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.query import RunQuery
 
@@ -37,7 +37,7 @@ def unfinished_parts(harness: Harness, options: EvaluateOptions, session: Sessio
     if not plans:
         raise ConfigurationError("There is no harness run to resume. Start one without --resume.")
     first = next(iter(plans.values()))
-    if any(run.run_id == first.group_id for run in read_history(harness.results)):
+    if any(run.run_id == first.group_id for run in read_history(harness.results).heads()):
         raise ConfigurationError(
             f"The last harness run, {first.group_id}, is complete. Start a new one without --resume."
         )

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEFAULT_FOLDER = Path("evals")
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -54,22 +53,26 @@ class Harness(NamedTuple):
         return hashlib.sha256(_encode(seen)).hexdigest()
 
 
-def open_harness(folder: Path | None, choice: Choice) -> Harness:
-    """Read a harness folder, by default `evals`, and choose among its configurations and tasks.
+def open_harness(folder: Path, choice: Choice, *, is_named: bool = True) -> Harness:
+    """Read a harness folder, and choose among its configurations and tasks.
+
+    Args:
+        folder: Contains `tasks` and `configs`.
+        choice: Which of them.
+        is_named: Whether the user named the folder. If not, its files must not be writable for other users.
 
     Raises:
         InputError: A file is missing or wrong.
         ConfigurationError: There is no task, or a chosen name is unknown.
     """
-    where = (folder or DEFAULT_FOLDER).absolute()
+    where = folder.absolute()
     if not where.is_dir():
         raise ConfigurationError(
-            f"There is no folder {folder or DEFAULT_FOLDER}. Name the folder that contains `tasks` and `configs` with "
-            "--evals-dir."
+            f"There is no folder {folder}. Name the folder that contains `tasks` and `configs` with --evals-dir."
         )
     configs = where / "configs" / "providers.json"
     files = sorted(file for file in (where / "tasks").glob("*.json") if not file.name.startswith("."))
-    if folder is None:
+    if not is_named:
         _check_trust(where, [configs, *files])
     entries = read_entries(shown_path(configs))
     tasks = _tasks([shown_path(file) for file in files], where)

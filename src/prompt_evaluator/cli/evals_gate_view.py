@@ -1,0 +1,110 @@
+"""The harness's gate on a terminal: what moved, against which limit, and the verdict."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
+from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.text import clean, coloured, columns, plain, wrap, writable
+from prompt_evaluator.model.harness_gate import FAILED, PASSED, SKIPPED
+from prompt_evaluator.model.wording import decimal, many, short_number, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prompt_evaluator.model.harness_gate import GateOutcome, Movement
+
+_WIDEST_TEXT = 110
+_MOST_DIGITS = 9
+_METRICS = {
+    "task_completion_rate": ("completion, %", 2),
+    "latency_avg_ms": ("latency, ms", 0),
+    "hallucination_incidents": ("hallucinations", 0),
+    "retries_per_task": ("retries per task", 2),
+}
+_REFUSED = "The eval regression gate has no verdict:"
+
+
+def print_outcome(outcome: GateOutcome) -> None:
+    """Print what moved and what is worth knowing to standard output; a failure or a refusal to standard error."""
+    width = columns(sys.stdout) - 1
+    parts = [_heading(outcome, width), _moved(outcome, width), _notes(outcome, width)]
+    before = [line for part in parts if part for line in (*part, "")]
+    match outcome.verdict:
+        case "pass":
+            print_lines([*before, click.style(PASSED, fg="green", bold=True)])
+        case "skipped":
+            print_lines([SKIPPED, *_notes(outcome, width)])
+        case _:
+            if before:
+                print_lines(before)
+                sys.stdout.flush()
+            title = FAILED if outcome.verdict == "fail" else _REFUSED
+            lines = [click.style(title, fg="red", bold=True), *(f" - {clean(each)}" for each in outcome.reasons)]
+            advice = [f"To compare them all the same, add --allow {','.join(outcome.allow)}."] if outcome.allow else []
+            _print_errors([*lines, *advice])
+
+
+def _print_errors(lines: Iterable[str]) -> None:
+    text = "\n".join(lines)
+    click.echo(writable(text if coloured(sys.stderr) else plain(text), sys.stderr.encoding), err=True, color=True)
+
+
+def _heading(outcome: GateOutcome, width: int) -> list[str]:
+    if outcome.run_id is None or outcome.baseline_run_id is None:
+        return []
+    text = (
+        f"Run {outcome.run_id}{_when(outcome.timestamp)} against {outcome.baseline_run_id}"
+        f"{_when(outcome.baseline_timestamp)}, {outcome.baseline}"
+    )
+    return wrap(clean(text), min(width, _WIDEST_TEXT))
+
+
+def _when(timestamp: str | None) -> str:
+    return f" ({timestamp[:16].replace('T', ' ')})" if timestamp else ""
+
+
+def _moved(outcome: GateOutcome, width: int) -> list[str]:
+    moved = [each for each in outcome.movements if each.difference]
+    if not outcome.movements:
+        return []
+    same = len(outcome.movements) - len(moved)
+    if not moved:
+        configurations = many(len({each.config_id for each in outcome.movements}), "configuration")
+        return [f"None of the four metrics of {configurations} changed."]
+    titles = [
+        Column("Baseline", right=True),
+        Column("Latest", right=True),
+        Column("Change"),
+        Column("Limit", right=True),
+    ]
+    lines = grid(titles, [_row(each) for each in moved], width)
+    return [*lines, *([click.style(f"{many(same, 'other metric')} did not change.", dim=True)] if same else [])]
+
+
+def _row(moved: Movement) -> GridRow:
+    name, digits = _METRICS[moved.metric]
+    digits = _telling_digits(moved, digits)
+    texts = [decimal(value, digits) for value in (moved.baseline, moved.candidate)]
+    change = Cell(signed(moved.difference, digits), "bad" if moved.exceeded else "good")
+    sign = "\N{MINUS SIGN}" if moved.metric == "task_completion_rate" else "+"
+    limit = f"{sign}{short_number(moved.limit)}" if moved.limit else "0"
+    return GridRow(name, (*map(Cell, texts), change, Cell(limit)), section=moved.config_id)
+
+
+def _telling_digits(moved: Movement, digits: int) -> int:
+    """Enough of them to see the change, and on which side of the limit it is."""
+    size = abs(moved.difference)
+    for each in range(digits, _MOST_DIGITS):
+        shown = round(size, each)
+        if shown and (shown > moved.limit or not moved.exceeded):
+            return each
+    return _MOST_DIGITS
+
+
+def _notes(outcome: GateOutcome, width: int) -> list[str]:
+    return [line for note in outcome.notes for line in wrap(clean(note), min(width, _WIDEST_TEXT))]
