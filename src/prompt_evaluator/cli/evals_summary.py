@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.evals.running import HarnessOutcome
     from prompt_evaluator.cli.running import RunCommand
+    from prompt_evaluator.model.group import Member
     from prompt_evaluator.model.harness import HarnessRun, HarnessSummary
 
 _WIDEST_TEXT = 110
@@ -54,17 +55,25 @@ def conclude_harness(command: RunCommand, outcome: HarnessOutcome, again: Sequen
     for member in outcome.members:
         if member.outcome:
             codes.append(command.exit_code(member.outcome))
-            if member.outcome.stopped_by:
-                click.echo(f"Error: {member.model}: {member.outcome.stopped_by}", err=True)
         elif member.error:
-            click.echo(f"Error: {member.model}: {member.error}", err=True)
             codes.append(member.error.exit_code)
+        if why := _why(member):
+            click.echo(f"Error: {clean(member.model)}: {why}", err=True)
     if not outcome.is_written:
         resume = shlex.join([*program(), "evals", "run", *again, "--resume"])
         text = "This run is not finished, so it was not added to the results. To finish it, paying only for what is "
         click.echo(f"{text}missing: {resume}", err=True)
         codes.append(max(codes) or _FAILED)
     return max(codes)
+
+
+def _why(member: Member) -> str | None:
+    """Return why a configuration has no results, or not all."""
+    if member.outcome is None:
+        return str(member.error) if member.error else None
+    if member.outcome.stopped_by:
+        return str(member.outcome.stopped_by)
+    return "Every task failed; see the errors." if member.outcome.record.status == "failed" else None
 
 
 def summary_lines(outcome: HarnessOutcome, run: HarnessRun, width: int, again: Sequence[str]) -> list[str]:

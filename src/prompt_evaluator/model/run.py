@@ -102,9 +102,8 @@ class HarnessPart(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     """Absolute; contains `tasks`, `configs` and `results`."""
     config_id: str
-    config_hash: str
-    config_ids: tuple[str, ...]
-    """All configurations of the group, in order."""
+    config_hashes: dict[str, str]
+    """All configurations of the group, in order; some may not have a run yet."""
     tasks_hash: str
 
 

@@ -77,13 +77,14 @@ def _same_again(harness: Harness, plan: RunPlan, store: Store) -> Harness:
     assert part is not None  # noqa: S101 - only plans of the harness get here
     entries = {entry.id: entry for entry in harness.entries}
     tasks = {task.id: task for task in harness.tasks}
-    if gone := next((name for name in part.config_ids if name not in entries), None):
-        raise _changed(f"The configuration {gone!r} has", plan)
+    for name, before in part.config_hashes.items():
+        if name not in entries or entries[name].hash != before:
+            raise _changed(f"The configuration {name!r} has", plan)
     wanted = [*store.case_ids(plan.run_id)]
     if gone := next((name for name in wanted if name not in tasks), None):
         raise _changed(f"The task {gone!r} has", plan)
     chosen = harness._replace(
-        entries=tuple(entries[name] for name in part.config_ids), tasks=tuple(tasks[name] for name in wanted)
+        entries=tuple(entries[name] for name in part.config_hashes), tasks=tuple(tasks[name] for name in wanted)
     )
     if chosen.tasks_hash != part.tasks_hash:
         raise _changed("The tasks have", plan)
@@ -91,9 +92,6 @@ def _same_again(harness: Harness, plan: RunPlan, store: Store) -> Harness:
 
 
 def _refuse_another_target(part: Part, plan: RunPlan) -> None:
-    harness, wanted = plan.harness, part.options.harness
-    if harness and wanted and harness.config_hash != wanted.config_hash:
-        raise _changed(f"The configuration {wanted.config_id!r} has", plan)
     if plan.target.model != part.options.generator_model:
         raise ConfigurationError(
             f"Run {plan.group_id} was started with {plan.target.model} and would now continue with "

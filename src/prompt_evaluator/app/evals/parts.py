@@ -46,7 +46,7 @@ def harness_parts(harness: Harness, options: EvaluateOptions, settings: Settings
         ConfigurationError: A parameter of a configuration cannot be used.
     """
     through_router = bool(settings.environment.get(ROUTER_VARIABLE))
-    tasks_hash, ids = harness.tasks_hash, tuple(entry.id for entry in harness.entries)
+    tasks_hash, hashes = harness.tasks_hash, {entry.id: entry.hash for entry in harness.entries}
     return [
         Part(
             Member(dataset=harness.folder.name, model=entry.id),
@@ -59,8 +59,7 @@ def harness_parts(harness: Harness, options: EvaluateOptions, settings: Settings
                 harness=HarnessPart(
                     folder=str(harness.folder.resolve()),
                     config_id=entry.id,
-                    config_hash=entry.hash,
-                    config_ids=ids,
+                    config_hashes=hashes,
                     tasks_hash=tasks_hash,
                 ),
             ),
