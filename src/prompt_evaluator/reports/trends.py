@@ -39,7 +39,7 @@ _SAME_CONFIGURATION = (
     "No other tasks or configuration are recorded for it.{near} What answers under these names may have changed: the "
     "model, the router, or the code."
 )
-HARNESS_METRICS = {
+_HARNESS_METRICS = {
     "task_completion_rate": "completion",
     "retries_per_task": "retries per task",
     "hallucination_incidents": "hallucinations",
@@ -89,7 +89,10 @@ def _dataset(version: RunVersion) -> str:
 
 def harness_findings(metric: MetricTrend) -> MetricFindings:
     """What to say about a metric of one configuration of the harness over time."""
-    return _findings(msgspec.structs.replace(metric, name=HARNESS_METRICS[metric.name]), (), _SAME_CONFIGURATION)
+    named = msgspec.structs.replace(metric, name=_HARNESS_METRICS[metric.name])
+    found = _findings(named, (), _SAME_CONFIGURATION)
+    notes = [note for note in found.notes if note.code != "errors_from_all_runs"]  # those of the harness always are
+    return msgspec.structs.replace(found, notes=tuple(notes))
 
 
 def _metric(metric: MetricTrend, version: RunVersion) -> MetricFindings:

@@ -1,4 +1,4 @@
-"""How much do a configuration's tasks vary: from sample to sample, or, if there is one of each, from run to run?"""
+"""How much does each task of a configuration vary from run to run?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from statistics import fmean, variance
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.trend_errors import PLENTY, Errors
-from prompt_evaluator.model.trend import CaseNoise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,27 +32,12 @@ def task_values(run: HarnessRun, config_id: str, metric: str) -> TaskValues:
     return found
 
 
-class HistoryNoise:
-    """Answers what the store answers for other runs."""
-
-    def __init__(self, values: Mapping[str, TaskValues]) -> None:
-        """Take the values of one metric of one configuration by run."""
-        self._values = values
-
-    def case_noise(self, run_ids: Sequence[str], _metric: str, _positions: Sequence[int]) -> dict[str, CaseNoise]:
-        """How much the samples of tasks vary, by run."""
-        return {run_id: _noise(self._values[run_id]) for run_id in run_ids if self._values[run_id]}
-
-    def case_steps(self, _run_ids: Sequence[str], _metric: str, _positions: Sequence[int]) -> list[float]:
-        """None: `errors_across_runs` uses more of what tasks tell than neighbouring runs do."""
-        return []
-
-
 def errors_across_runs(values: Sequence[TaskValues]) -> Errors | None:
     """The error of each run's mean from how much each task varies over all runs; None if none does.
 
-    A change in the series makes the errors larger, but not much: a change of all tasks by d adds at most d / 2 over the
-    square root of the number of tasks.
+    Latencies have long tails, so errors from the samples of each run alone are too small where no sample is in the
+    tail. A change in the series makes these errors larger, but not much: a change of all tasks by d adds at most d / 2
+    over the square root of the number of tasks.
     """
     means: dict[str, list[float]] = {}
     for of_run in values:
@@ -69,15 +53,3 @@ def errors_across_runs(values: Sequence[TaskValues]) -> Errors | None:
     if not all(squares):
         return None
     return Errors([math.sqrt(each) for each in squares], "all_runs", None if freedom >= PLENTY else max(1.0, freedom))
-
-
-def _noise(values: TaskValues) -> CaseNoise:
-    several = [(len(each), variance(each)) for each in values.values() if len(each) > 1]
-    return CaseNoise(
-        cases=len(values),
-        inverse_counts=sum(1 / len(each) for each in values.values()),
-        several_inverse_counts=sum(1 / count for count, _ in several),
-        squares=sum(each / count for count, each in several),
-        fourths=sum((each / count) ** 2 / (count - 1) for count, each in several),
-        spare=float(sum(count - 1 for count, _ in several)),
-    )

@@ -6,9 +6,9 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.app.evals.trend_noise import VALUES, HistoryNoise, errors_across_runs, task_values
+from prompt_evaluator.app.evals.trend_noise import VALUES, errors_across_runs, task_values
 from prompt_evaluator.app.trend_changes import Analysis, Series, Stamp, analysed, trend_changes
-from prompt_evaluator.app.trend_errors import MeasuredRun, standard_errors
+from prompt_evaluator.app.trend_errors import errors_from_series
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.harness.history import read_history
 from prompt_evaluator.model.harness_trend import ConfigTrend, HarnessTrends
@@ -144,23 +144,13 @@ def _metric_trend(entries: Sequence[_Entry], config_id: str, metric: str) -> Met
 
 def _errors(entries: Sequence[_Entry], config_id: str, metric: str) -> Errors | None:
     """The errors of repeating each run with the same tasks. Incidents are a sum, all others are means over tasks."""
-    values = {str(at): task_values(each.run, config_id, metric) for at, each in enumerate(entries)}
-    counts = [
-        len(of_run) or max(1, entry.summary.total_tasks) for of_run, entry in zip(values.values(), entries, strict=True)
-    ]
-    sizes = [
-        count * max(1, entry.run.samples) if metric == "hallucination_incidents" else 1
-        for count, entry in zip(counts, entries, strict=True)
-    ]
-    measured = [
-        MeasuredRun(str(at), entry.value / size, count)
-        for at, (entry, size, count) in enumerate(zip(entries, sizes, counts, strict=True))
-    ]
-    found = standard_errors(HistoryNoise(values), measured, metric, max(counts))
-    if found is None or found.noise == "series":
-        found = errors_across_runs([*values.values()]) or found
+    values = [task_values(each.run, config_id, metric) for each in entries]
+    found = errors_across_runs(values)
     if found is None:
-        return None
+        return errors_from_series([each.value for each in entries])
+    if metric != "hallucination_incidents":
+        return found
+    sizes = [sum(map(len, of_run.values())) for of_run in values]
     return found._replace(values=[value * size for value, size in zip(found.values, sizes, strict=True)])
 
 
