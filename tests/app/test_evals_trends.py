@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SERIES = 300
+NOTHING: dict[str, Any] = {"task_completion_rate": None, "retries_per_task": None, "latency_avg_ms": None}
 
 
 def _task_runs(rng: Random, shift: float = 0.0) -> list[dict[str, list[float]]]:

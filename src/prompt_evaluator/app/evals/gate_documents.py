@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.reports.junit_gate import write_gate
+from prompt_evaluator.reports.junit_harness_gate import write_gate
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.harness_gate import GateOutcome
