@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.harness.history import History
     from prompt_evaluator.model.harness import HarnessRun
 
-PREVIOUS, LAST_PASSED, PINNED = "previous", "last-passed", "pinned"
+LATEST, PREVIOUS = "latest", "previous"
 _SHORTEST_PREFIX = 4
 
 
@@ -48,12 +48,14 @@ def latest_run(folder: HarnessFolder) -> HarnessRun | None:
 
 
 def find_run(folder: HarnessFolder, name: str) -> HarnessRun:
-    """Find a run by its id, the beginning of its id, or a file that has it.
+    """Find a run by its id, the beginning of its id, a file that has it, or as `latest`.
 
     Raises:
         ConfigurationError: There is no such run, or there are several.
     """
     history = read_history(folder.results)
+    if name == LATEST and len(history):
+        return history.run(-1)
     return _in_history(history, name) or _in_file(history, name)
 
 
