@@ -10,7 +10,7 @@ from harness_folder import TASKS, by_task, results, write_harness
 from router_service import running_router
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from router_service import Asked, Router
     from workspace import Workspace
@@ -202,7 +202,7 @@ def test_all_entries_go_to_the_router_even_those_with_a_target(offline: Workspac
     assert results(offline, "latest.json")["synthetic"] is False
 
 
-def _answers(by_prompt: dict[str, list[str | int]]) -> object:
+def _answers(by_prompt: dict[str, list[str | int]]) -> Callable[[Asked], str | int]:
     left = {prompt: list(answers) for prompt, answers in by_prompt.items()}
 
     def answer(asked: Asked) -> str | int:

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
     from workspace import Workspace
 
-TASKS = [
+TASKS: list[dict[str, Any]] = [
     {
         "id": "one",
-        "category": "code",
+        "category": "web",
         "prompt": "First?",
         "mustInclude": ["alpha"],
         "hallucinationTriggers": ["made up"],
     },
     {"id": "two", "category": "code", "prompt": "Second?", "mustInclude": ["alpha", ["beta", "gamma"]]},
 ]
-CONFIGS = [{"id": "plain", "provider": "ours", "router": "r", "model": "m", "retries": 2}]
+CONFIGS: list[dict[str, Any]] = [{"id": "plain", "provider": "ours", "router": "r", "model": "m", "retries": 2}]
 
 
 def write_harness(
