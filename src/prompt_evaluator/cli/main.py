@@ -37,6 +37,7 @@ COMMANDS = {
         "prompt_evaluator.cli.compare_runs:compare_runs_command",
         "Compare two runs for a script: fail if something got worse.",
     ),
+    "gate": ("prompt_evaluator.cli.gate:gate_command", "Decide whether a run may be released."),
     "report": ("prompt_evaluator.cli.report:report_command", "Write a report on a run, or on two compared."),
     "render-report": (
         "prompt_evaluator.cli.render_report:render_report_command",
