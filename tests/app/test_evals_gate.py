@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from harness_runs import foreign_run, foreign_summary, harness_run, summary, write_history
+from harness_runs import evaluation, foreign_run, foreign_summary, harness_run, summary, write_history
 
 from prompt_evaluator.app.evals.baseline import set_baseline
-from prompt_evaluator.app.evals.gate import VARIABLES, GateRequest, gate_limits, judge_release
+from prompt_evaluator.app.evals.gate import GateRequest, judge_release
+from prompt_evaluator.app.evals.limits import VARIABLES, gate_limits
 from prompt_evaluator.app.evals.named_runs import HarnessFolder
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.harness.results import add_run
@@ -308,3 +309,54 @@ def test_a_limit_that_is_not_a_number_of_at_least_zero_is_a_usage_error(variable
         gate_limits({}, {variable: text})
 
     assert caught.value.exit_code == 2
+
+
+def two_runs(folder: HarnessFolder, passes: tuple[int, int], tasks: int = 60, **more: Any) -> None:
+    """Two runs of so many tasks, of which the first ones pass."""
+    for name, passed in zip(("run-1", "run-2"), passes, strict=True):
+        found = [evaluation(task_id=str(task), completion_pass=task < passed) for task in range(tasks)]
+        whole = summary(total_tasks=tasks, task_completion_rate=100 * passed / tasks)
+        add_run(folder.results, harness_run(name, whole, evaluations=tuple(found), **more))
+
+
+@pytest.mark.parametrize(("passes", "verdict", "code"), [((58, 30), "fail", 1), ((58, 56), "inconclusive", 4)])
+def test_the_noise_policy_tells_a_regression_from_bad_luck(
+    folder: HarnessFolder, passes: tuple[int, int], verdict: str, code: int
+) -> None:
+    two_runs(folder, passes)
+
+    found = judged(folder, policy="noise")
+
+    assert (found.verdict, found.exit_code, found.policy) == (verdict, code, "noise")
+    assert judged(folder).verdict == "fail"  # fixed limits cannot tell
+    assert verdicts(folder)[0] == ("run-2", "run-1", verdict)
+
+
+@pytest.mark.parametrize(("meaning", "code"), [("pass", 0), ("fail", 1)])
+def test_an_inconclusive_verdict_exits_as_asked(folder: HarnessFolder, meaning: Any, code: int) -> None:
+    two_runs(folder, (58, 56))
+
+    found = judged(folder, policy="noise", inconclusive=meaning)
+
+    assert (found.verdict, found.exit_code) == ("inconclusive", code)
+
+
+def test_the_noise_policy_passes_runs_that_did_not_get_worse(folder: HarnessFolder) -> None:
+    two_runs(folder, (55, 60))
+
+    assert judged(folder, policy="noise").verdict == "pass"
+
+
+def test_the_noise_policy_has_no_verdict_without_evaluations(folder: HarnessFolder) -> None:
+    write_history(folder.results, [foreign_run("x"), foreign_run("y")])
+
+    found = judged(folder, policy="noise")
+
+    assert (found.verdict, found.exit_code) == ("refused", 3)
+
+
+def test_a_run_with_errors_is_judged_by_the_noise_policy_which_takes_them_into_account(folder: HarnessFolder) -> None:
+    two_runs(folder, (58, 30), status="partial")
+
+    assert judged(folder).verdict == "refused"
+    assert judged(folder, policy="noise").verdict == "fail"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from prompt_evaluator.app.clock import now
-from prompt_evaluator.app.evals.gate import VARIABLES, GateRequest, gate_limits, judge_release
+from prompt_evaluator.app.evals.gate import GateRequest, judge_release
 from prompt_evaluator.app.evals.gate_documents import gate_document, gate_junit
+from prompt_evaluator.app.evals.limits import VARIABLES, gate_limits
 from prompt_evaluator.app.evals.named_runs import PREVIOUS, HarnessFolder
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
@@ -20,7 +21,7 @@ from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.cli.output import print_json, write_lines
 from prompt_evaluator.model.bounds import TOLERANCE
-from prompt_evaluator.model.harness_gate import Difference, GateLimits
+from prompt_evaluator.model.harness_gate import Difference, GateLimits, Policy
 from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
@@ -58,6 +59,19 @@ def _differences(context: click.Context, parameter: click.Parameter, values: tup
     "`last-passed`, the last run that passed this gate; or `pinned`, as set by `evals baseline set`.",
 )
 @click.option("--require-baseline", is_flag=True, help="Exit with code 3, not 0, if there is nothing to compare with.")
+@click.option(
+    "--policy",
+    type=click.Choice(get_args(Policy)),
+    default="threshold",
+    show_default=True,
+    help="`threshold` compares the summaries with fixed limits. `noise` tests the tasks' own results, with the limits "
+    "as margins, and can be inconclusive.",
+)
+@click.option(
+    "--inconclusive",
+    type=click.Choice(["pass", "fail"]),
+    help="With `--policy noise`, exit as for this verdict if there is too little data.  [default: exit code 4]",
+)
 @_limit("--max-completion-drop", "completion_drop", "Points the task completion rate may drop.")
 @_limit("--max-latency-increase-ms", "latency_increase_ms", "Milliseconds the average latency may increase.")
 @_limit("--max-hallucination-increase", "hallucination_increase", "How many more hallucination incidents there may be.")
@@ -81,6 +95,8 @@ def gate_command(  # noqa: PLR0913 - one for each flag
     evals_dir: Path,
     baseline: str,
     require_baseline: bool,
+    policy: Policy,
+    inconclusive: Literal["pass", "fail"] | None,
     allowed: tuple[Difference, ...],
     as_json: bool,
     junit: Path | None,
@@ -97,8 +113,10 @@ def gate_command(  # noqa: PLR0913 - one for each flag
 
     Exit codes: 0 if it passed, or there is nothing to compare with; 1 if it failed; 2 if an option, a variable or a
     run's name cannot be used; 3 if there is no usable data: a file that cannot be read, runs that cannot be compared,
-    no tasks, or no answers.
+    no tasks, or no answers; 4 if it is inconclusive.
     """
+    if inconclusive is not None and policy != "noise":
+        raise click.UsageError("--inconclusive is for `--policy noise`.")
     environment = read_settings(config_path).environment
     request = GateRequest(
         folder=HarnessFolder(evals_dir),
@@ -106,6 +124,8 @@ def gate_command(  # noqa: PLR0913 - one for each flag
         baseline=baseline,
         require_baseline=require_baseline,
         allowed=allowed,
+        policy=policy,
+        inconclusive=inconclusive,
     )
     outcome = judge_release(request, now())
     if junit is not None:

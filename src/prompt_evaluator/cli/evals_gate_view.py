@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.app.evals.gate_documents import noise_findings
+from prompt_evaluator.cli.gate_view import gate_table
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
+from prompt_evaluator.cli.marks import symbol
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean, coloured, columns, plain, wrap, writable
 from prompt_evaluator.model.harness_gate import FAILED, PASSED, SKIPPED
@@ -16,6 +19,7 @@ from prompt_evaluator.model.wording import decimal, many, short_number, signed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from prompt_evaluator.model.gate_findings import GateFindings
     from prompt_evaluator.model.harness_gate import GateOutcome, Movement
 
 _WIDEST_TEXT = 110
@@ -26,13 +30,18 @@ _METRICS = {
     "hallucination_incidents": ("hallucinations", 0),
     "retries_per_task": ("retries per task", 2),
 }
-_REFUSED = "The eval regression gate has no verdict:"
+_TITLES = {
+    "fail": (FAILED, "red"),
+    "refused": ("The eval regression gate has no verdict:", "red"),
+    "inconclusive": ("The eval regression gate is inconclusive:", "yellow"),
+}
 
 
 def print_outcome(outcome: GateOutcome) -> None:
     """Print what moved and what is worth knowing to standard output; a failure or a refusal to standard error."""
     width = columns(sys.stdout) - 1
-    parts = [_heading(outcome, width), _moved(outcome, width), _notes(outcome, width)]
+    noise = [_noise(name, each, width) for name, each in noise_findings(outcome).items()]
+    parts = [_heading(outcome, width), _moved(outcome, width), *noise, _notes(outcome, width)]
     before = [line for part in parts if part for line in (*part, "")]
     match outcome.verdict:
         case "pass":
@@ -43,10 +52,18 @@ def print_outcome(outcome: GateOutcome) -> None:
             if before:
                 print_lines(before)
                 sys.stdout.flush()
-            title = FAILED if outcome.verdict == "fail" else _REFUSED
-            lines = [click.style(title, fg="red", bold=True), *(f" - {clean(each)}" for each in outcome.reasons)]
+            title, colour = _TITLES[outcome.verdict]
             advice = [f"To compare them all the same, add --allow {','.join(outcome.allow)}."] if outcome.allow else []
-            _print_errors([*lines, *advice])
+            reasons = [line for each in outcome.reasons for line in _listed(clean(each))]
+            _print_errors([click.style(title, fg=colour, bold=True), *reasons, *advice])
+
+
+def _listed(reason: str) -> list[str]:
+    """One line, so that it can be found in a log; wrapped for a person."""
+    if not sys.stderr.isatty():
+        return [f" - {reason}"]
+    first, *more = wrap(reason, min(columns(sys.stderr) - 1, _WIDEST_TEXT) - 3)
+    return [f" - {first}", *(f"   {line}" for line in more)]
 
 
 def _print_errors(lines: Iterable[str]) -> None:
@@ -84,6 +101,12 @@ def _moved(outcome: GateOutcome, width: int) -> list[str]:
     ]
     lines = grid(titles, [_row(each) for each in moved], width)
     return [*lines, *([click.style(f"{many(same, 'other metric')} did not change.", dim=True)] if same else [])]
+
+
+def _noise(name: str, found: GateFindings, width: int) -> list[str]:
+    """What was tested of one configuration."""
+    heading = f"{symbol(found.mark)} {click.style(clean(name), bold=True)}"
+    return [heading, *gate_table("Metric", found.metrics, width), *gate_table("Guardrail", found.guardrails, width)]
 
 
 def _row(moved: Movement) -> GridRow:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult, write_junit
+from prompt_evaluator.reports.junit_gate import gate_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +34,10 @@ def _results(outcome: GateOutcome) -> Iterator[TestResult]:
     for moved in outcome.movements:
         problem = Problem(kind="failure", message=_change(moved), type="regression") if moved.exceeded else None
         yield TestResult(classname=moved.config_id, name=moved.metric, problem=problem)
-    if outcome.verdict == "refused":
+    for name, found in outcome.noise.items():
+        for result in gate_results(found):
+            yield msgspec.structs.replace(result, classname=name)
+    if outcome.verdict == "refused" and not outcome.noise:
         for reason in outcome.reasons:
             yield TestResult(
                 classname=_SUITE, name="comparable", problem=Problem(kind="error", message=reason, type="refused")
