@@ -185,7 +185,9 @@ def test_an_estimate_makes_no_call_and_writes_nothing(offline: Workspace) -> Non
     done = offline.run("evals", "run", "--estimate", "--samples", "3")
 
     assert done.code == 0
-    assert "Estimate for 2 runs" in done.out
+    assert "Estimate for 2 tasks × 3 samples with 2 configurations." in done.words
+    assert "Calls     12" in done.out
+    assert "up to 2 times as much" in done.words
     assert not (offline.folder / "evals/results").exists()
 
 

@@ -11,11 +11,12 @@ from click.core import ParameterSource
 from prompt_evaluator.app.evals.parts import harness_parts
 from prompt_evaluator.app.evals.running import resume_harness, run_harness
 from prompt_evaluator.app.evals.tasks import Choice, open_harness
+from prompt_evaluator.app.groups import estimate_group
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evals_dir import evals_dir_option
+from prompt_evaluator.cli.evals_estimate import print_harness_estimate
 from prompt_evaluator.cli.evals_summary import conclude_harness
-from prompt_evaluator.cli.group_running import print_estimates
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import option, several_words
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
@@ -70,7 +71,8 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
         command.settings, given, rubric=None, metrics=(), num_samples=samples or 1, command=command.typed()
     )
     if estimate:
-        print_estimates(command, harness_parts(harness, wanted, command.settings))
+        parts = harness_parts(harness, wanted, command.settings)
+        print_harness_estimate(command, command.wait_for(estimate_group(parts, command.session)))
         return
     use_case = resume_harness if resume else run_harness
     outcome = command.wait_for(use_case(harness, wanted, command.session))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.app.evals.running import FEWEST_TASKS
 from prompt_evaluator.app.evals.tasks import shown_path
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
@@ -95,7 +96,8 @@ def _head(run: HarnessRun, width: int) -> list[str]:
     tasks = max(each.total_tasks for each in run.summaries)
     often = "once" if run.samples == 1 else f"{run.samples:,} times each"
     text = f"{many(tasks, 'task')} with {many(len(run.summaries), 'configuration')}, {often}."
-    method = "Completion with 95 % interval, over n samples that were answered; latency is the mean of all responses."
+    few = f", or none below {FEWEST_TASKS} tasks" if tasks < FEWEST_TASKS else ""
+    method = f"Completion of n answered samples, with a 95 % interval{few}. Latency is the mean of all responses."
     return [click.style(text, bold=True), *wrap(method, width)]
 
 
@@ -117,8 +119,8 @@ def _completion(summary: HarnessSummary, interval: tuple[float, float] | None) -
     rate = summary.task_completion_rate
     if rate is None:
         return "no answer"
-    between = "too few tasks" if interval is None else " to ".join(decimal(end, 0) for end in interval)
-    return f"{decimal(rate, 1)} % ({between})"
+    between = "no interval" if interval is None else " to ".join(decimal(end, 0) for end in interval)
+    return f"{rate:5.1f} % ({between})"
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -141,7 +143,7 @@ def _errors(run: HarnessRun, width: int) -> list[str]:
 def _notes(run: HarnessRun, width: int) -> list[str]:
     if not run.synthetic:
         return []
-    text = "The offline mock made up these answers: they try out the harness and say nothing about a model."
+    text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
     return [click.style(line, fg="yellow") for line in wrap(text, width)]
 
 

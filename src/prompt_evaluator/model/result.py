@@ -49,7 +49,7 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     """Names of the scores that did not pass."""
     error: CallFailure | None
     latency_ms: float | None = None
-    """None if the call failed, and in results of earlier versions."""
+    """Of the successful try; None if the call failed, and in results of earlier versions."""
 
 
 class SampleResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from prompt_evaluator.app.outcomes import results
 from prompt_evaluator.harness.evaluations import completion_interval, evaluations, summary
 from prompt_evaluator.harness.results import add_run, check_history
 from prompt_evaluator.model.harness import HarnessRun
+from prompt_evaluator.stats.intervals import FEWEST_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.harness import ConfigEntry, HarnessEvaluation
     from prompt_evaluator.model.options import EvaluateOptions
 
+FEWEST_TASKS = FEWEST_CASES
+"""With fewer tasks, a completion rate has no interval."""
 _FINAL = ("completed", "partial", "failed")
 
 
