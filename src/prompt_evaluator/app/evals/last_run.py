@@ -95,8 +95,8 @@ def _same_again(harness: Harness, plan: RunPlan, store: Store) -> Harness:
 def _refuse_another_model(plan: RunPlan, model: str) -> None:
     if plan.target.model != model:
         raise ConfigurationError(
-            f"Run {plan.group_id} was started with {plan.target.model} and would now continue with {model}. Set or unset "
-            f"{ROUTER_VARIABLE} as it was, or start a new run without --resume."
+            f"Run {plan.group_id} was started with {plan.target.model} and would now continue with {model}. Set or "
+            f"unset {ROUTER_VARIABLE} as it was, or start a new run without --resume."
         )
 
 
