@@ -124,13 +124,15 @@ def test_a_history_that_cannot_be_read_is_an_error_and_left_as_it_is(tmp_path: P
     path = tmp_path / "history.json"
     path.write_bytes(data)
 
-    for attempt in (lambda: check_history(tmp_path), lambda: add_run(tmp_path, harness_run())):
-        with pytest.raises(ResultsFileError) as caught:
-            attempt()
+    with pytest.raises(ResultsFileError) as before:
+        check_history(tmp_path)
+    with pytest.raises(ResultsFileError) as after:
+        add_run(tmp_path, harness_run())
+
+    for caught in (before, after):
         assert str(caught.value).startswith(str(path))
         assert says in str(caught.value)
         assert caught.value.exit_code == 3
-
     assert path.read_bytes() == data
     assert not (tmp_path / "latest.json").exists()
 
