@@ -14,7 +14,7 @@ WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
-.PHONY: help demo evals-run evals-gate test check bench docs oracle clean
+.PHONY: help demo evals-run evals-gate test check bench docs pictures oracle clean
 
 help:
 	@echo "make demo        see it work, offline"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench       measure speed and memory against their limits"
 	@echo "make oracle      check the LLM metrics' recordings against DeepEval, in an environment of its own"
 	@echo "make docs        write the generated reference pages again"
+	@echo "make pictures    make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
@@ -64,6 +65,9 @@ oracle:
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+pictures: $(READY)
+	PYTHONPATH=tests/support $(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) .oracle dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

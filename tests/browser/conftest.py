@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.report import CompareReport
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for a module: while it is open, an event loop is running, and no test can run another."""
     with running_browser() as found:
         yield found
 

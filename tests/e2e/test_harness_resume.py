@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4
 TASKS = [{"id": f"task-{at}", "prompt": f"Question {at}?", "mustInclude": ["never there"]} for at in range(12)]
-CONFIGS = [{"id": name, "target": "openai/test", "retries": 1, "seed": seed} for name, seed in (("a", 1), ("b", 9_000))]
+CONFIGS = [
+    {"id": "a", "target": "openai/test", "retries": 1, "seed": 1},
+    {"id": "b", "target": "openai:test", "retries": 1, "seed": 9_000},
+]
 CALLS = len(TASKS) * len(CONFIGS) * 2
 
 

@@ -49,6 +49,12 @@ def running_browser() -> Iterator[Browser]:
         if os.environ.get(REQUIRED) == "required":
             pytest.fail(f"{said} ({REQUIRED}=required)")
         pytest.skip(said)
+    with launched(program) as browser:
+        yield browser
+
+
+@contextmanager
+def launched(program: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_FLAGS)
         try:

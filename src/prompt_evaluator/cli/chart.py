@@ -20,10 +20,12 @@ from prompt_evaluator.app.charts import (
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean, columns, wrap
 from prompt_evaluator.model.bounds import CHART_SIZE
 from prompt_evaluator.model.chart import ChartSize, Theme
+from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.chart import ChartKind
@@ -46,8 +48,9 @@ _KINDS = (*RUN_KINDS, *COMPARE_KINDS, *HISTORY_KINDS)
     "--metric",
     "metrics",
     multiple=True,
+    callback=several_words,
     metavar="NAME",
-    help="Only this metric. Repeatable, except for scatter, trend and cost.  [default: all, or the first one]",
+    help=f"Only these metrics; scatter, trend and cost take one. {SEVERAL}  [default: all, or the first one]",
 )
 @click.option(
     "--theme", type=click.Choice(get_args(Theme)), default="light", show_default=True, help="Colours of the page."
@@ -72,7 +75,7 @@ def chart_command(  # noqa: PLR0913 - one for each flag
     *,
     kind: ChartKind,
     output: Path,
-    metrics: tuple[str, ...],
+    metrics: tuple[str, ...] | None,
     theme: Theme,
     width: int | None,
     height: int | None,
@@ -100,7 +103,7 @@ def chart_command(  # noqa: PLR0913 - one for each flag
     """  # noqa: D301 - click's mark for text that keeps its lines
     check_file(output)
     size = ChartSize(width=width, height=height)
-    request = ChartRequest(kind=kind, metrics=metrics, size=size, allow_different=allow_different)
+    request = ChartRequest(kind=kind, metrics=metrics or (), size=size, allow_different=allow_different)
     chart = read_chart(read_settings(config_path), runs, request)
     write_chart(chart, output, theme)
     said = clean(chart.alternative)

@@ -16,6 +16,7 @@ from prompt_evaluator.cli.compare_options import compare_options, comparing
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean
+from prompt_evaluator.model.several import REPEATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ def output_option(default: str) -> Callable[[F], F]:
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help=f"A file to write: {', '.join(ENDINGS)}. May be repeated.  [default: {default}]",
+        help=f"A file to write: {', '.join(ENDINGS)}. {REPEATED}  [default: {default}]",
     )
 
 

@@ -23,7 +23,7 @@ def refusals(baseline: HarnessRun, candidate: HarnessRun, *, allow_errors: bool 
     Args:
         baseline: The run to compare with.
         candidate: The run that may be worse.
-        allow_errors: Whether tasks that failed are taken into account by whoever compares.
+        allow_errors: Whether the comparison takes tasks that failed into account.
     """
     final = {None, "completed", *(["partial"] if allow_errors else [])}
     return [

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def many(number: int, thing: str, things: str | None = None) -> str:
@@ -72,6 +72,21 @@ def p_value(value: float) -> str:
 def short_number(value: float) -> str:
     """With the digits that matter: `0.1`, `0.025`, `4`, `2,500`."""
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def alike(values: Sequence[float]) -> list[str]:
+    """Numbers of one kind, with the same number of decimal places: `3.40`, `4.72`; whole ones without."""
+    shown = [short_number(value) for value in values]
+    plain = [float(each.replace(",", "")) for each in shown]
+    places = max((len(each.partition(".")[2]) for each in shown if "e" not in each), default=0)
+    return [
+        each if "e" in each or "," in each else f"{value:.{places}f}" for each, value in zip(shown, plain, strict=True)
+    ]
 
 
 _KINDS = {

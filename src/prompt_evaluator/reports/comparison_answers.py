@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.comparison_findings import ScoresFinding, ShownAnswer, ShownCase
-from prompt_evaluator.model.wording import short_number
+from prompt_evaluator.model.wording import alike
 from prompt_evaluator.reports.comparison_verdicts import MARKS
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ def _scores(metric: str, answers: Sequence[Sequence[ComparedAnswer]], flip: Flip
 
 def _strip(values: list[float]) -> str:
     more = f" and {len(values) - _SHOWN_SCORES:,} more" if len(values) > _SHOWN_SCORES else ""
-    return ", ".join(short_number(value) for value in values[:_SHOWN_SCORES]) + more if values else "no score"
+    return ", ".join(alike(values[:_SHOWN_SCORES])) + more if values else "no score"
 
 
 def _shown(sample: ComparedAnswer, answer: str, letter: str, samples: int) -> ShownAnswer:
-    scores = {metric: short_number(value) for metric, value in sample.scores.items()}
+    scores = dict(zip(sample.scores, alike(list(sample.scores.values())), strict=True))
     reasons = {metric: f": {reason}" for metric, reason in sample.reasons.items() if reason}
     return ShownAnswer(
         title=f"{letter}, sample {sample.sample + 1:,} of {samples:,}",

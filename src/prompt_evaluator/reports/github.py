@@ -8,7 +8,7 @@ from prompt_evaluator.model.report import CompareReport, RefusedReport, RunRepor
 from prompt_evaluator.model.wording import many
 from prompt_evaluator.reports.markdown import compare_markdown, run_markdown
 from prompt_evaluator.reports.markdown_parts import alert, said, size
-from prompt_evaluator.reports.markdown_run import run_mark
+from prompt_evaluator.reports.run_verdict import run_mark
 from prompt_evaluator.reports.safe_text import one_line
 
 if TYPE_CHECKING:

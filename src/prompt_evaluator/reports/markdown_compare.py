@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import many
+from prompt_evaluator.model.wording import many, sentence
 from prompt_evaluator.reports.markdown_parts import (
     ALERTS,
     MARKS,
@@ -20,7 +20,6 @@ from prompt_evaluator.reports.markdown_parts import (
     joined,
     left_out,
     said,
-    sentence,
     steps,
     table,
 )

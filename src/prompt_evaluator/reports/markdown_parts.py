@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from prompt_evaluator.model.wording import many
+from prompt_evaluator.model.wording import many, sentence
 from prompt_evaluator.reports.safe_text import markdown_block, markdown_text
 
 if TYPE_CHECKING:
@@ -122,8 +122,3 @@ def steps(found: Iterable[NextStep]) -> Iterator[str]:
 
 def left_out(number: int, thing: str) -> str:
     return f"… and {many(number, f'more {thing}')}."
-
-
-def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import decimal, listed, many, p_value, percent, signed
+from prompt_evaluator.model.wording import decimal, p_value, percent, signed
 from prompt_evaluator.reports.levels import digits
 from prompt_evaluator.reports.markdown_parts import (
     ALERTS,
@@ -23,13 +23,14 @@ from prompt_evaluator.reports.markdown_parts import (
     steps,
     table,
 )
+from prompt_evaluator.reports.run_verdict import cases_failing, run_mark, run_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompt_evaluator.model.chart import SliceCell
     from prompt_evaluator.model.comparison import ComparedAnswer
-    from prompt_evaluator.model.findings import Findings, FlagFinding, Mark, MetricFinding, Scale
+    from prompt_evaluator.model.findings import FlagFinding, MetricFinding, Scale
     from prompt_evaluator.model.report import ReportCase, RunReport, VaryingCase
 
 _ROOM = 12_000
@@ -54,32 +55,10 @@ class RunSections:
     def verdict(self, name: str = "") -> str:
         """Missed bars, then what was run, and what to know before reading any number."""
         head = self._found.headline
-        missed = [note.text for note in self._found.facts.missed_bars] if self._found.facts else []
-        first = " ".join(f"{text.rstrip('.')}." for text in missed) if missed else self._judged()
+        first = run_verdict(self._report)
         more = [said(head.text), *(said(note.text) for note in head.notes)]
         more += [said(self._found.no_scores.text)] if self._found.no_scores else []
         return alert(ALERTS[run_mark(self._report)], f"{name}: {first}" if name else first, more)
-
-    def _judged(self) -> str:
-        """What the marks add up to."""
-        bad = _marked(self._found, "bad")
-        if self._found.headline.mark == "bad":
-            return "The run did not end as planned."
-        if self._found.no_scores:
-            return "There are no scores."
-        fail = f"{self._failing()}; look at" if self._report.failing_cases else "Look at"
-        if bad:
-            return f"{fail} {_names(bad)}."
-        if self._found.headline.mark == "warning" or (self._found.facts and self._found.facts.errors):
-            return "Some samples have no score."
-        weak = _marked(self._found, "warning")
-        if self._report.failing_cases:
-            return f"{fail} {_names(weak)}." if weak else f"{self._failing()}."
-        return f"Nothing is bad; {_names(weak)} could be better." if weak else "Nothing stands out as bad."
-
-    def _failing(self) -> str:
-        failing = self._report.failing_cases
-        return f"{failing:,} of {many(self._found.headline.cases, 'case')} {'fails' if failing == 1 else 'fail'}"
 
     def metrics(self) -> str:
         found = self._found.metrics
@@ -129,9 +108,8 @@ class RunSections:
         failing, shown = self._report.failing_cases, len(self._report.worst)
         if not shown:
             return ""
-        return (
-            f"{self._failing() if failing else 'No case fails'}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
-        )
+        fail = cases_failing(self._report) if failing else "No case fails"
+        return f"{fail}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
 
     def cases(self) -> Iterator[str]:
         """The worst cases with their answers, folded."""
@@ -147,23 +125,6 @@ class RunSections:
 
     def next(self) -> str:
         return joined(*steps([self._found.next_step])) if self._found.next_step else ""
-
-
-def run_mark(report: RunReport) -> Mark | None:
-    """Bad if the run ended early or missed a bar; a warning if something fails, is bad or lacks scores."""
-    found = report.findings
-    if found.headline.mark == "bad" or (found.facts and found.facts.missed_bars):
-        return "bad"
-    errors = bool(found.facts and found.facts.errors)
-    if _marked(found, "bad") or errors or found.no_scores or report.failing_cases or found.headline.mark == "warning":
-        return "warning"
-    return None if _marked(found, "warning") or found.headline.synthetic else "good"
-
-
-def _marked(found: Findings, mark: Mark) -> list[str]:
-    """Names of metrics and flags with this mark."""
-    metrics = [each.name for each in found.metrics if each.mark == mark]
-    return metrics + [each.name for each in found.flags if each.mark == mark]
 
 
 def case_block(found: ReportCase, room: int = _ROOM) -> str:
@@ -247,7 +208,3 @@ def _slice(found: SliceCell) -> tuple[str, ...]:
 
 def _scale(scale: Scale) -> str:
     return f"{scale[0]:,g} to {scale[1]:,g}"
-
-
-def _names(names: list[str]) -> str:
-    return listed(names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED:,} more"])

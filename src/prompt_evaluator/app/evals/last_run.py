@@ -44,10 +44,11 @@ def unfinished_parts(harness: Harness, options: EvaluateOptions, session: Sessio
     chosen = _same_again(harness, first, store)
     wanted = msgspec.structs.replace(options, num_samples=first.num_samples, output_dir=Path(first.output_dir))
     parts = []
+    models = session.models()
     for part in harness_parts(chosen, wanted, session.settings):
         plan = plans.get(part.member.model)
         if plan:
-            _refuse_another_target(part, plan)
+            _refuse_another_model(plan, str(models.name(part.options.generator_model)))
         parts.append(part._replace(run_id=plan.run_id if plan else None))
     return first.group_id, chosen, parts
 
@@ -91,12 +92,11 @@ def _same_again(harness: Harness, plan: RunPlan, store: Store) -> Harness:
     return chosen
 
 
-def _refuse_another_target(part: Part, plan: RunPlan) -> None:
-    if plan.target.model != part.options.generator_model:
+def _refuse_another_model(plan: RunPlan, model: str) -> None:
+    if plan.target.model != model:
         raise ConfigurationError(
-            f"Run {plan.group_id} was started with {plan.target.model} and would now continue with "
-            f"{part.options.generator_model}. Set or unset {ROUTER_VARIABLE} as it was, or start a new run without "
-            "--resume."
+            f"Run {plan.group_id} was started with {plan.target.model} and would now continue with {model}. Set or "
+            f"unset {ROUTER_VARIABLE} as it was, or start a new run without --resume."
         )
 
 

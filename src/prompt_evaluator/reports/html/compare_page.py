@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import many
+from prompt_evaluator.model.wording import many, sentence
 from prompt_evaluator.reports.html.chart_figures import charts_section
 from prompt_evaluator.reports.html.compare_tables import amounts, flags, metrics, slices
 from prompt_evaluator.reports.html.markup import Html, element, join
@@ -118,7 +118,7 @@ def _steps(found: ComparisonFindings) -> Html | None:
 
 def _differs(found: ComparisonFindings) -> Html:
     if not found.differs:
-        return section("differs", "What differs", paragraph(found.no_difference or "Nothing."))
+        return section("differs", "What differs", paragraph(sentence(found.no_difference or "nothing")))
     return section("differs", "What differs", element("ul", *map(_difference, found.differs), class_="differs"))
 
 
@@ -139,7 +139,7 @@ def _diff_line(line: str) -> Html:
 
 def _flipped(report: CompareReport) -> Html:
     found = report.findings.flipped
-    counts = [element("li", name(each.metric), ": ", each.text) for each in found.counts]
+    counts = [element("li", element("span", name(each.metric), ": ", each.text)) for each in found.counts]
     with_answers = {case.test_case_id for case in report.flipped}
     others = [case for case in found.cases if case.test_case_id not in with_answers]
     more = [paragraph(f"{many(found.more, 'more case')} not listed here.", "dim")] if found.more else []
@@ -147,7 +147,7 @@ def _flipped(report: CompareReport) -> Html:
         "flipped",
         "Flipped cases",
         element("ul", *counts, class_="counts") if counts else None,
-        paragraph(found.text, "dim") if found.text else None,
+        paragraph(sentence(found.text), "dim") if found.text else None,
         *(_shown_case(case, is_open=not at) for at, case in enumerate(report.flipped)),
         _flips(others) if others else None,
         *more,

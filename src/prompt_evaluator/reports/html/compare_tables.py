@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.model.wording import sentence
 from prompt_evaluator.reports.html.markup import Html, element, join
 from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark, marked_name, paragraph, section, table
 from prompt_evaluator.reports.html.pictures import Axis, difference
@@ -31,7 +32,7 @@ def flags(found: ComparisonFindings, of: Comparison) -> Html | None:
         return None
     caption = f"{_BAND} Raised less often is better."
     shown = table(caption, _columns("Flag", found), _rows(found.flags, of.flags, {}), class_="marked")
-    others = paragraph(found.other_flags, "dim") if found.other_flags else None
+    others = paragraph(sentence(found.other_flags), "dim") if found.other_flags else None
     return section("flags", "Flags", shown if found.flags else None, others)
 
 
@@ -40,7 +41,7 @@ def slices(found: ComparisonFindings) -> Html | None:
         return None
     caption = "Slices that got better or worse"
     shown = table(caption, _columns("Slice", found), _rows(found.slices.slices, {}, {}), class_="marked")
-    return section("slices", "Slices", shown if found.slices.slices else None, lead=found.slices.text)
+    return section("slices", "Slices", shown if found.slices.slices else None, lead=sentence(found.slices.text))
 
 
 def amounts(found: ComparisonFindings) -> Html | None:

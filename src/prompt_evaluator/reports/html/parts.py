@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.model.wording import decimal, many
+from prompt_evaluator.model.wording import decimal, many, sentence
 from prompt_evaluator.reports.html.markup import Content, Html, element, join
 
 if TYPE_CHECKING:
@@ -68,16 +69,16 @@ def code(found: str) -> Html:
     return element("code", element("bdi", found))
 
 
-def prose(sentence: str) -> Html:
+def prose(words: str) -> Html:
     """A sentence; what is in backquotes is set as code."""
-    pieces = sentence.split("`")
+    pieces = words.split("`")
     if len(pieces) % 2 == 0:
-        return join([sentence])
+        return join([words])
     return join(element("code", piece) if at % 2 else piece for at, piece in enumerate(pieces))
 
 
-def paragraph(sentence: str, class_: str | None = None) -> Html:
-    return element("p", prose(sentence), class_=class_)
+def paragraph(words: str, class_: str | None = None) -> Html:
+    return element("p", prose(words), class_=class_)
 
 
 def section(id_: str, title: str, *content: Content, lead: str | None = None) -> Html:
@@ -127,7 +128,9 @@ def _row(row: Row, shown: Sequence[int], columns: Sequence[Column]) -> Html:
 def _notes(row: Row, width: int) -> Html | None:
     if not row.notes:
         return None
-    return element("tr", element("td", join(map(prose, row.notes), " · "), colspan=width), class_="notes")
+    return element(
+        "tr", element("td", element("span", join(map(prose, row.notes), " · ")), colspan=width), class_="notes"
+    )
 
 
 def facts(pairs: Iterable[tuple[str, Content]]) -> Html:
@@ -188,9 +191,9 @@ def command(shell: str, label: str = "Command") -> Html:
 
 def next_step(step: NextStep) -> Html:
     """What to do, and the command that does it."""
-    before = paragraph(step.before) if step.before else None
+    before = paragraph(step.before[:1].upper() + step.before[1:]) if step.before else None
     if not step.arguments:
-        return element("li", before, paragraph(step.text))
+        return element("li", before, paragraph(sentence(step.text)))
     folder = f"cd {shlex.quote(step.folder)} && \\\n" if step.folder else ""
     return element("li", before, command(folder + broken(step.arguments)))
 
@@ -219,6 +222,13 @@ def plus_minus(mean: float, interval: tuple[float, float] | None, digits: int) -
 
 def between(ends: tuple[float, float] | None, digits: int) -> str:
     return f"{decimal(ends[0], digits)} to {decimal(ends[1], digits)}" if ends else ""
+
+
+def within(folder: str | None, path: str) -> str:
+    """A path as seen from a folder; one outside it stays as it is."""
+    if folder is None or not PurePath(path).is_relative_to(folder):
+        return path
+    return str(PurePath(path).relative_to(folder))
 
 
 def scale_ends(scale: tuple[float, float]) -> str:

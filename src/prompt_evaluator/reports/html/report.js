@@ -5,6 +5,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const THEMES = ["system", "light", "dark"];
   const KEY = "prompt-evaluator-theme";
+  const NARROW = 460;
 
   // Pages opened from disk may have no storage; touching it then throws.
   const remembered = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
@@ -53,6 +54,7 @@
         mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
         tooltip: { disableDefaultStyle: true }, config: read("chart-themes")[look],
       });
+      figure.classList.toggle("narrow", place.querySelector("svg").width.baseVal.value < NARROW); // two fit on paper
     } catch (error) {
       place.textContent = "This chart could not be drawn. The numbers below say the same.";
       console.error(error);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model.wording import many
 from prompt_evaluator.reports.html.markup import Content, Html, element, join
-from prompt_evaluator.reports.html.parts import code, command, facts, fold, name, written
+from prompt_evaluator.reports.html.parts import code, command, facts, fold, name, within, written
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.report import Reproduction
@@ -58,7 +58,8 @@ def _size(found: Reproduction) -> str | None:
 def _prompt(found: Reproduction) -> str | None:
     of = found.facts
     version = f"version {of.prompt_version}" if of.prompt_version else None
-    return ", ".join(part for part in (of.prompt_path, version) if part) or ("(text)" if of.prompt_hash else None)
+    path = within(found.folder, of.prompt_path) if of.prompt_path else None
+    return ", ".join(part for part in (path, version) if part) or ("(text)" if of.prompt_hash else None)
 
 
 def _hash(whole: str | None) -> Html | None:

@@ -12,6 +12,7 @@ from prompt_evaluator.reports.html.parts import facts, mark, name, next_step, pa
 from prompt_evaluator.reports.html.reproduction import reproduction
 from prompt_evaluator.reports.html.run_cases import worst_cases
 from prompt_evaluator.reports.html.run_tables import errors, flags, metrics, slices, stability
+from prompt_evaluator.reports.run_verdict import run_mark, run_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def run_html(report: RunReport, *, bundle: str | None) -> Iterator[str]:
     )
 
 
-_BESIDE_ADVICE = ("metrics", "stability", "flags")
+_BESIDE_ADVICE = ("metrics",)
 
 
 def _parts(report: RunReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
@@ -63,7 +64,8 @@ def _head(report: RunReport) -> Html:
     return element(
         "div",
         element("p", *_crumbs(report), class_="crumbs"),
-        element("h1", mark(head.mark), element("span", prose(head.text)), class_="verdict"),
+        element("h1", mark(run_mark(report)), element("span", prose(run_verdict(report))), class_="verdict"),
+        paragraph(head.text, "dim"),
         element("ul", *warnings, class_="warnings", aria_label="Warnings") if warnings else None,
         class_="headline",
     )
@@ -128,7 +130,6 @@ def _cost(report: RunReport) -> Html | None:
                 ("Failed samples", _failed(report)),
             ]
         ),
-        paragraph(usage.text, "dim"),
     )
 
 

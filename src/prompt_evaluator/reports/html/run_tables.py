@@ -10,6 +10,7 @@ from prompt_evaluator.reports.html.parts import (
     Column,
     Row,
     between,
+    fold,
     mark,
     marked_name,
     name,
@@ -36,6 +37,8 @@ _CAUSES = {
     "unknown": "not known: judged once",
 }
 _SURE = 0.05
+_FEW = 6
+"""Slices that are shown even if none of them differs."""
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Where the axis of flags may end: the first that has room for all of them."""
 
@@ -51,7 +54,7 @@ def metrics(found: Findings) -> Html:
     return section(
         "metrics",
         "Metrics",
-        element("ul", *bars, class_="missed") if bars else None,
+        element("ul", *bars, class_="missed") if len(bars) > 1 else None,
         _metric_table(found) if found.metrics else paragraph(found.no_scores.text if found.no_scores else "No scores."),
         *notes,
     )
@@ -244,13 +247,30 @@ def slices(found: Sequence[SliceCell]) -> Html | None:
         Column("p", number=True),
     ]
     caption = "p values are corrected for all slices and metrics (Holm). Slices that surely differ stand first."
-    return section("slices", "Slices", table(caption, columns, map(_slice_row, found)))
+    shown = table(caption, columns, map(_slice_row, found))
+    sure = sum(_is_sure(cell) for cell in found)
+    if not sure and len(found) > _FEW:
+        shown = fold(f"Show all {len(found)} slice means", shown)
+    return section("slices", "Slices", shown, lead=_slices_in_words(found, sure))
+
+
+def _slices_in_words(found: Sequence[SliceCell], sure: int) -> str:
+    compared = sum(cell.p_value is not None for cell in found)
+    if not compared:
+        return "No slice has enough cases to be compared with the rest."
+    means = f"{many(compared, 'slice mean')} {'was' if compared == 1 else 'were'} compared with the rest"
+    differ = "none differs" if not sure else "1 differs" if sure == 1 else f"{sure} differ"
+    return f"{means}; {differ} beyond chance."
+
+
+def _is_sure(cell: SliceCell) -> bool:
+    return cell.p_value is not None and cell.p_value < _SURE
 
 
 def _slice_row(cell: SliceCell) -> Row:
     places = digits(cell.scale)
     interval = (cell.low, cell.high) if cell.low is not None and cell.high is not None else None
-    sure = cell.p_value is not None and cell.p_value < _SURE
+    sure = _is_sure(cell)
     look = ("good" if (cell.difference or 0) > 0 else "bad") if sure else "none"
     label = f"{decimal(cell.mean, places)}, {between(interval, places) or 'no interval'}"
     picture = on_scale(cell.scale, dot(Axis(*cell.scale), cell.mean, interval, label=label, mark=look))
