@@ -103,7 +103,7 @@ def test_a_refusal_says_what_to_allow(offline: Workspace) -> None:
     allowed = offline.run("evals", "gate", "--allow", "tasks,samples")
 
     assert refused.code == 3
-    assert refused.err.endswith("To compare them all the same, add --allow tasks,samples.\n")
+    assert refused.err.endswith("To compare them all the same: --allow tasks,samples\n")
     assert (allowed.code, allowed.out.endswith(PASSED)) == (0, True)
 
 

@@ -53,7 +53,7 @@ def print_outcome(outcome: GateOutcome) -> None:
                 print_lines(before)
                 sys.stdout.flush()
             title, colour = _TITLES[outcome.verdict]
-            advice = [f"To compare them all the same, add --allow {','.join(outcome.allow)}."] if outcome.allow else []
+            advice = [f"To compare them all the same: --allow {','.join(outcome.allow)}"] if outcome.allow else []
             reasons = [line for each in outcome.reasons for line in _listed(clean(each))]
             _print_errors([click.style(title, fg=colour, bold=True), *reasons, *advice])
 
