@@ -14,7 +14,7 @@ WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
-.PHONY: help demo evals-run evals-gate test check bench docs pictures oracle clean
+.PHONY: help demo evals-run evals-gate test check soak bench docs pictures oracle clean
 
 help:
 	@echo "make demo        see it work, offline"
@@ -22,6 +22,7 @@ help:
 	@echo "make evals-gate  fail if the latest harness run is worse than the one before it"
 	@echo "make test        lint, types, import rules and all tests"
 	@echo "make check       lint, types and import rules only"
+	@echo "make soak        repeat simulations, kills and races many more times than make test"
 	@echo "make bench       measure speed and memory against their limits"
 	@echo "make oracle      check the LLM metrics' recordings against DeepEval, in an environment of its own"
 	@echo "make docs        write the generated reference pages again"
@@ -53,6 +54,9 @@ check: $(READY)
 
 test: check
 	$(BIN)/pytest -n auto --dist worksteal
+
+soak: $(READY)
+	PROMPT_EVALUATOR_SOAK=1 $(BIN)/pytest -n auto --dist worksteal -m soak
 
 bench: $(READY)
 	@for b in bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}

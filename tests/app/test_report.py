@@ -28,6 +28,7 @@ from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import MOST_ANSWERS, MOST_CASES, MOST_TEXT
 from prompt_evaluator.model.result import CriterionScore
 from prompt_evaluator.model.rubric import Rubric
+from prompt_evaluator.model.run import CallFailure
 from prompt_evaluator.pipeline.totals import Totals
 
 if TYPE_CHECKING:
@@ -280,3 +281,13 @@ def test_answers_of_flipped_cases_are_cut(settings: Settings) -> None:
     (case,) = both(settings).flipped
 
     assert [len(each.answer) for each in case.answers] == [5, MOST_TEXT + len("… [7 more characters]")]
+
+
+def test_a_case_with_errors_is_not_marked_as_good(settings: Settings) -> None:
+    broken = CallFailure(kind="UnavailableError", message="The service answered 503.")
+    failed = sample("case-0", 0, status="generation_error", error=broken, judge_metrics={}, scores={}, judge_flags={})
+    add(settings, [result(0, 4.0, samples=(failed,), per_metric_stats={}, status="failed")])
+
+    (case,) = report(settings).worst
+
+    assert case.findings.mark == "warning"

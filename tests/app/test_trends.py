@@ -339,3 +339,20 @@ def test_without_a_metric_all_are_shown(store: Store) -> None:
 def test_no_runs_are_none(store: Store) -> None:
     assert store.running() == []
     assert read_trends(settings(), TrendQuery()) is None
+
+
+def test_runs_that_reuse_an_earlier_one_are_left_out_because_they_tell_nothing_new(store: Store) -> None:
+    rng = Random(3)
+    scores = [drawn(rng, 4.2) for _ in range(4)]
+    for at, each in enumerate(scores):
+        add_run(store, at, each)
+    alone = trend()
+    for at in range(4, 8):
+        add_run(store, at, scores[3], reused=100)
+    add_run(store, 8, scores[3], prompt="b", reused=20)
+
+    copied = trend()
+
+    assert [point.run_id for point in copied.points] == [*(point.run_id for point in alone.points), run_id(8)]
+    assert [left.run_id for left in copied.left_out] == [run_id(at) for at in range(4, 8)]
+    assert "reuses the answers and scores of an earlier run" in said()[1]

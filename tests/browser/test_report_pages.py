@@ -96,6 +96,16 @@ def test_no_page_scrolls_sideways(show: Show, name: str) -> None:
         assert found.wider_than(width) == []
 
 
+@pytest.mark.parametrize("kind", ["metrics", "distribution", "differences"])
+def test_a_chart_fits_on_a_telephone(show: Show, kind: str) -> None:
+    found = show(run_report(charts=charts([kind])), size=(390, 800))
+
+    drawn, page = (found.page.locator(name).first.bounding_box() for name in (".for-light svg", "figure"))
+    assert drawn
+    assert page
+    assert drawn["width"] <= page["width"]
+
+
 @pytest.mark.parametrize("name", ["a run", "two runs"])
 def test_a_printed_page_has_all_that_is_folded_and_no_buttons(show: Show, name: str) -> None:
     found = show(REPORTS[name](), size=(A4_WITHIN_MARGINS, 1000), media="print", color_scheme="dark")

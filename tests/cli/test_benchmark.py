@@ -161,7 +161,7 @@ def test_each_summary_is_titled_with_its_dataset_and_model(project: Workspace) -
     done = group_of(project, "--dataset", "basic-coding,retrieval-qa", "--model", "mock/a")
 
     titles = [line.strip("─ ") for line in done.out.splitlines() if line.startswith("──")]
-    assert titles == ["basic-coding · mock/a", "retrieval-qa · mock/a", "all 2 runs"]
+    assert titles == ["basic-coding · mock/a", "retrieval-qa · mock/a", "both runs"]
 
 
 def test_a_single_run_has_a_title_and_no_table_of_its_own(project: Workspace) -> None:
@@ -262,7 +262,7 @@ def test_models_that_judge_themselves_are_pointed_out_in_a_line(
 ) -> None:
     done = project.run("benchmark", "run", "--dataset", "basic-coding", "--max-cases", "2", *arguments)
 
-    *_, table = done.out.partition("── all 2 runs ──")
+    *_, table = done.out.partition("── both runs ──")
     said = [line for line in table.splitlines() if "--judge-model" in line]
     assert said == ([sentence] if sentence else [])
 

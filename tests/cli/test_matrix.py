@@ -62,7 +62,7 @@ def test_the_group_ends_in_one_table_of_prompts_and_models(offline: Workspace) -
 
 
 def test_one_model_with_several_prompts_has_a_row_for_each_prompt(offline: Workspace) -> None:
-    *_, table = matrix(offline).out.partition("── all 2 runs ──")
+    *_, table = matrix(offline).out.partition("── both runs ──")
 
     assert "2 prompts with mock/default on data.jsonl" in table
     assert [line.split()[0] for line in table.splitlines() if ".txt" in line] == ["kind.txt", "brief.txt"]
@@ -73,7 +73,7 @@ def test_several_models_with_one_prompt_have_a_row_for_each_model(offline: Works
         *("evaluate-dataset", "-d", "data.jsonl", "-s", "kind.txt", "--generator-model", "mock/a,mock/b", *LENGTH)
     )
 
-    *_, table = done.out.partition("── all 2 runs ──")
+    *_, table = done.out.partition("── both runs ──")
     assert "kind.txt with 2 models on data.jsonl" in table
     assert [line.split()[0] for line in table.splitlines() if line.startswith("mock/")] == ["mock/a", "mock/b"]
 

@@ -146,3 +146,10 @@ def test_a_path_for_the_comment_without_github_is_a_mistake(runs: Runs) -> None:
 
     assert done.code == 2
     assert "add --github" in done.err
+
+
+def test_the_comment_and_a_report_cannot_be_one_file(runs: Runs) -> None:
+    done = runs.report(runs.after, "-o", "same.md", "--pr-comment", "./same.md")
+
+    assert done.code == 2
+    assert "same.md would be the comment and a report: give one of them another name." in " ".join(done.err.split())

@@ -171,3 +171,9 @@ def test_the_mock_makes_runs_whose_trend_can_be_seen(offline: Workspace) -> None
     assert done.code == 0
     assert "judge mock/default · 4 runs" in done.words
     assert done.words.count("No change of") == len(offline.run("trends", "--json").json["metrics"])
+
+
+def test_the_command_for_one_metric_shows_the_same_runs(project: Workspace) -> None:
+    out = shown(project, "--judge", "judge", "--model", "small", "--where", "status=completed", columns=160).words
+
+    assert out.endswith("--metric clarity --judge judge --model small --where status=completed")

@@ -484,3 +484,31 @@ def test_any_json_is_read_or_refused_with_a_sentence(head: Any, cases: list[dict
 def test_any_bytes_are_refused_with_a_sentence(data: bytes) -> None:
     refusal(data)
     refusal(b'{"test_case_results": [' + data)
+
+
+def test_samples_with_scores_but_without_a_status_count_as_completed() -> None:
+    scored = {"judge_metrics": {"clarity": {"score": 4}}}
+    failed = {"status": "judge_error"}
+
+    facts = read({"test_case_id": "a", "samples": [scored, scored, scored, failed]}).facts
+    unknown = read({"test_case_id": "a", "samples": [scored, {}, failed]}).facts
+
+    assert (facts.samples, facts.failed_samples, facts.errors) == (4, 1, {"judge_error": 1})
+    assert (unknown.samples, unknown.failed_samples, unknown.errors) == (None, None, None)
+
+
+@pytest.mark.parametrize("share", [60, -0.1, 1.01])
+def test_a_share_of_flags_that_is_not_a_share_is_refused(share: float) -> None:
+    stated = {"rude": {"true_proportion": share, "total_count": 5}}
+
+    error = refusal(artifact({"test_case_id": "a", "per_flag_stats": stated}))
+
+    assert "out of range in `per_flag_stats.rude.true_proportion`" in str(error)
+
+
+def test_a_scale_and_totals_beyond_all_numbers_are_unknown() -> None:
+    rubric = {"metrics": [{"name": "clarity", "min_score": 1, "max_score": 10**400}]}
+    facts = read(with_samples(3, 4), rubric_metadata=rubric, totals={"cost": 10**400, "input_tokens": -(10**400)}).facts
+
+    assert (facts.scales, facts.guessed_scales) == ({"clarity": (1.0, 5.0)}, ("clarity",))
+    assert (facts.cost, facts.input_tokens) == (None, None)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from soak import trials
 from workspace import REAL, Workspace, timeless
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-KILLS, AT_ONCE = 25, 32
+KILLS, AT_ONCE = trials(25, soak=100), 32
+"""In `make soak`, more kills of a longer run."""
 
 
 def _reference(online: Workspace, service: ChatService, *settings: str) -> tuple[dict[str, object], int]:
@@ -35,8 +37,9 @@ def _run_until(started: Started, seconds: float) -> str:
     return run_id
 
 
+@pytest.mark.soak
 def test_25_kills_cost_little_and_change_nothing(online: Workspace, service: ChatService) -> None:
-    online.cases(300)
+    online.cases(12 * KILLS)
     settings = ("-n", "2", "--seed", "7", "-j", str(AT_ONCE))
     expected, cost = _reference(online, service, *settings)
     service.set(latency=0.15)

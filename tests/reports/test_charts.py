@@ -297,6 +297,14 @@ def test_more_metrics_than_rows_are_counted() -> None:
     assert "10 more metrics not shown" in make_chart(chart_samples.metrics([f"m{at}" for at in range(70)])).alternative
 
 
+@pytest.mark.parametrize("kind", ["stability", "slices"])
+def test_more_metrics_than_columns_are_counted(kind: str) -> None:
+    made = make_chart(getattr(chart_samples, kind)(names=[f"m{at}" for at in range(70)]))
+
+    assert re.search(r"46 (steadier )?metrics not shown", made.alternative)
+    assert len({row["metric"] for row in made.specification["layer"][0]["data"]["values"]}) == 24
+
+
 def test_the_corpus_of_names_has_every_kind_of_trick() -> None:
     together = "".join(HOSTILE)
 

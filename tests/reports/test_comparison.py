@@ -103,6 +103,12 @@ class TestTheHeadline:
 
         assert (said.mark, said.headline) == ("bad", f"{letter} was not measured on tone.")
 
+    def test_counts_flags_and_metrics_that_were_not_measured_together(self) -> None:
+        late = flag("worse", missing="candidate")
+        said = of({name: missing() for name in "abc"}, {"rude": late, "late": late})
+
+        assert said.headline == "B was not measured on a, b, c and 2 others."
+
     def test_of_nothing_says_so(self) -> None:
         assert of().headline == "Nothing can be compared: neither run has a score or a flag."
         assert [step.text for step in of().next_steps] == ["evaluate both with a rubric or metrics, then compare again"]
@@ -161,6 +167,22 @@ class TestAMetric:
         said = {each.name: each for each in of({"tone": too_few(3), "clarity": same()}).metrics}
 
         assert said["tone"].text == "tone: cannot tell: 3 common cases; at least 5 are needed."
+
+    def test_without_scores_that_can_be_compared_says_so(self) -> None:
+        assert of({"tone": too_few(0)}).headline == (
+            "Cannot tell: no case has scores in both runs that can be compared."
+        )
+
+    def test_that_seems_to_have_two_scales_is_not_called_a_difference(self) -> None:
+        (said,) = of({"tone": undecided(difference=56.0, p_value=0.001, more_cases_needed=None)}).metrics
+
+        assert said.text == "tone: cannot tell yet: the scores look like those of two different scales."
+
+    def test_that_dropped_by_the_same_in_every_case_says_how_many_more_would_tell(self) -> None:
+        flat = {"difference": -1.0, "p_value": 0.0625, "method": "exact_bound", "detectable": None}
+        (said,) = of({"tone": undecided(**flat, cases=5, more_cases_needed=1)}).metrics
+
+        assert said.notes == ("about 1 more case would tell",)
 
     def test_that_was_not_measured_on_one_side_counts_as_worse(self) -> None:
         (said,) = of({"tone": missing("candidate")}).metrics
@@ -237,6 +259,20 @@ class TestWhatDiffers:
             ("judge", f"{'a' * 12} → {'b' * 12}"),
         ]
 
+    @pytest.mark.parametrize(
+        ("before", "after", "text"),
+        [
+            ("mock|://", "openai|https://example.test/v1", "mock → openai at https://example.test/v1"),
+            ("python|://|code:17c6e003ce21d157", None, "python, code 17c6e003 → not set"),
+            ("elsewhere", 7, "elsewhere → 7"),
+        ],
+    )
+    def test_of_services_says_where_they_are(self, before: Any, after: Any, text: str) -> None:
+        change = Change(baseline=before, candidate=after)
+        (said,) = of(differs={"judge_parameters.service": change}).differs
+
+        assert (said.label, said.text) == ("judge's service", text)
+
     def test_of_long_values_is_cut(self) -> None:
         (said,) = of(differs={"parameters.stop": Change(baseline="x\n" * 500, candidate="")}).differs
 
@@ -272,6 +308,12 @@ class TestAmounts:
         said = of(baseline=facts(samples=None), candidate=facts(CANDIDATE))
 
         assert said.amounts[0].text == "unknown → $0.0031 per sample"
+
+    def test_say_the_cost_even_if_it_is_nothing_or_not_known(self) -> None:
+        free, unpriced = facts(cost=0.0), facts(cost=None)
+
+        assert of(baseline=free, candidate=free).amounts[0].text == "$0 per sample in both"
+        assert of(baseline=unpriced, candidate=unpriced).amounts[0].text == "unknown in both"
 
     def test_that_nobody_knows_are_left_out(self) -> None:
         nothing = facts(samples=None, cost=None, latency_ms=None)

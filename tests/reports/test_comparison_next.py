@@ -127,3 +127,21 @@ def test_without_a_difference_cost_and_speed_decide() -> None:
     (step,) = steps(comparison({"tone": same()}))
 
     assert step.text == "use A or B: decide by cost and speed"
+
+
+def test_scores_that_seem_to_be_on_two_scales_need_the_scale() -> None:
+    (step,) = steps(comparison({"tone": undecided(difference=56.0, p_value=0.001), "clarity": undecided()}))
+
+    assert step.text == "state the scale of tone in both runs, then compare again"
+
+
+@pytest.mark.parametrize(("failed", "use"), [((0, 20), False), ((0, 5), True), ((30, 20), True)])
+def test_a_gain_of_a_run_that_lacks_many_scores_is_looked_into_first(failed: tuple[int, int], *, use: bool) -> None:
+    before, after = (facts(name, samples=100, failed_samples=count) for name, count in zip("ab", failed, strict=True))
+    better = comparison({"tone": metric("better", 3.0, 4.0)}, baseline=before, candidate=after)
+
+    (step,) = steps(better)
+
+    assert step.text == (
+        "use B: nothing got worse" if use else "find out why 20 % of B's samples have no score before you use it"
+    )

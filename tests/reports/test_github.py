@@ -152,3 +152,20 @@ def test_a_summary_is_cut_after_a_whole_block_and_says_so() -> None:
 
 def test_without_room_there_is_no_summary() -> None:
     assert step_summary(run_report(), 10) == ""
+
+
+def test_a_run_without_scores_is_an_error_with_its_reason() -> None:
+    base = run_report(worst=(), failing_cases=0)
+    head = msgspec.structs.replace(base.findings.headline, status="failed", mark="bad")
+    note = Note(code="no_scores", text="No scores: no sample was judged.")
+    assert base.findings.facts
+    facts = msgspec.structs.replace(base.findings.facts, missed_bars=())
+    found = msgspec.structs.replace(base.findings, headline=head, no_scores=note, metrics=(), facts=facts)
+
+    ((kind, properties, message),) = commands(
+        list(annotation_lines(run_report(findings=found, worst=(), failing_cases=0), {}))
+    )
+
+    assert (kind, properties) == ("error", {"title": "The run did not end as planned"})
+    assert message.startswith("No scores: no sample was judged.")
+    assert "api.openai.com answered 503" in message

@@ -160,6 +160,26 @@ class TestARun:
         assert links[0] == "#main"
         assert {(link or "")[1:] for link in links[1:]} == ids
 
+    def test_the_verdict_is_the_heading_and_not_that_it_has_ended(self) -> None:
+        seen = Seen(page(run_report()))
+
+        assert seen.content["h1"] == ["!look closer9 of 50 cases fail; look at accuracy."]
+        assert run_report().findings.headline.text in seen.text
+
+    def test_folds_all_but_the_first_of_many_metrics_and_counts_what_is_too_much(self) -> None:
+        base = run_report().findings
+        many = tuple(msgspec.structs.replace(base.metrics[0], name=f"metric-{at}") for at in range(600))
+
+        seen = Seen(page(run_report(findings=msgspec.structs.replace(base, metrics=many))))
+
+        assert "Show 560 more metrics" in seen.text
+        assert "100 more metrics not listed here." in seen.text
+
+    def test_without_any_score_says_nothing_about_stability(self) -> None:
+        report = run_report(findings=msgspec.structs.replace(run_report().findings, metrics=()), varying=())
+
+        assert "Stability" not in Seen(page(report)).content["h2"]
+
     def test_what_must_be_known_before_any_number_comes_first(self) -> None:
         report = run_report()
         head = msgspec.structs.replace(

@@ -73,7 +73,7 @@ def test_a_large_position_bias_is_said_with_its_place(pair: Pair, place: str) ->
 def test_pairs_that_do_not_count_are_said() -> None:
     text = said(result([WON, Pair(None, 1), Pair(None, None, has_answers=False)]))
 
-    assert "Left out 1 pair could not be judged and 1 pair without an answer of both runs" in text
+    assert "Left out 1 pair could not be judged and 1 pair in which a run has no answer" in text
     assert "resume run-4 --retry-errors" in text
 
 

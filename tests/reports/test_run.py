@@ -260,6 +260,23 @@ def test_the_number_of_samples_says_how_far_to_trust_them(found: Make, samples: 
     assert made.confidence.text.endswith("One case says nothing about other inputs.")
 
 
+def test_of_many_metrics_advice_names_the_first_and_counts_the_others(found: Make) -> None:
+    made = found({f"metric_{at}": metric(1.5, 0.1) for at in range(300)})
+
+    assert advice(made)["poor_overall"].startswith(
+        "metric_0, metric_1, metric_2, metric_3, metric_4, metric_5, metric_6 and 293 others are poor"
+    )
+
+
+def test_a_run_in_progress_is_neither_good_nor_bad_and_can_be_watched(found: Make) -> None:
+    made = found(GOOD, status="running")
+
+    assert made.headline.mark == "warning"
+    assert made.headline.text.startswith(f"Run {RUN_ID} is still running: ")
+    assert made.next_step
+    assert made.next_step.arguments[1:] == ("runs", "watch", RUN_ID)
+
+
 def test_a_good_run_needs_no_advice(found: Make) -> None:
     assert found(GOOD).advice == ()
 

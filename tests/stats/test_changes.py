@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
+from soak import trials
 
 from prompt_evaluator.stats.changes import change_points, find_changes
 
@@ -48,22 +49,25 @@ def rates(series: int, *, errors: Callable[..., Any] = equal, runs: int = 8, ste
     return Rates(found / series, near / max(found, 1), blips / series)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("errors", [equal, unequal])
 def test_a_step_of_three_standard_errors_in_eight_runs_is_found_and_placed(errors: Callable[..., Any]) -> None:
-    seen = rates(2_000, errors=errors, step=3)
+    seen = rates(trials(2_000), errors=errors, step=3)
 
     assert seen.found >= 0.85
     assert seen.within_one >= 0.90
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("errors", [equal, unequal])
 @pytest.mark.parametrize("runs", [4, 8, 20])
 def test_a_series_without_a_change_shows_one_in_at_most_six_percent(errors: Callable[..., Any], runs: int) -> None:
-    assert rates(5_000, errors=errors, runs=runs).found <= 0.06
+    assert rates(trials(5_000), errors=errors, runs=runs).found <= 0.06
 
 
+@pytest.mark.soak
 def test_a_run_far_off_is_set_aside_and_not_alarmed() -> None:
-    seen = rates(1_000, runs=12, blip=7)
+    seen = rates(trials(1_000), runs=12, blip=7)
 
     assert seen.found <= 0.08
     assert seen.blips >= 0.98

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scipy import stats as scipy_stats
+from soak import trials
 
 from prompt_evaluator.stats.exact import binomial_two_sided, fisher_less, mcnemar, permutation_less, sign_test
 
@@ -46,9 +47,10 @@ def test_more_successes_than_trials_are_refused(successes: int, total: int) -> N
         binomial_two_sided(successes, total)
 
 
+@pytest.mark.soak
 def test_fishers_test_is_that_of_scipy() -> None:
     rng = random.Random(2)
-    for _ in range(3_000):
+    for _ in range(trials(3_000)):
         n, m = rng.randint(1, 80), rng.randint(1, 80)
         k, l = rng.randint(0, n), rng.randint(0, m)  # noqa: E741 - the usual names
         expected = scipy_stats.fisher_exact([[k, n - k], [l, m - l]], alternative="greater").pvalue

@@ -39,7 +39,8 @@ def add_run(
         number: Which one; decides the id and the day.
         scores: One sequence for each case.
         status: How it ended.
-        given: `prompt`, `version`, `model`, `temperature`, `dataset`, `count`, `filters`, `judge` or `name`.
+        given: `prompt`, `version`, `model`, `temperature`, `dataset`, `count`, `filters`, `judge`, `name` or
+            `reused`, the number of units that were reused.
     """
     prompt = str(given.get("prompt", "a"))
     plan = RunPlan(
@@ -73,12 +74,15 @@ def add_run(
         result = case_result(f"case-{at}", per_metric_stats=measured, missing_scores=missing, per_flag_stats={})
         writer.put_case(at, result, {})
     writer.close()
-    store.update_run(plan.run_id, status=status, ended_at=day, summary=_summary(plan.run_id, scores))
+    store.update_run(
+        plan.run_id, status=status, ended_at=day, summary=_summary(plan.run_id, scores, given.get("reused", 0))
+    )
     return plan.run_id
 
 
-def _summary(name: str, scores: Sequence[Sequence[float]]) -> Any:
+def _summary(name: str, scores: Sequence[Sequence[float]], reused: int) -> Any:
     result = run_result(name)
+    result = msgspec.structs.replace(result, totals=msgspec.structs.replace(result.totals, reused_units=reused))
     scored = [fmean(each) for each in scores if each]
     overall = msgspec.structs.replace(
         result.overall_metric_stats[METRIC],

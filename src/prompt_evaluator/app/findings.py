@@ -68,14 +68,17 @@ def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGR
     return f"{before[0].upper()}{before[1:]} {step.text}"
 
 
-def trend_findings(trends: Trends, *, program: tuple[str, ...], options: tuple[str, ...] = ()) -> TrendFindings:
+def trend_findings(
+    trends: Trends, *, program: tuple[str, ...], options: tuple[str, ...] = (), filters: tuple[str, ...] = ()
+) -> TrendFindings:
     """Findings about runs over time.
 
     Args:
         trends: The runs.
         program: How to start this program.
         options: Options that the next command repeats, such as `--config`.
+        filters: Options that say which runs to show, repeated if the next command shows them again.
     """
     from prompt_evaluator.reports import trends as reports  # noqa: PLC0415 - most commands do not need it
 
-    return reports.trend_findings(trends, program=program, options=options)
+    return reports.trend_findings(trends, program=program, options=options, filters=filters)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.comparison import RunFacts
     from prompt_evaluator.model.comparison_findings import ShownAnswer, ShownCase
+    from prompt_evaluator.model.findings import CaseFindings
     from prompt_evaluator.model.query import CaseLine
     from prompt_evaluator.model.report import VaryingRow
     from prompt_evaluator.store import Store
@@ -174,10 +175,16 @@ def _report_case(store: Store, plan: RunPlan, facts: RunFacts, line: CaseLine) -
         line=line.line,
         input=_cut(stored.case.input),
         reference=CutText.of(next(iter(stored.case.all_references), None)).shown,
-        findings=case_view(plan, line).findings,
+        findings=_case_findings(plan, line),
         answers=found.answers,
         answers_left_out=found.left_out,
     )
+
+
+def _case_findings(plan: RunPlan, line: CaseLine) -> CaseFindings:
+    """As for lists, but a case with errors is not good, however good its other samples are."""
+    found = case_view(plan, line).findings
+    return msgspec.structs.replace(found, mark="warning") if line.error_kinds and found.mark == "good" else found
 
 
 def _varying(row: VaryingRow, plan: RunPlan) -> VaryingCase:

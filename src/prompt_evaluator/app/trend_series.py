@@ -6,6 +6,8 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from prompt_evaluator.app.findings import digits
 from prompt_evaluator.app.trend_changes import Series, Stamp, analysed, trend_changes
 from prompt_evaluator.app.trend_differences import run_differences
@@ -78,6 +80,8 @@ def metric_trend(store: Store, runs: Sequence[StoredRun], metric: str, threshold
 
 def _series(store: Store, runs: Sequence[StoredRun], metric: str) -> _Series:
     """The means over the cases that all runs have scored. Runs with far fewer cases than the others are left out."""
+    copies = _copies(runs, metric)
+    runs = [run for run in runs if run not in copies]
     counted = {run.line.run_id: stats for run in runs if (stats := run.stats(metric))}
     most = max(stats.num_cases for stats in counted.values())
     kept = [run for run in runs if counted[run.line.run_id].num_cases >= _COVERED * most]
@@ -88,17 +92,30 @@ def _series(store: Store, runs: Sequence[StoredRun], metric: str) -> _Series:
     while 2 * cases < most and len(kept) > 1:
         kept.remove(min(kept, key=lambda run: counted[run.line.run_id].num_cases))
         cases, means = store.common_means([run.line.run_id for run in kept], metric)
-    left_out = tuple(
-        LeftOutRun(
-            run_id=run.line.run_id,
-            started_at=run.line.started_at,
-            reason=f"has scores for {counted[run.line.run_id].num_cases:,} of {many(most, 'case')}",
-        )
+    left_out = tuple(_left_out(run, "reuses the answers and scores of an earlier run") for run in copies)
+    left_out += tuple(
+        _left_out(run, f"has scores for {counted[run.line.run_id].num_cases:,} of {many(most, 'case')}")
         for run in runs
         if run not in kept
     )
     measured = [MeasuredRun(run.line.run_id, means[run.line.run_id], cases) for run in kept]
     return _Series(metric, kept, measured, cases if cases < most else None, left_out)
+
+
+def _copies(runs: Sequence[StoredRun], metric: str) -> list[StoredRun]:
+    """Runs that were reused from an earlier one of the same target: they tell nothing new about it."""
+    seen: set[bytes] = set()
+    found = []
+    for run in runs:
+        same = msgspec.json.encode((run.plan.target, run.stats(metric)))
+        if same in seen and run.line.summary and run.line.summary.totals.reused_units:
+            found.append(run)
+        seen.add(same)
+    return found
+
+
+def _left_out(run: StoredRun, reason: str) -> LeftOutRun:
+    return LeftOutRun(run_id=run.line.run_id, started_at=run.line.started_at, reason=reason)
 
 
 def _points(

@@ -127,7 +127,10 @@ class _Page:
     def _broken(self, line: str) -> list[str]:
         """A line as it is if it fits; its indentation matters."""
         room = self._width - GUTTER - 4
-        return [line] if cells(line) <= room else prose(line, room)
+        if cells(line) <= room:
+            return [line]
+        indent = " " * min(len(line) - len(line.lstrip(" ")), room // 2)
+        return [f"{indent}{piece}" for piece in prose(line.strip(" "), room - len(indent))]
 
     def metrics(self) -> list[str]:
         return self._table("Metric", self._found.metrics)

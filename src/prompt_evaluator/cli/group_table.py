@@ -22,13 +22,18 @@ _WIDEST_TEXT, _WIDEST_TITLE = 110, 80
 _LONGEST_NAME = 38
 """In a sentence: fits a line of the narrowest terminal."""
 _ENDED = ("completed", "partial")
+_TWO = 2
 _NO_SCORE, _NOT_ASKED = "no score", "not asked"
 
 
 def print_group(found: GroupFindings) -> None:
     """Print the group's table, below the summaries of its runs."""
     width = columns(sys.stdout)
-    print_lines(["", title_line(f"all {many(len(found.members), 'run')}", width), *group_lines(found, width)])
+    print_lines(["", title_line(_title(len(found.members)), width), *group_lines(found, width)])
+
+
+def _title(runs: int) -> str:
+    return "both runs" if runs == _TWO else f"all {runs:,} runs"
 
 
 def print_title(member: Member) -> None:

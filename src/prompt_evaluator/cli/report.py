@@ -102,8 +102,11 @@ def report_command(
     if comment is not None and not github:
         raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
     files = report_files(outputs or (() if github else (DEFAULT,)))
+    comment = comment or COMMENT
+    if github and comment.resolve() in {file.path.resolve() for file in files}:
+        raise click.UsageError(f"{comment} would be the comment and a report: give one of them another name.")
     request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
-    report = _told(config_path, request, comment or COMMENT) if github else None
+    report = _told(config_path, request, comment) if github else None
     if files:
         print_written(write_reports(read_settings(config_path), request, files, report))
 

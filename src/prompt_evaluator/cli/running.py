@@ -163,7 +163,8 @@ class RunCommand:
     def _warn(self, outcome: Outcome, *, seen: bool) -> None:
         """Print what went wrong. If the user sees the summary (`seen`), do not repeat what it says."""
         status = outcome.record.status
-        if status == "partial":
+        is_pairwise = outcome.record.plan.baseline_run_id is not None  # says itself which pairs it left out
+        if status == "partial" and not is_pairwise:
             click.echo("Warning: some samples lack a score; see the errors in the summary.", err=True)
         bars = outcome.result.missed_bars if outcome.result and status != "aborted" else ()
         if self._flags.strict and outcome.result and not bars and status == "completed":

@@ -89,7 +89,9 @@ def trends_command(  # noqa: PLR0913 - one for each flag
     )
     trends = read_trends(read_settings(config_path), query)
     options = ("--config", str(config_path)) if config_path else ()
-    found = trend_findings(trends, program=program(), options=options) if trends else None
+    filters = [part for flag, value in (("--judge", judge), ("--model", model)) if value for part in (flag, value)]
+    filters += [part for value in where or () for part in ("--where", value)]
+    found = trend_findings(trends, program=program(), options=options, filters=tuple(filters)) if trends else None
     if as_json:
         print_json(trends_document(trends, found))
     elif trends is None or found is None:

@@ -135,10 +135,15 @@ def _named(place: str, value: Any, message: str) -> str:
         else:
             found = [(f"{at}.{name}", part[name]) for at, part in found if isinstance(part, dict) and name in part]
     wanted = _PROBLEM.search(message)
-    least = 0.0 if wanted and wanted[1] == "int" else -LARGEST_SCORE
-    most = LARGEST_COUNT if wanted and wanted[1] == "int" else LARGEST_SCORE
-    bad = [at for at, each in found if _fits(each, wanted[2] if wanted else None, (least, most))]
+    bounds = _bounds(place, wanted[1] if wanted else None)
+    bad = [at for at, each in found if _fits(each, wanted[2] if wanted else None, bounds)]
     return (bad[0] if bad else place).lstrip(".")
+
+
+def _bounds(place: str, wanted: str | None) -> tuple[float, float]:
+    if place.endswith(".true_proportion"):
+        return 0.0, 1.0
+    return (0.0, LARGEST_COUNT) if wanted == "int" else (-LARGEST_SCORE, LARGEST_SCORE)
 
 
 def _fits(value: Any, got: str | None, bounds: tuple[float, float]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.compare.artifact_parts import mapping, number, text, whole
+from prompt_evaluator.compare.artifact_parts import mapping, number, score_of, text, whole
 from prompt_evaluator.compare.scales import guess_scale
 from prompt_evaluator.model.comparison import RunFacts
 from prompt_evaluator.model.run_facts import definitions, judge_parameters, parameters, rubric_text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prompt_evaluator.compare.artifact_parts import Case, Head
+    from prompt_evaluator.compare.artifact_parts import Case, Head, Sample
     from prompt_evaluator.model.comparison import ComparedCase
 
 _HASH = "sha256:"
@@ -35,6 +35,8 @@ class Survey:
         """Metrics outside the rubric, which are scored from 0 to 1."""
         self.samples: Counter[str] = Counter()
         """By status."""
+        self.without_status: Counter[bool] = Counter()
+        """Samples whose status is not stated, by whether they have a score."""
         self.errors: Counter[str] = Counter()
         self.latencies: list[float] = []
         """The mean of each case."""
@@ -48,12 +50,24 @@ class Survey:
             self.shares.update(sample.scores or ())
             if sample.latency_ms is not None:
                 latencies.append(sample.latency_ms)
-            if sample.status is not None:
-                self.samples[sample.status] += 1
-                if sample.status not in ("completed", "pending"):
-                    self.errors[text(mapping(sample.error).get("kind")) or sample.status] += 1
+            self._count(sample)
         if latencies:
             self.latencies.append(fmean(latencies))
+
+    def _count(self, sample: Sample) -> None:
+        if sample.status is None:
+            entries = (*(sample.judge_metrics or {}).values(), *(sample.scores or {}).values())
+            self.without_status[any(score_of(entry) is not None for entry in entries)] += 1
+            return
+        self.samples[sample.status] += 1
+        if sample.status not in ("completed", "pending"):
+            self.errors[text(mapping(sample.error).get("kind")) or sample.status] += 1
+
+    def counts(self) -> dict[str, int]:
+        """Samples by status; a sample with a score is completed. Empty if the status of others is not stated."""
+        if not self.samples or self.without_status[False]:
+            return {}
+        return dict(self.samples + Counter(completed=self.without_status[True]))
 
 
 def file_facts(head: Head, survey: Survey, path: Path, cases: int) -> RunFacts:
@@ -96,7 +110,7 @@ def file_facts(head: Head, survey: Survey, path: Path, cases: int) -> RunFacts:
 
 def _totals(totals: dict[str, Any], survey: Survey) -> dict[str, Any]:
     """Counts as stated, or else as found in the samples."""
-    samples = _counts(totals.get("samples")) or dict(survey.samples)
+    samples = _counts(totals.get("samples")) or survey.counts()
     attempted = sum(samples.values()) - samples.get("pending", 0)
     errors = _counts(totals.get("errors")) if "errors" in totals else dict(survey.errors)
     return {

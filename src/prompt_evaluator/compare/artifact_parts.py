@@ -14,6 +14,7 @@ LARGEST_COUNT = 10**9
 LARGEST_SCORE = 1e12
 """Far beyond any scale, and small enough to be squared and added up."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1 + 1e-9)]
 Score = Annotated[float, msgspec.Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
 
 
@@ -63,7 +64,7 @@ class FlagCounts(msgspec.Struct, frozen=True, kw_only=True):
     true_count: Count | None = None
     false_count: Count | None = None
     total_count: Count | None = None
-    true_proportion: float | None = None
+    true_proportion: Share | None = None
 
 
 class SampleScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,11 +116,13 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """The value if it is a number that can be calculated with."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and abs(value) <= LARGEST_SCORE else None
 
 
 def whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and number(value) is not None else None
 
 
 def score_of(entry: SampleScore | float | None) -> float | None:

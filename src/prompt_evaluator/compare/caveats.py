@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.compare.refusing import allowed_difference
 from prompt_evaluator.compare.sameness import PARTS, changed_metrics, is_same
 from prompt_evaluator.hints import some_of
-from prompt_evaluator.model.wording import listed, many, percent
+from prompt_evaluator.model.wording import listed, many, percent, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +24,8 @@ _MANY_METRICS = 5
 def run_caveats(baseline: RunFacts, candidate: RunFacts, change: DatasetChange, common: int) -> Iterator[str]:
     """About the runs as a whole."""
     sides = (baseline, candidate)
+    if baseline.run_id is not None and baseline.run_id == candidate.run_id:
+        yield f"Both are results of the same run, {baseline.run_id}."
     yield from allowed_difference(baseline, candidate, change, common)
     yield from _unknown(sides)
     if changed := changed_metrics(baseline, candidate):
@@ -82,7 +84,8 @@ def _missing(tally: MetricTally, scale: tuple[float, float]) -> Iterator[str]:
     high = (candidate[1] - baseline[0]) / tally.expected
     yield (
         f"{tally.name}: {percent(ours)} of the baseline's scores and {percent(theirs)} of the candidate's are missing; "
-        f"if these were the worst or best possible, the difference would be anywhere from {low:+.2f} to {high:+.2f}."
+        "if these were the worst or best possible, the difference would be anywhere from "
+        f"{signed(low, 2)} to {signed(high, 2)}."
     )
 
 

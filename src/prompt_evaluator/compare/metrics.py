@@ -103,8 +103,9 @@ class MetricTally:
         return find_scale(self.name, *self._facts, (self._seen[0], self._seen[1]))
 
     def measure(self, metric_threshold: float) -> Measure:
-        low, high = self.scale().scale
-        return Measure(low, high, metric_threshold * (high - low) / _USUAL_SPAN)
+        found = self.scale()
+        low, high = found.scale
+        return Measure(low, high, metric_threshold * (high - low) / _USUAL_SPAN, is_unsure=found.is_unsure)
 
     @property
     def missing_side(self) -> SideName | None:

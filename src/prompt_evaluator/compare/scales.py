@@ -13,6 +13,10 @@ _USUAL: tuple[Scale, ...] = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0
 """From narrow to wide."""
 
 
+_UNLIKE = 2
+"""If one scale is this many times as wide as the other, a better score may be the same score on another scale."""
+
+
 class FoundScale(NamedTuple):
     """The scale of a metric in two runs."""
 
@@ -23,6 +27,14 @@ class FoundScale(NamedTuple):
     """The candidate's scale if the runs state different ones, so that their scores cannot be compared."""
     guesses: tuple[Scale, Scale] | None = None
     """What each run's own scores look like, if neither states a scale and these differ."""
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the runs may have scored on scales so different that a higher score is not a better one."""
+        if self.guesses is None:
+            return False
+        widths = [high - low for low, high in self.guesses]
+        return max(widths) >= _UNLIKE * min(widths)
 
 
 def find_scale(metric: str, baseline: RunFacts, candidate: RunFacts, seen: Scale) -> FoundScale:

@@ -16,6 +16,8 @@ MOST_POINTS = 2_000
 """Points in one chart. Of more cases, the chart shows these many, chosen evenly, and says so."""
 MOST_ROWS = 60
 """Rows of cases, metrics, flags or slices in one chart."""
+MOST_COLUMNS = 24
+"""Metrics beside each other in one chart."""
 THIN_SLICE = 10
 """A slice with fewer cases is marked: its mean says little."""
 SIGNIFICANT = 0.05

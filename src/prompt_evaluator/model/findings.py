@@ -16,6 +16,7 @@ NoteValue = str | int | float | bool | list[str] | dict[str, float] | None
 Scale = tuple[float, float]
 StepCode = Literal[
     "resume",
+    "watch",
     "after_a_change",
     "another_model",
     "more_samples",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.result import OverallFlag, OverallMetric, RunResult, WorstCase
 
 _NAMED = 3
+_MOST_NAMES = 8
 _ABOUT_ERRORS = {
     "AuthenticationError": (
         "key_not_accepted",
@@ -86,7 +87,7 @@ def _about_means(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[N
     for code, names, how in (("poor_overall", poor, "poor overall"), ("below_bar", below, "below the bar")):
         if names:
             first = " before looking at individual cases" if plan.dataset.selected > 1 else ""
-            text = f"{listed(names)} {_are(names)} {how}: {remedy}{first}."
+            text = f"{_listed(names)} {_are(names)} {how}: {remedy}{first}."
             yield Note(code=code, text=text, values={"metrics": names})
 
 
@@ -96,7 +97,7 @@ def _about_uneven(result: RunResult) -> Iterator[Note]:
         return
     cases = _first_cases(result.worst, names)
     where = f" ({listed(cases)})" if cases else ""
-    text = f"{listed(names)} {_are(names)} good overall but poor on some cases{where}: "
+    text = f"{_listed(names)} {_are(names)} good overall but poor on some cases{where}: "
     yield Note(
         code="uneven",
         text=f"{text}look for what these inputs have in common.",
@@ -108,7 +109,7 @@ def _about_bars(metrics: dict[str, OverallMetric]) -> Iterator[Note]:
     near = {name: stats.fail_under for name, stats in metrics.items() if stats.near and stats.fail_under is not None}
     if not near:
         return
-    names = listed(f"{name} ({bar:g})" for name, bar in near.items())
+    names = _listed([f"{name} ({bar:g})" for name, bar in near.items()])
     verb = "is close to its bar" if len(near) == 1 else "are close to their bars"
     text = f"{names} {verb}: take more samples before deciding."
     yield Note(code="near_bar", text=text, values={"bars": near})
@@ -130,7 +131,7 @@ def _is_high(case: WorstCase, result: RunResult) -> bool:
 
 
 def _varies(code: str, names: list[str], cases: list[str], how: str) -> Note:
-    text = f"{listed(names)} {'varies' if len(names) == 1 else 'vary'} a lot between samples{how}"
+    text = f"{_listed(names)} {'varies' if len(names) == 1 else 'vary'} a lot between samples{how}"
     return Note(code=code, text=text, values={"metrics": names, "cases": cases})
 
 
@@ -148,7 +149,7 @@ def _about_judges(plan: RunPlan, metrics: dict[str, OverallMetric]) -> Iterator[
     everywhere, somewhere = _spread(metrics)
     unsure = [name for name in (*everywhere, *somewhere) if _mostly_the_judges(metrics[name])]
     if unsure:
-        text = f"Much of the spread of {listed(unsure)} comes from the judge: "
+        text = f"Much of the spread of {_listed(unsure)} comes from the judge: "
         what = "the prompt" if _has_prompt(plan) else "the model"
         text += f"use another judge or raise --judge-repeats before changing {what}."
         yield Note(code="judges_spread", text=text, values={"metrics": unsure})
@@ -169,7 +170,7 @@ def _about_flags(plan: RunPlan, flags: dict[str, OverallFlag]) -> Iterator[Note]
         text = f"{meaning}: {with_prompt if _has_prompt(plan) else without}"
         names = [name for name, stats in flags.items() if stats.band == band]
         if names:
-            yield Note(code=f"flag_{band}", text=f"{listed(names)} {_are(names)} {text}", values={"flags": names})
+            yield Note(code=f"flag_{band}", text=f"{_listed(names)} {_are(names)} {text}", values={"flags": names})
 
 
 def _first_cases(cases: Iterable[WorstCase], metrics: Sequence[str]) -> list[str]:
@@ -178,6 +179,13 @@ def _first_cases(cases: Iterable[WorstCase], metrics: Sequence[str]) -> list[str
 
 def _has_prompt(plan: RunPlan) -> bool:
     return plan.target.prompt is not None
+
+
+def _listed(names: Sequence[str]) -> str:
+    """All names if they are few; of many, the first and how many there are besides."""
+    return listed(
+        names if len(names) <= _MOST_NAMES else [*names[: _MOST_NAMES - 1], f"{len(names) - _MOST_NAMES + 1:,} others"]
+    )
 
 
 def _are(names: Sequence[str]) -> str:

@@ -90,6 +90,8 @@ def _scores(metric: str, answers: Sequence[Sequence[ComparedAnswer]], flip: Flip
     sides = [[each.scores[metric] for each in side if metric in each.scores] for side in answers]
     word = f": {_WORDS[flip.class_]}" if flip else ""
     mark = MARKS[flip.class_] if flip and flip.class_ in ("worse", "better") else None
+    if flip and not all(sides):  # a file that has only means
+        return ScoresFinding(metric=metric, text=f"{flip.text}{word}", mark=mark)
     return ScoresFinding(metric=metric, text=" → ".join(map(_strip, sides)) + word, mark=mark)
 
 

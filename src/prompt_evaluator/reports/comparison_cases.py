@@ -126,7 +126,7 @@ def amounts(baseline: RunFacts, candidate: RunFacts, letters: Letters) -> tuple[
     pair = (baseline, candidate)
     found = (
         _errors(pair, letters),
-        _amount("Cost", [_per_sample(each.cost, each) for each in pair], money, " per sample"),
+        _cost(pair),
         _amount("Input", [_per_sample(each.input_tokens, each) for each in pair], _whole, " tokens per sample"),
         _amount("Output", [_per_sample(each.output_tokens, each) for each in pair], _whole, " tokens per sample"),
         _amount("Latency", [each.latency_ms for each in pair], _time, " per answer"),
@@ -142,6 +142,16 @@ def _errors(pair: tuple[RunFacts, RunFacts], letters: Letters) -> AmountFinding 
     why = [f"{letter}: {kinds(each.errors)}" for letter, each in zip(letters, pair, strict=True) if each.errors]
     reasons = f" ({'; '.join(why)})" if why else ""
     return AmountFinding(label="Errors", text=f"{shown} of samples have no score{reasons}", mark="warning")
+
+
+def _cost(pair: tuple[RunFacts, RunFacts]) -> AmountFinding | None:
+    """Said even if it is nothing, or not known: a reader looks for it. None if the runs do not say what they used."""
+    costs = [_per_sample(each.cost, each) for each in pair]
+    if all(cost is None for cost in costs):
+        used = any(_per_sample(each.input_tokens, each) for each in pair)
+        return AmountFinding(label="Cost", text="unknown in both") if used else None
+    found = _amount("Cost", costs, money, " per sample")
+    return found or AmountFinding(label="Cost", text=f"{money(0.0)} per sample in both")
 
 
 def _share(number: int | None, whole: int | None) -> float | None:

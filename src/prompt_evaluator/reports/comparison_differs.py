@@ -21,6 +21,8 @@ _PREFIXES = {"parameters.": "", "judge_parameters.": "judge's ", "metrics.": "me
 _LISTED_IDS = 5
 _LONGEST_VALUE = 80
 _SHORT_HASH = 12
+_CODE = len("code ") + 8
+"""Of a program: the beginning of its digest."""
 _HASH = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
@@ -56,7 +58,8 @@ def _difference(code: str, change: Change | DatasetChange) -> DifferenceFinding:
         added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
         text = f"{many(added, 'line')} added, {removed:,} removed"
         return DifferenceFinding(code=code, label=_label(code), text=text, diff=tuple(lines))
-    text = f"{_value(change.baseline)} → {_value(change.candidate)}"
+    value = _service if code.endswith("service") else _value
+    text = f"{value(change.baseline)} → {value(change.candidate)}"
     return DifferenceFinding(code=code, label=_label(code), text=text)
 
 
@@ -86,6 +89,16 @@ def _ids(number: int, ids: tuple[str, ...]) -> str:
 def _without_file_names(lines: list[str]) -> list[str]:
     named = len(lines) > 1 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
     return lines[2:] if named else lines
+
+
+def _service(value: Any) -> str:
+    """`openai at https://example.com/v1`, `mock`, `python, code 1a2b3c4d`; what is not known to be one, as it is."""
+    kind, *parts = value.split("|") if isinstance(value, str) else ("",)
+    if not parts:
+        return _value(value)
+    address, *code = parts
+    at = f" at {address}" if address.partition("://")[2] else ""
+    return _value(", ".join([f"{kind}{at}", *(part.replace("code:", "code ")[:_CODE] for part in code)]))
 
 
 def _value(value: Any) -> str:

@@ -50,7 +50,7 @@ def _clauses(comparison: Comparison, letters: Letters) -> Iterator[str]:
     yield from _raised(flags, letters)
     for side in ("baseline", "candidate"):
         if missing := [name for name, each in (*metrics.items(), *flags.items()) if each.missing == side]:
-            yield f"{getattr(letters, side)} was not measured on {_names(missing)}"
+            yield f"{getattr(letters, side)} was not measured on {_names(missing, '')}"
     yield from _undecided(comparison, letters)
 
 
@@ -114,4 +114,4 @@ def _names(names: list[str], things: str = "metrics") -> str:
     if len(names) <= _NAMED + 1:
         return listed(names)
     thing = things.removesuffix("s")
-    return f"{', '.join(names[:_NAMED])} and {many(len(names) - _NAMED, f'other {thing}')}"
+    return f"{', '.join(names[:_NAMED])} and {many(len(names) - _NAMED, f'other {thing}'.strip())}"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.findings import NextStep
-from prompt_evaluator.model.wording import listed, many
-from prompt_evaluator.reports.comparison_verdicts import about
+from prompt_evaluator.model.wording import listed, many, percent
+from prompt_evaluator.reports.comparison_verdicts import about, has_unlike_scales
 from prompt_evaluator.reports.next_step import more_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.comparison import Comparison, PairedResult
@@ -25,6 +25,8 @@ _UNFINISHED = ("aborted", "interrupted", "running")
 _NAMED = 3
 _MOST_MORE_SAMPLES = 50
 """Per case; if it takes more than this, other cases tell more for the same money."""
+_MANY_MISSING = 0.05
+"""Of the samples: the others may be the easy ones."""
 _LATEST_TWO = ("compare", "@last~1", "@last")
 
 
@@ -54,8 +56,8 @@ def comparison_steps(
         return (_measure_all(comparison, letters),)
     if any(each.verdict == "worse" for each in results):
         return (_after_a_drop(comparison, flipped, letters, by),)
-    if needed := [each for each in comparison.metrics.values() if each.verdict == "inconclusive"]:
-        return _tell_more(needed, letters, by)
+    if undecided := {name: each for name, each in comparison.metrics.items() if each.verdict == "inconclusive"}:
+        return _tell_more(undecided, letters, by)
     return (_decide(comparison, letters),)
 
 
@@ -81,8 +83,12 @@ def _after_a_drop(comparison: Comparison, flipped: FlippedCases, letters: Letter
     return NextStep(code="after_a_change", text=text)
 
 
-def _tell_more(undecided: Sequence[PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
+def _tell_more(metrics: Mapping[str, PairedResult], letters: Letters, by: ComparedBy) -> tuple[NextStep, ...]:
     """More samples of both runs if they would tell, and their commands are known; otherwise more cases."""
+    if unlike := [name for name, each in metrics.items() if has_unlike_scales(each)]:
+        text = f"state the scale of {_names(unlike)} in both runs, then compare again"
+        return (NextStep(code="after_a_change", text=text),)
+    undecided = metrics.values()
     more = [each.more_samples_needed for each in undecided if each.more_samples_needed]
     if more and len(more) == len(undecided) and max(more) <= _MOST_MORE_SAMPLES:
         steps = [_sampled_again(plan, max(more), by) for plan in by.plans]
@@ -106,10 +112,22 @@ def _sampled_again(plan: RunPlan | None, more: int, by: ComparedBy) -> NextStep 
 def _decide(comparison: Comparison, letters: Letters) -> NextStep:
     better = [name for name, each in comparison.metrics.items() if each.verdict == "better"]
     better += [name for name, each in comparison.flags.items() if each.verdict == "better"]
+    if better and (missing := _many_missing(comparison)):
+        text = f"find out why {missing} of {letters.candidate}'s samples have no score before you use it"
+        return NextStep(code="after_a_change", text=text)
     if better:
         return NextStep(code="use_candidate", text=f"use {letters.candidate}: nothing got worse")
     text = f"use {letters.baseline} or {letters.candidate}: decide by cost and speed"
     return NextStep(code="use_candidate", text=text)
+
+
+def _many_missing(comparison: Comparison) -> str:
+    """The share of the candidate's samples without a score, if it is large and larger than the baseline's."""
+    ours, theirs = (
+        (facts.failed_samples or 0) / facts.samples if facts.samples else 0.0
+        for facts in (comparison.baseline, comparison.candidate)
+    )
+    return percent(theirs) if theirs > max(_MANY_MISSING, ours) else ""
 
 
 def _command(code: StepCode, parts: tuple[str, ...], by: ComparedBy, before: str | None = None) -> NextStep:

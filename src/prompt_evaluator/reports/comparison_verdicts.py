@@ -37,6 +37,8 @@ WORDS: dict[CompareVerdict, str] = {
 _RANKS = {verdict: rank for rank, verdict in enumerate(MARKS)}
 _EFFECTS = ((0.2, "tiny"), (0.5, "small"), (0.8, "medium"))
 """Cohen's limits; above the last, an effect is large."""
+_CLEARLY = 1.001
+"""Beyond a threshold by more than rounding."""
 _EXACT_UP_TO = 20
 """Larger numbers of cases are rounded up: they are estimates."""
 
@@ -105,11 +107,22 @@ def is_too_few(found: PairedResult) -> bool:
 
 
 def too_few(cases: int) -> str:
+    if not cases:
+        return "no case has scores in both runs that can be compared"
     return f"{many(cases, 'common case')}; at least {FEWEST_CASES} are needed"
 
 
 def is_significant(found: PairedResult) -> bool:
     return found.p_value is not None and found.p_value < SIGNIFICANT
+
+
+def has_unlike_scales(found: PairedResult) -> bool:
+    """Whether a large difference says nothing, because the runs seem to have used different scales."""
+    return found.verdict == "inconclusive" and is_significant(found) and _is_beyond(found)
+
+
+def _is_beyond(found: PairedResult) -> bool:
+    return found.difference is not None and abs(found.difference) > found.threshold * _CLEARLY
 
 
 def _finding(
@@ -153,6 +166,9 @@ def _notes(found: PairedResult, unit: _Unit) -> Iterator[str]:
 
 def _cannot_tell(found: PairedResult, unit: _Unit) -> Iterator[str]:
     matters = unit.amount(found.threshold)
+    if has_unlike_scales(found):
+        yield "the scores look like those of two different scales"
+        return
     if is_significant(found):
         yield f"a real difference, but perhaps smaller than {matters}"
     elif found.ties == found.cases:
@@ -160,7 +176,9 @@ def _cannot_tell(found: PairedResult, unit: _Unit) -> Iterator[str]:
     elif found.detectable is not None and found.detectable > found.threshold:
         visible = unit.amount(_two_digits(found.detectable))
         yield f"with {many(found.cases, 'case')} only differences of {visible} or more show"
-    if found.more_cases_needed:
+    if found.more_cases_needed and found.method == "exact_bound" and _is_beyond(found):
+        yield f"about {many(about(found.more_cases_needed), 'more case')} would tell"
+    elif found.more_cases_needed:
         yield f"about {many(about(found.more_cases_needed), 'more case')} would show {matters}{_samples(found)}"
     else:
         yield "more cases or samples would narrow the interval"

@@ -8,13 +8,14 @@ from prompt_evaluator.model.report import CompareReport, RefusedReport, RunRepor
 from prompt_evaluator.model.wording import many
 from prompt_evaluator.reports.markdown import compare_markdown, run_markdown
 from prompt_evaluator.reports.markdown_parts import alert, said, size
-from prompt_evaluator.reports.run_verdict import run_mark
+from prompt_evaluator.reports.run_verdict import run_mark, run_verdict
 from prompt_evaluator.reports.safe_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from prompt_evaluator.model.comparison_findings import FlippedCase
+    from prompt_evaluator.model.findings import Findings
     from prompt_evaluator.model.report import ReportCase
 
 Kind = Literal["error", "warning", "notice"]
@@ -78,12 +79,22 @@ def _of_run(report: RunReport, places: Mapping[str, Place]) -> Iterator[str]:
     kind: Kind = "error" if run_mark(report) == "bad" else "warning"
     missed = report.findings.facts.missed_bars if report.findings.facts else ()
     yield from (command_line("error", note.text, title="Missed bar") for note in missed[:MOST_ANNOTATIONS])
-    room = MOST_ANNOTATIONS - (min(len(missed), MOST_ANNOTATIONS) if kind == "error" else 0)
+    if not missed and (report.findings.headline.mark == "bad" or report.findings.no_scores):
+        yield command_line(kind, _reason(report.findings), title=run_verdict(report).rstrip("."))
+    room = MOST_ANNOTATIONS - (max(1, min(len(missed), MOST_ANNOTATIONS)) if kind == "error" else 0)
     failing = _failing(report)[:room]
     for each in failing:
         title = f"{each.test_case_id} fails"
         yield command_line(kind, _reasons(each), title=title, place=places.get(each.test_case_id))
     yield from _more(report.failing_cases - len(failing), "failing case")
+
+
+def _reason(found: Findings) -> str:
+    """Why a run has no numbers to look at, or not all."""
+    errors = found.facts.errors if found.facts else None
+    first = errors.failures[0].message if errors and errors.failures else None
+    known = (found.no_scores.text if found.no_scores else None, errors.text if errors else None, first)
+    return " ".join(text for text in known if text) or found.headline.text
 
 
 def _of_comparison(report: CompareReport, places: Mapping[str, Place]) -> Iterator[str]:

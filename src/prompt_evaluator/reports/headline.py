@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.findings import Mark
     from prompt_evaluator.model.result import RunResult
 
-_MARKS: dict[RunStatus, Mark] = {"completed": "good", "partial": "warning"}
+_MARKS: dict[RunStatus, Mark] = {"completed": "good", "partial": "warning", "running": "warning"}
+_WORDS: dict[RunStatus, str] = {"running": "is still running"}
 
 
 def headline(record: RunRecord, result: RunResult | None, stopped_by: Exception | None) -> Headline:
@@ -36,13 +37,14 @@ def headline(record: RunRecord, result: RunResult | None, stopped_by: Exception 
 
 
 def _sentence(plan: RunPlan, status: RunStatus) -> str:
+    how = _WORDS.get(status, status)
     judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
     rubric = f" using rubric {name}" if (name := _rubric(plan)) else ""
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
     if plan.baseline_run_id:
         both = f"run {plan.parent_run_id} compared with run {plan.baseline_run_id}"
-        return f"Run {plan.run_id} {status}: {size} of {both}{judge}."
-    return f"Run {plan.run_id} {status}: {size} of {plan.target.model}{judge}{rubric}."
+        return f"Run {plan.run_id} {how}: {size} of {both}{judge}."
+    return f"Run {plan.run_id} {how}: {size} of {plan.target.model}{judge}{rubric}."
 
 
 def _ended_before(record: RunRecord) -> str:

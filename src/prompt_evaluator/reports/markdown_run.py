@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.wording import decimal, p_value, percent, signed
+from prompt_evaluator.model.wording import decimal, p_value, percent, short_number, signed
 from prompt_evaluator.reports.levels import digits
 from prompt_evaluator.reports.markdown_parts import (
     ALERTS,
@@ -86,7 +86,7 @@ class RunSections:
             lines.append(f"⚠️ Errors: {said(found.errors.text)}{''.join(reasons[:_SHOWN_FAILURES])}")
         notes = (("Skipped", found.skipped), ("Judge", found.judge))
         lines += [f"{label}: {said(note.text)}" for label, note in notes if note]
-        lines.append(f"Cost: {said(found.usage.text)}")
+        lines.append(f"Tokens and cost: {said(found.usage.text)}")
         lines += [f"Samples: {said(found.confidence.text)}"] if found.confidence else []
         return bullets(lines)
 
@@ -105,11 +105,10 @@ class RunSections:
 
     def worst(self) -> str:
         """Says how many of the cases that fail are shown."""
-        failing, shown = self._report.failing_cases, len(self._report.worst)
+        shown = len(self._report.worst)
         if not shown:
             return ""
-        fail = cases_failing(self._report) if failing else "No case fails"
-        return f"{fail}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
+        return f"{cases_failing(self._report)}. The worst {f'{shown} are' if shown > 1 else 'one is'}:"
 
     def cases(self) -> Iterator[str]:
         """The worst cases with their answers, folded."""
@@ -157,7 +156,7 @@ def _answer(found: ComparedAnswer, room: int) -> Iterator[str]:
     if found.error is not None:
         yield f"❌ {said(found.error)}"
     reasons = {name: f": {text}" for name, text in found.reasons.items() if text}
-    lines = [said(f"{name} {score:,g}{reasons.get(name, '')}") for name, score in found.scores.items()]
+    lines = [said(f"{name} {short_number(score)}{reasons.get(name, '')}") for name, score in found.scores.items()]
     lines += [f"flags: {said(', '.join(found.flags))}"] if found.flags else []
     if lines:
         yield bullets(lines)
@@ -189,7 +188,7 @@ def _varying(found: VaryingCase) -> tuple[str, ...]:
     values = (
         f"{found.mean:,.2f}",
         f"{found.std:,.2f}",
-        f"{found.low:,g} to {found.high:,g}",
+        f"{short_number(found.low)} to {short_number(found.high)}",
         f"{found.passes:,} of {found.count:,}",
         _CAUSES[found.cause],
     )

@@ -39,6 +39,8 @@ class Reader(msgspec.Struct, frozen=True):
 
 def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
     """Return what to do about this result."""
+    if record.status == "running":
+        return _Writer(record.plan, reader).to_watch()
     if record.status == "aborted" or result.totals.errors:
         return continuation(record.plan, result, reader)
     return _after(record.plan, result, _Writer(record.plan, reader))
@@ -125,6 +127,10 @@ class _Writer:
         if self._plan.parent_run_id:
             return self.again("another_rubric", {_RUBRIC: other})
         return self.about_the_run("another_rubric", "score", (_RUBRIC, other), carried=_CARRIED)
+
+    def to_watch(self) -> NextStep:
+        """Follow a run that is in progress."""
+        return self._command("watch", ("runs", "watch", self._plan.run_id), None, before=None)
 
     def with_another_model(self, *, judge: bool) -> NextStep:
         """Run again, with the model name in the command so that it can be corrected, even if a setting gave it."""

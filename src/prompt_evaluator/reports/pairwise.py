@@ -106,7 +106,7 @@ def _facts(result: PairwiseResult) -> Iterator[tuple[str, str]]:
         f"{many(count, 'pair')} {words}"
         for count, words in (
             (result.unjudged, "could not be judged"),
-            (result.missing, "without an answer of both runs"),
+            (result.missing, "in which a run has no answer"),
         )
         if count
     ]

@@ -1,4 +1,4 @@
-"""What a run's marks add up to, in one sentence: how every report on one run begins."""
+"""The verdict on one run in a sentence: what the marks of its metrics, flags and cases add up to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
+def run_verdict(report: RunReport) -> str:
+    """Missed bars if there are any; otherwise what most needs attention."""
+    found = report.findings
+    missed = found.facts.missed_bars if found.facts else ()
+    return " ".join(f"{note.text.rstrip('.')}." for note in missed) if missed else _judged(report)
+
+
 def run_mark(report: RunReport) -> Mark | None:
     """Bad if the run ended early or missed a bar; a warning if something fails, is bad or lacks scores."""
     found = report.findings
@@ -24,20 +31,28 @@ def run_mark(report: RunReport) -> Mark | None:
     return None if _marked(found, "warning") or found.headline.synthetic else "good"
 
 
-def run_verdict(report: RunReport) -> str:
-    """Missed bars or, if there are none, what the marks add up to."""
-    found = report.findings
-    missed = [note.text for note in found.facts.missed_bars] if found.facts else []
-    return " ".join(f"{text.rstrip('.')}." for text in missed) if missed else _judged(report)
+def cases_failing(report: RunReport) -> str:
+    """`2 of 8 cases fail`; of a run without any score, that there is none."""
+    if not report.findings.metrics:
+        return "No case has a score"
+    failing = report.failing_cases
+    if not failing:
+        return "No case fails"
+    return f"{failing:,} of {many(report.findings.headline.cases, 'case')} {'fails' if failing == 1 else 'fail'}"
 
 
 def _judged(report: RunReport) -> str:
     found = report.findings
-    bad = _marked(found, "bad")
+    if found.headline.status == "running":
+        return "The run is still in progress."
     if found.headline.mark == "bad":
         return "The run did not end as planned."
-    if found.no_scores:
-        return "There are no scores."
+    return "There are no scores." if found.no_scores else _scored(report)
+
+
+def _scored(report: RunReport) -> str:
+    found = report.findings
+    bad = _marked(found, "bad")
     fail = f"{cases_failing(report)}; look at" if report.failing_cases else "Look at"
     if bad:
         return f"{fail} {_names(bad)}."
@@ -47,12 +62,6 @@ def _judged(report: RunReport) -> str:
     if report.failing_cases:
         return f"{fail} {_names(weak)}." if weak else f"{cases_failing(report)}."
     return f"Nothing is bad; {_names(weak)} could be better." if weak else "Nothing stands out as bad."
-
-
-def cases_failing(report: RunReport) -> str:
-    """How many cases fail."""
-    count = report.failing_cases
-    return f"{count:,} of {many(report.findings.headline.cases, 'case')} {'fails' if count == 1 else 'fail'}"
 
 
 def _marked(found: Findings, mark: Mark) -> list[str]:

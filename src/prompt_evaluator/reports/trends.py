@@ -47,19 +47,22 @@ _HARNESS_METRICS = {
 }
 
 
-def trend_findings(trends: Trends, *, program: Sequence[str], options: Sequence[str] = ()) -> TrendFindings:
+def trend_findings(
+    trends: Trends, *, program: Sequence[str], options: Sequence[str] = (), filters: Sequence[str] = ()
+) -> TrendFindings:
     """Return what to say about runs over time.
 
     Args:
         trends: The runs.
         program: What starts this program.
         options: Options that the next command repeats, such as `--config`.
+        filters: Options that say which runs to show, repeated if the next command shows them again.
     """
     return TrendFindings(
         heading=_heading(trends),
         metrics={metric.name: _metric(metric, trends.version) for metric in trends.metrics},
         notes=tuple(_notes(trends)),
-        next_step=_next_step(trends, program, options),
+        next_step=_next_step(trends, program, (options, filters)),
     )
 
 
@@ -232,11 +235,21 @@ def _versions(found: Iterable[tuple[str | None, RunVersion]]) -> str:
     return some_of([f"{name} ({many(runs, 'run')})" for name, runs in counts.items()], 3)
 
 
-def _next_step(trends: Trends, program: Sequence[str], options: Sequence[str]) -> NextStep | None:
+def _next_step(
+    trends: Trends, program: Sequence[str], repeated: tuple[Sequence[str], Sequence[str]]
+) -> NextStep | None:
+    options, filters = repeated
     changed = [metric for metric in trends.metrics if metric.changes]
     if len(trends.metrics) > 1:
         dataset = trends.version.dataset_name or trends.version.dataset_hash or ""
-        parts: tuple[str, ...] = ("trends", "--dataset", dataset, "--metric", (changed or trends.metrics)[0].name)
+        parts: tuple[str, ...] = (
+            "trends",
+            "--dataset",
+            dataset,
+            "--metric",
+            (changed or trends.metrics)[0].name,
+            *filters,
+        )
     elif changed:
         change = changed[0].changes[-1]
         parts = ("compare", change.previous_run_id[:SHORT_ID], change.run_id[:SHORT_ID])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.chart import MOST_ROWS, SIGNIFICANT, THIN_SLICE
-from prompt_evaluator.model.wording import many, p_value, signed
+from prompt_evaluator.model.chart import MOST_COLUMNS, MOST_ROWS, SIGNIFICANT, THIN_SLICE
+from prompt_evaluator.model.wording import listed, many, p_value, signed
 from prompt_evaluator.reports.charts.parts import (
     chart,
     distinct,
@@ -43,9 +43,13 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         return nothing(data, "The cases have no metadata that divides them into a few groups, so there are no slices.")
     keys = _ordered(data.slices)[:MOST_ROWS]
     left_out = data.left_out + len({_key(cell) for cell in data.slices}) - len(keys)
+    columns = _columns(data.slices)
+    few = set(columns[:MOST_COLUMNS])
     at = {key: number for number, key in enumerate(keys)}
-    cells = sorted((cell for cell in data.slices if _key(cell) in at), key=lambda cell: at[_key(cell)])
-    counts = {key: max(cell.cases for cell in cells if _key(cell) == key) for key in keys}
+    cells = sorted(
+        (cell for cell in data.slices if _key(cell) in at and cell.metric in few), key=lambda cell: at[_key(cell)]
+    )
+    counts = {key: max(cell.cases for cell in data.slices if _key(cell) == key) for key in keys}
     names = dict(zip(keys, distinct(f"{key} = {value}  ({counts[key, value]})" for key, value in keys), strict=True))
     metrics = labels((cell.metric for cell in cells), 40)
     largest = max((abs(_share(cell)) for cell in cells), default=0.0) or 1.0
@@ -104,7 +108,9 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     certain = [cell for cell in cells if _is_certain(cell)]
     tested = sum(cell.p_value is not None for cell in data.slices)
     how = f"{many(tested, 'cell')} compared with the rest; {_strongly(len(certain))}"
-    more = f" {many(left_out, 'slice')} not shown." if left_out else ""
+    hidden = [many(left_out, "slice")] if left_out else []
+    hidden += [many(len(columns) - len(few), "metric")] if len(columns) > len(few) else []
+    more = f" {listed(hidden)} not shown." if hidden else ""
     thin = f" Dashed, *: fewer than {THIN_SLICE} cases." if any(row["thin"] for row in rows) else ""
     said = f" {spoken([_sentence(cell) for cell in certain])}." if certain else ""
     return chart(
@@ -141,6 +147,17 @@ def _ordered(cells: Sequence[SliceCell]) -> list[tuple[str, str]]:
         least[cell.key] = min(1.0 if cell.p_value is None else cell.p_value, least.get(cell.key, 1.0))
         worst[_key(cell)] = min(_share(cell), worst.get(_key(cell), 0.0))
     return sorted(worst, key=lambda each: (least[each[0]], each[0], worst[each], each[1]))
+
+
+def _columns(cells: Sequence[SliceCell]) -> list[str]:
+    """Metrics, those with the most certain difference first if there are too many to show all."""
+    metrics = list(dict.fromkeys(cell.metric for cell in cells))
+    if len(metrics) <= MOST_COLUMNS:
+        return metrics
+    least = dict.fromkeys(metrics, 1.0)
+    for cell in cells:
+        least[cell.metric] = min(least[cell.metric], 1.0 if cell.p_value is None else cell.p_value)
+    return sorted(metrics, key=lambda metric: least[metric])
 
 
 def _row(cell: SliceCell, name: str, metric: str, largest: float) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.chart import MOST_ROWS
+from prompt_evaluator.model.chart import MOST_COLUMNS, MOST_ROWS
 from prompt_evaluator.model.wording import many, percent
 from prompt_evaluator.reports.charts.parts import (
     chart,
@@ -23,6 +23,8 @@ from prompt_evaluator.reports.charts.parts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prompt_evaluator.model.chart import CaseCell, Chart, ChartData, ChartSize
     from prompt_evaluator.reports.charts.parts import Row
 
@@ -36,6 +38,9 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         return nothing(data, "No case has a score, so nothing can be said about stability.")
     if not cells:
         return nothing(data, "Every case has one sample. Take two or more (--num-samples) to see which cases vary.")
+    columns = list(dict.fromkeys(cell.metric for cell in cells))
+    few = set(sorted(columns, key=lambda metric: -_widest(cells, metric))[:MOST_COLUMNS])
+    cells = [cell for cell in cells if cell.metric in few]
     order = list(dict.fromkeys(cell.test_case_id for cell in sorted(cells, key=_share, reverse=True)))
     kept = order[:MOST_ROWS]
     left_out = data.left_out + len(order) - len(kept)
@@ -89,13 +94,18 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         )
     else:
         which = "No case varies."
+    more = f" {many(len(columns) - len(few), 'steadier metric')} not shown." if len(columns) > len(few) else ""
     said = [_sentence(cell) for cell in sorted(shown_cells, key=_share, reverse=True)[:5]]
     return chart(
         data,
         specification,
-        subtitle=f"Standard deviation over the samples of a case. {which} A small open circle: no spread.",
-        alternative=f"Spread over samples. {which} {spoken(said)}.",
+        subtitle=f"Standard deviation over the samples of a case. {which}{more} A small open circle: no spread.",
+        alternative=f"Spread over samples. {which}{more} {spoken(said)}.",
     )
+
+
+def _widest(cells: Sequence[CaseCell], metric: str) -> float:
+    return max(_share(cell) for cell in cells if cell.metric == metric)
 
 
 def _share(cell: CaseCell) -> float:

@@ -147,11 +147,19 @@ def _flipped(report: CompareReport) -> Html:
         "flipped",
         "Flipped cases",
         element("ul", *counts, class_="counts") if counts else None,
-        paragraph(sentence(found.text), "dim") if found.text else None,
+        paragraph(_unflipped(report), "dim") if found.text else None,
         *(_shown_case(case, is_open=not at) for at, case in enumerate(report.flipped)),
         _flips(others) if others else None,
         *more,
     )
+
+
+def _unflipped(report: CompareReport) -> str:
+    """Where no case changed beyond chance, and why some are shown all the same."""
+    found = report.findings.flipped
+    others = len(report.flipped) - len({case.test_case_id for case in found.cases})
+    below = " The largest drops, which may be chance, are listed below." if others > 0 else ""
+    return f"{sentence(found.text)}{below}"
 
 
 def _flips(cases: Sequence[FlippedCase]) -> Html:

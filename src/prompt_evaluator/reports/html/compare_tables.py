@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.wording import sentence
 from prompt_evaluator.reports.html.markup import Html, element, join
-from prompt_evaluator.reports.html.parts import Column, Row, badge, facts, mark, marked_name, paragraph, section, table
+from prompt_evaluator.reports.html.parts import (
+    Column,
+    Row,
+    badge,
+    facts,
+    long_table,
+    mark,
+    marked_name,
+    paragraph,
+    section,
+    table,
+)
 from prompt_evaluator.reports.html.pictures import Axis, difference
 
 if TYPE_CHECKING:
@@ -23,7 +34,8 @@ def metrics(found: ComparisonFindings, of: Comparison) -> Html:
     if not found.metrics:
         return section("metrics", "Metrics", paragraph("The runs have no metric in common.", "dim"))
     caption = f"{_BAND} Each difference is drawn as a share of its metric’s scale."
-    shown = table(caption, _columns("Metric", found), _rows(found.metrics, of.metrics, spans), class_="marked")
+    rows = _rows(found.metrics, of.metrics, spans)
+    shown = long_table(caption, _columns("Metric", found), rows, "metric", class_="marked")
     return section("metrics", "Metrics", shown)
 
 

@@ -18,6 +18,8 @@ _SYMBOLS: dict[Mark, tuple[str, str]] = {"good": ("✓", "good"), "warning": ("!
 _LONG_TEXT = 600
 """Characters above which a text is folded."""
 _MOST_LINES = 12
+_SHOWN_ROWS, _MOST_ROWS = 40, 500
+"""Of a long table: before the fold, and at all."""
 
 
 class Column(NamedTuple):
@@ -106,6 +108,17 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Row], *, class
         class_=class_ or None,
     )
     return element("div", whole, class_="scroll", role="region", aria_label=caption, tabindex=0)
+
+
+def long_table(caption: str, columns: Sequence[Column], rows: Iterable[Row], thing: str, *, class_: str = "") -> Html:
+    """A table whose first rows are shown; the others are folded, and beyond that only counted."""
+    found = list(rows)
+    first, more = found[:_SHOWN_ROWS], found[_SHOWN_ROWS:_MOST_ROWS]
+    left_out = len(found) - len(first) - len(more)
+    rest = [table(f"More. {caption}", columns, more, class_=class_)] if more else []
+    rest += [paragraph(f"{many(left_out, f'more {thing}')} not listed here.", "dim")] if left_out > 0 else []
+    folded = fold(f"Show {many(len(found) - len(first), f'more {thing}')}", *rest) if rest else None
+    return join([table(caption, columns, first, class_=class_), folded])
 
 
 def _filled(cell: Content) -> bool:

@@ -43,18 +43,35 @@
 
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
 
+  // The same chart, narrower by so many pixels; panels beside each other go below each other.
+  const NARROWEST = 100;
+  const NARROWEST_STEP = 48;
+  const MOST_SHRUNK = 1.45;
+  function narrower(chart, by) {
+    const panels = chart.vconcat ? "vconcat" : chart.concat ? "concat" : null;
+    if (chart.columns > 1) return { ...chart, columns: 1 };
+    if (panels) return { ...chart, [panels]: chart[panels].map((each) => narrower(each, by)) };
+    if (chart.width?.step > NARROWEST_STEP) return { ...chart, width: { step: NARROWEST_STEP } };
+    return chart.width > NARROWEST ? { ...chart, width: Math.max(NARROWEST, chart.width - by) } : chart;
+  }
+
   async function draw(figure, look) {
     const host = figure.querySelector(".chart");
     if (host.querySelector(`.for-${look}`)) return;
     const place = document.createElement("div");
     place.className = `for-${look}`;
     host.append(place);
+    const embed = (chart) => window.vegaEmbed(place, chart, {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
+      tooltip: { disableDefaultStyle: true }, config: read("chart-themes")[look],
+    });
     try {
-      await window.vegaEmbed(place, read(`${figure.dataset.chart}-data`), {
-        mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
-        tooltip: { disableDefaultStyle: true }, config: read("chart-themes")[look],
-      });
-      figure.classList.toggle("narrow", place.querySelector("svg").width.baseVal.value < NARROW); // two fit on paper
+      const chart = read(`${figure.dataset.chart}-data`);
+      await embed(chart);
+      const width = () => place.querySelector("svg").width.baseVal.value;
+      figure.classList.toggle("narrow", width() < NARROW); // two fit on paper
+      if (width() > figure.clientWidth) await embed(narrower(chart, Math.ceil(width() - figure.clientWidth)));
+      if (width() < figure.clientWidth * MOST_SHRUNK) place.classList.add("shrunk"); // still large enough to read
     } catch (error) {
       place.textContent = "This chart could not be drawn. The numbers below say the same.";
       console.error(error);

@@ -18,6 +18,7 @@ from prompt_evaluator.reports.html.parts import (
     within,
     written,
 )
+from prompt_evaluator.reports.run_verdict import cases_failing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,9 @@ def worst_cases(report: RunReport) -> Html | None:
     if not report.worst:
         return None
     shown = len(report.worst)
-    failing = f"{many(report.failing_cases, 'case')} failed." if report.failing_cases else "No case failed."
-    lead = f"{failing} The {'worst one is' if shown == 1 else f'{shown} worst are'} shown, the worst first."
+    lead = (
+        f"{cases_failing(report)}. The {'worst one is' if shown == 1 else f'{shown} worst are'} shown, the worst first."
+    )
     return section(
         "cases",
         "Worst cases",
@@ -45,6 +47,7 @@ def worst_cases(report: RunReport) -> Html | None:
 def _case(case: ReportCase, folder: str | None, *, is_open: bool) -> Html:
     found = case.findings
     flags = [badge(f"⚑ {flag.name}", "bad") for flag in found.flags if flag.raised]
+    flags += [badge("errors", "none")] if any(answer.error for answer in case.answers) else []
     shown = [metric for metric in found.metrics if metric.mark != "good"] or list(found.metrics)
     numbers = [
         element(

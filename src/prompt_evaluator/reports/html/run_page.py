@@ -112,7 +112,8 @@ def _cost(report: RunReport) -> Html | None:
         return None
     usage, of = found.usage, report.facts
     samples = of.samples
-    cost = "unknown" if usage.cost is None else money(usage.cost)
+    nothing = "unknown" if usage.input_tokens or usage.unpriced_calls else "none"
+    cost = nothing if usage.cost is None else money(usage.cost)
     each = f" ({money(usage.cost / samples)} per sample)" if usage.cost and samples else ""
     return section(
         "cost",

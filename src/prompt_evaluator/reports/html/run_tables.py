@@ -11,6 +11,7 @@ from prompt_evaluator.reports.html.parts import (
     Row,
     between,
     fold,
+    long_table,
     mark,
     marked_name,
     name,
@@ -74,7 +75,7 @@ def _metric_table(found: Findings) -> Html:
         "Dot: mean. Thick line: 95 % interval of the mean. Thin line: lowest to highest case. "
         "Dashed: the bar to reach. Spread: standard deviation of a case’s samples."
     )
-    return table(caption, columns, map(_metric_row, found.metrics), class_="marked")
+    return long_table(caption, columns, map(_metric_row, found.metrics), "metric", class_="marked")
 
 
 def _metric_row(metric: MetricFinding) -> Row:
@@ -125,9 +126,11 @@ def on_scale(scale: tuple[float, float], picture: Html) -> Html:
     )
 
 
-def stability(report: RunReport) -> Html:
-    """Which cases vary, and whether their answers or the judge do."""
+def stability(report: RunReport) -> Html | None:
+    """Which cases vary, and whether their answers or the judge do; None if there is no score."""
     found = report.varying
+    if not report.findings.metrics:
+        return None
     if not found:
         once = report.facts.num_samples == 1
         why = "One sample per case cannot show whether answers vary." if once else "No case varies between its samples."
@@ -136,13 +139,12 @@ def stability(report: RunReport) -> Html:
     columns = [
         Column("Case"),
         Column("Metric"),
+        Column("What varies"),
+        Column("Std", number=True),
+        Column("Judge’s std", number=True),
+        Column("Passed", number=True),
         Column("Mean", number=True),
         Column("Lowest to highest sample"),
-        Column("Std", number=True),
-        Column("Samples", number=True),
-        Column("Passed", number=True),
-        Column("Judge’s std", number=True),
-        Column("What varies"),
     ]
     left_out = report.varying_cases - len({each.test_case_id for each in found})
     more = f" The {len(found)} that vary most are listed." if left_out > 0 else ""
@@ -162,13 +164,12 @@ def _varying_row(case: VaryingCase, scale: tuple[float, float]) -> Row:
         (
             name(case.test_case_id),
             name(case.metric),
+            element("span", _CAUSES[case.cause], class_="wrapped"),
+            decimal(case.std, places),
+            "" if case.repeat_std is None else decimal(case.repeat_std, places),
+            f"{case.passes}/{case.count}",
             decimal(case.mean, places),
             join([on_scale(scale, picture), element("span", ends, class_="dim words")]),
-            decimal(case.std, places),
-            f"{case.count:,}",
-            f"{case.passes}/{case.count}",
-            "" if case.repeat_std is None else decimal(case.repeat_std, places),
-            element("span", _CAUSES[case.cause], class_="wrapped"),
         )
     )
 
@@ -247,7 +248,7 @@ def slices(found: Sequence[SliceCell]) -> Html | None:
         Column("p", number=True),
     ]
     caption = "p values are corrected for all slices and metrics (Holm). Slices that surely differ stand first."
-    shown = table(caption, columns, map(_slice_row, found))
+    shown = long_table(caption, columns, map(_slice_row, found), "slice")
     sure = sum(_is_sure(cell) for cell in found)
     if not sure and len(found) > _FEW:
         shown = fold(f"Show all {len(found)} slice means", shown)
