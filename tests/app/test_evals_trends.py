@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from harness_runs import evaluation, harness_run, summary
+from soak import trials
 
 from prompt_evaluator.app.evals.named_runs import HarnessFolder
 from prompt_evaluator.app.evals.trend_noise import VALUES, errors_across_runs, task_values
@@ -17,7 +18,7 @@ from prompt_evaluator.stats.changes import change_points
 if TYPE_CHECKING:
     from pathlib import Path
 
-SERIES = 300
+SERIES = trials(300)
 NOTHING: dict[str, Any] = {"task_completion_rate": None, "retries_per_task": None, "latency_avg_ms": None}
 
 
@@ -41,6 +42,7 @@ def _changes(runs: list[dict[str, list[float]]]) -> int:
     return len(change_points(means, errors.values, freedom=errors.freedom))
 
 
+@pytest.mark.soak
 def test_series_without_a_change_rarely_show_one() -> None:
     rng = Random(1)
 
@@ -49,6 +51,7 @@ def test_series_without_a_change_rarely_show_one() -> None:
     assert found / SERIES <= 0.06
 
 
+@pytest.mark.soak
 def test_a_drop_of_twenty_points_is_nearly_always_seen() -> None:
     rng = Random(2)
 

@@ -36,6 +36,8 @@ ENDS = {
     "--fail-under": {0, 1},  # scores of the mock decide
     "--max-calls 20": {3},  # stopped by its budget
     "--policy noise": {0, 4},  # results of the mock decide
+    "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
+    "--gate ": {0, 1, 4},
 }
 """Exit codes other than 0, by what is in the command."""
 NOT_OUTPUT = {

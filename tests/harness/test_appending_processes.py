@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from harness_runs import harness_run
+from soak import trials
 
 from prompt_evaluator.harness.history import read_history
 from prompt_evaluator.harness.results import add_run
@@ -20,10 +21,9 @@ from prompt_evaluator.harness.results import add_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-SOAK = os.environ.get("PROMPT_EVALUATOR_SOAK") == "1"
 PROCESSES = 20
-ROUNDS = 20 if SOAK else 2
-KILLS = 100 if SOAK else 8
+ROUNDS = trials(2)
+KILLS = trials(8)
 FILES = ("history", "latest", "leaderboard", "trends")
 APPEND = """
 import sys, time
@@ -72,6 +72,7 @@ def read_all(folder: Path) -> int:
     return len(read_history(folder))
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_twenty_processes_that_append_at_once_lose_nothing_and_every_read_parses(tmp_path: Path) -> None:
     processes = [start(tmp_path, f"process-{number}", ROUNDS) for number in range(PROCESSES)]
@@ -98,6 +99,7 @@ def test_twenty_processes_that_append_at_once_lose_nothing_and_every_read_parses
         assert mine == [f"process-{number}-{at}" for at in range(ROUNDS)]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_history(tmp_path: Path) -> None:
     rng = Random(16)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from harness_runs import OUTPUT, evaluation, foreign_run, harness_run, summary, write_history
+from soak import trials
 
 from prompt_evaluator.errors import InputNotFoundError, ResultsFileError, StoreError
 from prompt_evaluator.harness.baseline import pin_run, read_pinned, read_run_file
@@ -168,8 +168,9 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_first_call(tmp_p
         check_history(tmp_path / "file" / "results")
 
 
+@pytest.mark.soak
 def test_a_large_history_can_be_added_to(tmp_path: Path) -> None:
-    megabytes = 100 if os.environ.get("PROMPT_EVALUATOR_SOAK") == "1" else 20
+    megabytes = trials(20, soak=100)
     entry = json.dumps(foreign_run("x", note="n" * 1_000_000))
     (tmp_path / "history.json").write_text(f"[{','.join([entry] * megabytes)}]", encoding="utf-8")
 

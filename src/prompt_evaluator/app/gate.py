@@ -94,7 +94,7 @@ def gate_runs(settings: Settings, request: GateRequest) -> Gated:
     with open_compared(settings, (baseline, request.run)) as (ours, theirs):
         facts = ours.facts, theirs.facts
         try:
-            result = _gate(ours, theirs, request)
+            result = gate_pair(ours, theirs, request)
         except IncomparableError as error:
             result = _refused(facts, request.policy, str(error))
     _keep(settings, facts, result)
@@ -113,7 +113,13 @@ def self_test_gate(settings: Settings, run: str, policy: GatePolicy) -> SelfTest
         return self_test(found.facts, found.batches(), policy, _scales(found.facts, found.facts))
 
 
-def _gate(baseline: ComparedRun, candidate: ComparedRun, request: GateRequest) -> GateResult:
+def gate_pair(baseline: ComparedRun, candidate: ComparedRun, request: GateRequest) -> GateResult:
+    """The verdict on the candidate.
+
+    Raises:
+        IncomparableError: The runs differ in more than their targets, or have no case or score in common.
+        UnknownNameError: Neither run knows a metric of the policy, or no case has a key to slice by.
+    """
     facts = baseline.facts, candidate.facts
     if not request.allow_different:
         refuse_different(*facts)
