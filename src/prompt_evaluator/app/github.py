@@ -19,7 +19,7 @@ from prompt_evaluator.reports.safe_text import log_line
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from prompt_evaluator.app.report_writing import ReportRequest
     from prompt_evaluator.config.loading import Settings
@@ -70,18 +70,26 @@ def tell_github(
     return ToldGitHub(report, [_encoded(line).decode() for line in lines], refused)
 
 
+def append_summary(path: Path, write: Callable[[int], str]) -> None:
+    """Add to the summary of the step what `write` makes of the bytes that are left for it.
+
+    Raises:
+        ConfigurationError: The file cannot be written.
+    """
+    try:
+        used = path.stat().st_size if path.exists() else 0
+        with path.open("ab") as file:
+            file.write(_encoded(write(MOST_SUMMARY - used)))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError(f"{path}: the summary cannot be written: {reason}. Check {SUMMARY}.") from None
+
+
 def _summarised(told: RunReport | CompareReport | RefusedReport, summary: str | None) -> Iterator[str]:
     if not summary:
         yield f"{SUMMARY} is not set, so there is no summary of the step."
         return
-    path = Path(summary)
-    try:
-        used = path.stat().st_size if path.exists() else 0
-        with path.open("ab") as file:
-            file.write(_encoded(step_summary(told, MOST_SUMMARY - used)))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigurationError(f"{path}: the summary cannot be written: {reason}. Check {SUMMARY}.") from None
+    append_summary(Path(summary), lambda room: step_summary(told, room))
     yield "Wrote the summary of this step."
 
 

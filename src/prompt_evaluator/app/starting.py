@@ -15,6 +15,8 @@ from prompt_evaluator.model.run import NOT_STARTED
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.app.planning.prepared import Prepared
     from prompt_evaluator.app.session import Session
@@ -45,8 +47,23 @@ def refuse_pairwise(plan: RunPlan) -> None:
         )
 
 
-def create_run(prepared: Prepared, models: Models, session: Session, *, planned: bool = False) -> RunRecord:
-    """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid."""
+def create_run(
+    prepared: Prepared,
+    models: Models,
+    session: Session,
+    *,
+    planned: bool = False,
+    check: Callable[[RunPlan], None] | None = None,
+) -> RunRecord:
+    """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid.
+
+    Args:
+        prepared: The plan so far, and the cases.
+        models: The models to call.
+        session: The session of the run.
+        planned: Whether the run is not to be started yet.
+        check: Raises an error if the run must not be started; called with the whole plan.
+    """
     record = RunRecord(plan=prepared.draft, status="running", started_at=now())
     if planned:  # looks like a run that was stopped before its first sample and can be resumed
         record = msgspec.structs.replace(record, status="aborted", stop_reason=NOT_STARTED)
@@ -55,6 +72,8 @@ def create_run(prepared: Prepared, models: Models, session: Session, *, planned:
         nonlocal record
         plan = prepared.finish()
         check_models(plan, models, session)
+        if check is not None:
+            check(plan)
         record = msgspec.structs.replace(record, plan=plan)
         RunFolder(record).make_parent()
         return record

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,9 +20,6 @@ from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
 from prompt_evaluator.model.options import OPTIONS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _AB_TEST = "--ab-test-system-prompt"
 
 
@@ -34,6 +32,13 @@ _AB_TEST = "--ab-test-system-prompt"
 @click.option("--retry-errors", is_flag=True, help="With --resume: retry what failed.")
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @options("prompt_version", "run_note", "tags")
+@click.option("--gate", metavar="BASELINE", help="Gate the finished run against this one, as `gate` does.")
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --gate: what the run has to meet.  [default: gates.yaml in this folder, or built in]",
+)
 @config_option
 @run_options
 def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; the others are in `given`
@@ -45,6 +50,8 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
     resume: str | None,
     retry_errors: bool,
     estimate: bool,
+    gate: str | None,
+    policy: Path | None,
     **given: Any,
 ) -> None:
     """Evaluate every case of a dataset: N samples each, judged by a rubric, with statistics and artifacts.
@@ -52,13 +59,16 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
     Several system prompts or models make a group of runs, every model with every prompt, shown in one table. Uses the
     offline mock unless a generator model is set. Exits 0 if the run completed, 1 if it missed a bar (--fail-under,
     --fail-over), 2 on a usage or input error, 3 if the run failed, and 130 or 143 if it was interrupted and can be
-    resumed; of several runs, the worst decides.
+    resumed; of several runs, the worst decides. With --gate also the gate's: 1 fail, 3 no usable data, 4 inconclusive;
+    of both, the first of 130 or 143, 3, 1, 4 and 0.
     """
     _check_resuming(resume, retry_errors=retry_errors, estimate=estimate)
     with_quick(given, quick=quick)
     prompts, models = given.pop("system_prompt") or (), take_models(given)
     given["system_prompt"] = prompts[0] if prompts else None
     _check_several(prompts, models, given, resume=resume, ab_test=ab_test)
+    if gate is not None or policy is not None:
+        _check_gate(gate, several=ab_test or len(prompts) > 1 or len(models) > 1, other=resume or estimate)
     command = RunCommand(flags, config_path, given)
     if resume is None:
         _refuse_missing(given)
@@ -78,6 +88,10 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
             lambda session: resume_run(resume, session, retry_errors=retry_errors, wanted=wanted, names=names)
         )
     else:
+        if gate is not None:
+            from prompt_evaluator.cli.gated_run import run_and_gate  # noqa: PLC0415 - only with --gate
+
+            sys.exit(run_and_gate(command, wanted, gate, policy))
         command.carry_out(lambda session: evaluate_dataset(wanted, session))
 
 
@@ -85,6 +99,15 @@ def _refuse_missing(given: dict[str, Any]) -> None:
     for name in ("dataset", "system_prompt"):
         if given[name] is None:
             raise click.UsageError(f"Missing option {OPTIONS[name].flag!r}.")
+
+
+def _check_gate(gate: str | None, *, several: bool, other: object) -> None:
+    if gate is None:
+        raise click.UsageError("--policy says what --gate demands: add --gate BASELINE.")
+    if several:
+        raise click.UsageError("--gate is for one run: gate each of several with `gate RUN --baseline RUN`.")
+    if other:
+        raise click.UsageError("--gate is for new runs and cannot be combined with --resume or --estimate.")
 
 
 def _check_resuming(resume: str | None, *, retry_errors: bool, estimate: bool) -> None:

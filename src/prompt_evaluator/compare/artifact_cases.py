@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum, isfinite
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,19 @@ def compared_case(case: Case, num_samples: int | None) -> ComparedCase:
     """Convert a case; `num_samples` is what the run asked for, if known."""
     samples = case.samples or []
     question = case.test_case_input
+    scores = _scores(case, samples, num_samples)
+    latencies = [sample.latency_ms for sample in samples if sample.latency_ms is not None]
+    costs = [cost for sample in samples for cost in map(number, (sample.cost, sample.judge_cost)) if cost is not None]
     return ComparedCase(
         case.test_case_id or "",
         None,
         mapping(case.test_case_metadata),
-        _scores(case, samples, num_samples),
+        scores,
         _flags(case, samples),
         input_hash(question) if isinstance(question, str) else None,
+        {name: count for name, count in (case.missing_scores or {}).items() if count and name not in scores},
+        fsum(costs) if costs and all(map(isfinite, costs)) else None,
+        fmean(latencies) if latencies else None,
     )
 
 

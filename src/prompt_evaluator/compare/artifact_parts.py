@@ -82,6 +82,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     judge_flags: dict[str, bool | None] | None = None
     scores: dict[str, SampleScore | Score | None] | None = None
     latency_ms: Score | None = None
+    cost: Any = None
+    judge_cost: Any = None
     error: Any = None
 
 

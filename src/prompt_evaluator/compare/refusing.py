@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _HASH_DIGITS = 8
 _JUDGED = ("rubric", "judge")
+ALLOW = "To compare the unchanged cases that both have, add --allow-different."
 
 
 def short(digest: str) -> str:
@@ -25,7 +26,7 @@ def incomparable_parts(baseline: RunFacts, candidate: RunFacts) -> list[str]:
     return [part for part in PARTS if is_same(part, baseline, candidate) is False]
 
 
-def refuse_different(baseline: RunFacts, candidate: RunFacts) -> None:
+def refuse_different(baseline: RunFacts, candidate: RunFacts, advice: str = ALLOW) -> None:
     """Raise `IncomparableError` if datasets, rubrics, judges or definitions of metrics are known to differ."""
     parts = incomparable_parts(baseline, candidate)
     reasons = [f"different {part}s ({_named(part, baseline)} and {_named(part, candidate)})" for part in parts]
@@ -34,8 +35,7 @@ def refuse_different(baseline: RunFacts, candidate: RunFacts) -> None:
     if not reasons:
         return
     raise IncomparableError(
-        f"{baseline.name} and {candidate.name} cannot be compared as they are: they have {listed(reasons)}. "
-        "To compare the unchanged cases that both have, add --allow-different."
+        f"{baseline.name} and {candidate.name} cannot be compared as they are: they have {listed(reasons)}. {advice}"
     )
 
 

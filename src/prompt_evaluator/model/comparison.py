@@ -114,6 +114,12 @@ class ComparedCase(msgspec.Struct, frozen=True):
     """Only flags that were judged at least once."""
     input_hash: str | None = None
     """Of the input alone, which files have too."""
+    unscored: dict[str, int] = {}
+    """By metric, samples that should have a score, where none has one."""
+    cost: float | None = None
+    """Of all its samples; None if unknown."""
+    latency_ms: float | None = None
+    """Mean time of an answer; None if unknown."""
 
     def is_changed(self, other: ComparedCase) -> bool:
         """Whether it is known to differ from the same case of another run."""

@@ -61,7 +61,7 @@ def annotation_lines(report: RunReport | CompareReport | RefusedReport, places: 
         case CompareReport():
             yield from _of_comparison(report, places)
         case RefusedReport():
-            yield _command("error", report.reason, title="The runs were not compared")
+            yield command_line("error", report.reason, title="The runs were not compared")
 
 
 def noted_cases(report: RunReport | CompareReport | RefusedReport) -> list[str]:
@@ -78,14 +78,14 @@ def noted_cases(report: RunReport | CompareReport | RefusedReport) -> list[str]:
 def _of_run(report: RunReport, places: Mapping[str, Place]) -> Iterator[str]:
     kind: Kind = "error" if run_mark(report) == "bad" else "warning"
     missed = report.findings.facts.missed_bars if report.findings.facts else ()
-    yield from (_command("error", note.text, title="Missed bar") for note in missed[:MOST_ANNOTATIONS])
+    yield from (command_line("error", note.text, title="Missed bar") for note in missed[:MOST_ANNOTATIONS])
     if not missed and (report.findings.headline.mark == "bad" or report.findings.no_scores):
-        yield _command(kind, _reason(report.findings), title=run_verdict(report).rstrip("."))
+        yield command_line(kind, _reason(report.findings), title=run_verdict(report).rstrip("."))
     room = MOST_ANNOTATIONS - (max(1, min(len(missed), MOST_ANNOTATIONS)) if kind == "error" else 0)
     failing = _failing(report)[:room]
     for each in failing:
         title = f"{each.test_case_id} fails"
-        yield _command(kind, _reasons(each), title=title, place=places.get(each.test_case_id))
+        yield command_line(kind, _reasons(each), title=title, place=places.get(each.test_case_id))
     yield from _more(report.failing_cases - len(failing), "failing case")
 
 
@@ -99,14 +99,14 @@ def _reason(found: Findings) -> str:
 
 def _of_comparison(report: CompareReport, places: Mapping[str, Place]) -> Iterator[str]:
     kind: Kind = "error" if report.findings.mark == "bad" else "warning"
-    yield _command("notice", report.findings.headline, title=report.title)
+    yield command_line("notice", report.findings.headline, title=report.title)
     drops = _drops(report)
     shown = 0
     for case_id in noted_cases(report):
         flips = drops[case_id]
         shown += len(flips)
         message = "; ".join(f"{flip.metric} {flip.text}" for flip in flips)
-        yield _command(kind, message, title=f"{case_id} got worse", place=places.get(case_id))
+        yield command_line(kind, message, title=f"{case_id} got worse", place=places.get(case_id))
     total = sum(each.case_classes.get("worse", 0) for each in report.comparison.metrics.values())
     yield from _more(total - shown, "drop")
 
@@ -138,7 +138,8 @@ def _more(number: int, thing: str) -> Iterator[str]:
         yield f"{many(number, f'more {thing}')} without an annotation: see the summary and the report."
 
 
-def _command(kind: Kind, message: str, *, title: str, place: Place | None = None) -> str:
+def command_line(kind: Kind, message: str, *, title: str, place: Place | None = None) -> str:
+    """A line that GitHub turns into an annotation."""
     known: dict[str, str] = {}
     if place is not None and place.file.isprintable():
         known = {"file": place.file, **({"line": str(place.line)} if place.line else {})}

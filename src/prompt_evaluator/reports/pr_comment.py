@@ -41,7 +41,7 @@ def pr_comment(report: RunReport | CompareReport | RefusedReport, *, name: str |
             made = _of_comparison(report, about)
         case RefusedReport():
             made = _Comment(_refusal(report, about), [], iter(()), [], report.version)
-    marker, footer = comment_marker(_dataset(report), name), _footer(report.made_at, made.version)
+    marker, footer = comment_marker(_dataset(report), name), comment_footer(report.made_at, made.version)
     kept = size(marker) + size(made.verdict) + size(footer) + _FOR_COUNTING
     before, after = _shortened([made.before, made.after], MOST_BYTES - kept)
     room = MOST_BYTES - kept - _length(before) - _length(after)
@@ -129,5 +129,6 @@ def _fitting(cases: Iterator[str], room: int) -> Iterator[str]:
         yield f"{many(left, 'case')} more {'is' if left == 1 else 'are'} in the report: a comment cannot be longer."
 
 
-def _footer(made_at: str, version: str) -> str:
+def comment_footer(made_at: str, version: str) -> str:
+    """The last line of the comment."""
     return f"<sub>Made by prompt-evaluator {figures(version)} at {said(made_at)}. It is replaced at every run.</sub>"

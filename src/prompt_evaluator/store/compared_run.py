@@ -38,6 +38,7 @@ _CASES_AT_ONCE = 256
 _IDS_AT_ONCE = 4_096
 _CASE = [CASES.c[name] for name in ("position", "case_id", "content_hash", "metadata", "input")]
 _METRIC = [CASE_METRICS.c[name] for name in ("position", "metric", "mean", "std", "count", "passes", "missing")]
+_AMOUNTS = [CASE_RESULTS.c[name] for name in ("position", "cost", "latency_ms")]
 
 
 class StoredRun:
@@ -125,10 +126,13 @@ class StoredRun:
     def _cases(self, connection: Connection, rows: Sequence[Any], where: Where) -> list[ComparedCase]:
         values = self._values(connection, where)
         scores: dict[int, dict[str, CaseScores]] = {}
-        measured = select(*_METRIC).where(
-            self._own(CASE_METRICS), where(CASE_METRICS), CASE_METRICS.c.mean.is_not(None)
-        )
+        unscored: dict[int, dict[str, int]] = {}
+        measured = select(*_METRIC).where(self._own(CASE_METRICS), where(CASE_METRICS))
         for position, metric, mean, std, count, passes, missing in connection.execute(measured):
+            if mean is None:
+                if missing:
+                    unscored.setdefault(position, {})[metric] = missing
+                continue
             each = values.get((position, metric))
             known = tuple(each) if each else None
             scores.setdefault(position, {})[metric] = CaseScores(mean, std, count, passes, missing, known)
@@ -136,6 +140,12 @@ class StoredRun:
         judged = select(CASE_FLAGS).where(self._own(CASE_FLAGS), where(CASE_FLAGS), CASE_FLAGS.c.asked > 0)
         for row in connection.execute(judged):
             flags.setdefault(row.position, {})[row.flag] = CaseFlag(raised=row.raised, asked=row.asked)
+        amounts = {
+            position: (cost, latency)
+            for position, cost, latency in connection.execute(
+                select(*_AMOUNTS).where(self._own(CASE_RESULTS), where(CASE_RESULTS))
+            )
+        }
         return [
             ComparedCase(
                 case_id,
@@ -144,6 +154,8 @@ class StoredRun:
                 self._sorted(scores.get(position, {})),
                 flags.get(position, {}),
                 input_hash(text) if text is not None else None,
+                unscored.get(position, {}),
+                *amounts.get(position, (None, None)),
             )
             for position, case_id, content_hash, metadata, text in rows
         ]

@@ -1,0 +1,116 @@
+"""`gates.yaml`: what it may say, and what is said about mistakes in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prompt_evaluator.config.gates import find_policy, read_policy
+from prompt_evaluator.errors import InputError
+from prompt_evaluator.model.gate import GatePolicy, Guardrails
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = """\
+baseline: main
+level: 0.02
+metrics:
+  correct: 0.2
+  tone:
+case_minimum:
+  correct: 2
+slices: [category, level]
+guardrails:
+  level: 0.005
+  flags: {rude: 0.1, leaks: false}
+  errors: 0.1
+  cost: 0.5
+  latency: false
+"""
+
+
+def policy(folder: Path, text: str) -> GatePolicy:
+    path = folder / "gates.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_policy(path)
+
+
+def test_a_whole_policy_is_read(tmp_path: Path) -> None:
+    found = policy(tmp_path, WHOLE)
+
+    assert found == GatePolicy(
+        metrics={"correct": 0.2, "tone": None},
+        level=0.02,
+        case_minimum={"correct": 2.0},
+        slices=("category", "level"),
+        guardrails=Guardrails(
+            level=0.005, flag_margins={"rude": 0.1, "leaks": None}, errors=0.1, cost=0.5, latency=None
+        ),
+        baseline="main",
+        path=str(tmp_path / "gates.yaml"),
+    )
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "{}"])
+def test_an_empty_policy_is_the_built_in_one(tmp_path: Path, text: str) -> None:
+    assert policy(tmp_path, text) == GatePolicy(path=str(tmp_path / "gates.yaml"))
+
+
+def test_metrics_may_be_a_list_and_guardrails_may_all_be_off(tmp_path: Path) -> None:
+    found = policy(tmp_path, "metrics: [correct, tone]\nguardrails: false\n")
+
+    assert found.metrics == {"correct": None, "tone": None}
+    assert found.guardrails == Guardrails(flags=None, errors=None, cost=None, latency=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("level: 0.05\nmetricks: [a]\n", 2, "Did you mean `metrics`"),
+        ("guardrails:\n  latncy: 0.1\n", 2, "Did you mean `guardrails.latency`"),
+        ("level: 5 %\n", 1, "a probability above 0 and at most 0.5"),
+        ("level: 0\n", 1, "a probability"),
+        ("level: 0.6\n", 1, "a probability"),
+        ("level: true\n", 1, "a probability"),
+        ("metrics:\n  a: -0.1\n", 2, "a number of at least 0"),
+        ("metrics:\n  a: .nan\n", 2, "is not a finite number"),
+        ("metrics:\n  a: .inf\n", 2, "is not a finite number"),
+        ("metrics:\n  a: 2 points\n", 2, "a number of at least 0"),
+        ("metrics: {}\n", 1, "at least one metric"),
+        ("metrics: 3\n", 1, "a mapping"),
+        ("metrics: [1]\n", 1, "a list of metrics"),
+        ("slices: {a: 1}\n", 1, "a list of metadata keys"),
+        ("slices: ['']\n", 1, "a list of metadata keys"),
+        ("case_minimum:\n  a: low\n", 2, "a number"),
+        ("case_minimum: 3\n", 1, "a mapping"),
+        ("guardrails: yes\n", 1, "a mapping"),
+        ("guardrails:\n  cost: cheap\n", 2, "or false to turn it off"),
+        ("guardrails:\n  flags:\n    rude: -1\n", 3, "or false to turn it off"),
+        ("baseline: [a]\n", 1, "the name of a run"),
+        ("- a\n", None, "is not a mapping"),
+        ("level: [\n", None, ""),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int | None, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        policy(tmp_path, text)
+
+    assert said in str(caught.value)
+    assert str(tmp_path / "gates.yaml") in str(caught.value)
+    if line is not None:
+        assert caught.value.line == line
+
+
+def test_a_policy_is_found_in_the_folder_but_not_if_others_could_have_written_it(tmp_path: Path) -> None:
+    assert find_policy(tmp_path) is None
+    path = tmp_path / "gates.yaml"
+    path.write_text("level: 0.1\n", encoding="utf-8")
+    path.chmod(0o644)
+    assert find_policy(tmp_path) == path
+    path.chmod(0o666)
+
+    with pytest.raises(InputError, match="--policy"):
+        find_policy(tmp_path)
+    assert find_policy(tmp_path, {"PROMPT_EVALUATOR_TRUST": str(tmp_path)}) == path
