@@ -49,6 +49,26 @@ def test_every_run_is_in_the_store_in_one_group_and_can_be_listed_by_configurati
     assert [each["group_id"] for each in listed] == [run["runId"]]
 
 
+def test_the_next_step_after_one_of_the_runs_is_a_command_of_the_harness(offline: Workspace) -> None:
+    write_harness(offline, configs=[{**TWO[0], "simulated_quality": 1}, TWO[1]])
+    run = offline.run("evals", "run", "--samples", "2", "--json").json["run"]
+
+    shown = offline.run("runs", "show", run["storeRuns"]["plain"]).words
+
+    assert "evals run --samples 5 --config-ids plain" in shown or "evals run --config-ids plain --samples 5" in shown
+    again = shown[shown.index(" evals run ") :].split()
+    assert offline.run(*again).code == 0
+
+
+def test_the_next_step_after_a_run_that_was_stopped_is_to_resume_the_harness(offline: Workspace) -> None:
+    write_harness(offline, [*TASKS, *MORE])
+    offline.run("evals", "run", "--evals-dir", "evals", "--max-calls", "2")
+
+    shown = offline.run("runs", "show", "@last").words
+
+    assert "evals run --evals-dir evals --resume" in shown
+
+
 def test_the_mock_gives_the_same_results_again_with_latencies_that_nobody_waits_for(offline: Workspace) -> None:
     write_harness(offline, [*TASKS, *MORE], TWO)
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.groups import Part
+from prompt_evaluator.app.groups import Part, command_alone
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import bounds
 from prompt_evaluator.model.group import Member
 from prompt_evaluator.model.run import HarnessPart
+from prompt_evaluator.model.several import quoted_word
 from prompt_evaluator.providers.mock.provider import SIMULATED_LATENCY, SIMULATED_QUALITY
 from prompt_evaluator.syntax.wording import described
 
@@ -54,6 +55,7 @@ def harness_parts(harness: Harness, options: EvaluateOptions, settings: Settings
                 options,
                 **_target(entry, through_router=through_router),
                 cases=harness.tasks,
+                command=command_alone(options.command, {"--config-ids": quoted_word(entry.id)}),
                 attempts=entry.retries + 1,
                 tags={**options.tags, TAG: entry.id},
                 harness=HarnessPart(
