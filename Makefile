@@ -14,17 +14,19 @@ WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
-.PHONY: help demo test check soak bench docs pictures oracle clean
+.PHONY: help demo evals-run evals-gate test check soak bench docs pictures oracle clean
 
 help:
-	@echo "make demo    see it work, offline"
-	@echo "make test    lint, types, import rules and all tests"
-	@echo "make check   lint, types and import rules only"
-	@echo "make soak    repeat simulations, kills and races many more times than make test"
-	@echo "make bench   measure speed and memory against their limits"
-	@echo "make oracle  check the LLM metrics' recordings against DeepEval, in an environment of its own"
-	@echo "make docs    write the generated reference pages again"
-	@echo "make pictures  make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
+	@echo "make demo        see it work, offline"
+	@echo "make evals-run   run the release harness in evals/ (ARGS='--samples 3' adds options)"
+	@echo "make evals-gate  fail if the latest harness run is worse than the one before it"
+	@echo "make test        lint, types, import rules and all tests"
+	@echo "make check       lint, types and import rules only"
+	@echo "make soak        repeat simulations, kills and races many more times than make test"
+	@echo "make bench       measure speed and memory against their limits"
+	@echo "make oracle      check the LLM metrics' recordings against DeepEval, in an environment of its own"
+	@echo "make docs        write the generated reference pages again"
+	@echo "make pictures    make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
 
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
@@ -37,6 +39,12 @@ demo: $(READY)
 	@$(BIN)/prompt-evaluator evaluate-dataset --dataset examples/datasets/sample.yaml --system-prompt prompts/system.txt
 	@echo
 	@echo "That was offline. docs/quick-start.md goes on from here, with cases of your own."
+
+evals-run: $(READY)
+	@$(BIN)/prompt-evaluator evals run $(ARGS)
+
+evals-gate: $(READY)
+	@$(BIN)/prompt-evaluator evals gate $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .

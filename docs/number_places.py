@@ -16,6 +16,7 @@ from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
 from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.providers.mock.provider import MockOptions
@@ -54,6 +55,8 @@ def all_places() -> Iterator[Place]:
         yield Place(f"`providers.NAME.{name}`", bound)
     for name, bound in numbers(MockOptions):
         yield Place(f"`options.{name}` of the mock", bound)
+    for name, bound in numbers(ConfigEntry):
+        yield Place(f"`{name}` of a harness configuration", bound)
     for name, bound in numbers(Criterion):
         yield Place(f"`{name}` of a rubric", bound)
     yield from dict.fromkeys(

@@ -2,7 +2,8 @@
 
 PromptEvaluatorError
 ├── InputError (also a ValueError)               a file written by a user cannot be used
-│   └── InputNotFoundError (also a FileNotFoundError)
+│   ├── InputNotFoundError (also a FileNotFoundError)
+│   └── ResultsFileError                         a file of the harness's results cannot be read
 ├── ConfigurationError                           a setting is missing or wrong
 │   ├── UnknownNameError                         no provider, metric, … with that name
 │   └── PluginError                              a plug-in cannot be loaded
@@ -103,6 +104,12 @@ class InputNotFoundError(InputError, FileNotFoundError):
 
     def __str__(self) -> str:  # OSError would print `[Errno None]`
         return str(self.args[0])
+
+
+class ResultsFileError(InputError):
+    """A file of the harness's results cannot be read. It is left as it is."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class ConfigurationError(PromptEvaluatorError):

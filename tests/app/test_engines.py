@@ -76,6 +76,8 @@ def plain(outcome: Outcome) -> Any:
         for sample in case["samples"]:
             for name in SAMPLE_TIMES:
                 sample.pop(name)
+            for attempt in sample["earlier_attempts"]:
+                attempt.pop("latency_ms")
     return found
 
 

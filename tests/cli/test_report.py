@@ -298,3 +298,19 @@ def test_render_report_says_what_it_needs(project: Project, arguments: tuple[str
 
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
+
+
+def test_a_run_with_a_history_is_shown_over_time_and_against_cost(mine: Workspace) -> None:
+    mine.cases(CASES)
+    mine.write("priced.yaml", "providers: {mock: {prices: {default: {input: 1, output: 2}}}}\n")
+    settings = ("--config", "priced.yaml")
+    for seed in ("1", "2", "3"):
+        mine.evaluate("--generator-model", "mock/default", "-n", "3", "--seed", seed, *settings)
+
+    assert mine.run("report", "@last", "-o", "r.json", *settings).code == 0
+    charts = [each["kind"] for each in json.loads((mine.folder / "r.json").read_bytes())["charts"]]
+    assert charts[-2:] == ["trend", "cost"]
+
+
+def test_a_run_without_a_history_has_no_charts_of_one(project: Project) -> None:
+    assert not {"trend", "cost"} & {each["kind"] for each in project.data(project.before)["charts"]}

@@ -35,6 +35,7 @@ NOT_RUN = {
 ENDS = {
     "--fail-under": {0, 1},  # scores of the mock decide
     "--max-calls 20": {3},  # stopped by its budget
+    "--policy noise": {0, 4},  # results of the mock decide
     "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
     "--gate ": {0, 1, 4},
 }
@@ -46,6 +47,7 @@ NOT_OUTPUT = {
     "Customer ({{": "a template",
     "Answer with the help of these passages": "what a model is sent",
     "correct fell from": "takes weeks of runs: tests/cli/test_trends.py",
+    "                    Baseline  Latest": "takes a regression: tests/cli/test_evals_gate.py",
     "Error: Run 2d65dcae-… is in use by": "takes two processes: tests/e2e/test_together.py",
 }
 """`text` blocks that show something else than what a command prints, by how they start."""

@@ -11,6 +11,7 @@ from doc_pages import ROOT, blocks
 
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.datasets import survey
+from prompt_evaluator.harness.entries import read_entries
 
 OUTPUT = ROOT / "docs/how-to/validate-in-ci.md"
 SHOWN = [
@@ -19,7 +20,8 @@ SHOWN = [
     for block in blocks(page)
     if block.kind == "json"
 ]
-FILES = [(page, text) for page, text in SHOWN if page != OUTPUT]
+HARNESS = ROOT / "docs/how-to/run-the-release-harness.md"
+FILES = [(page, text) for page, text in SHOWN if page not in {OUTPUT, HARNESS}]
 
 
 @pytest.mark.parametrize(("page", "text"), FILES, ids=[page.stem for page, _ in FILES])
@@ -31,6 +33,14 @@ def test_cases_that_a_page_shows_as_json_can_be_used(tmp_path: Path, page: Path,
 
     assert found.problems == [], page
     assert found.count == (len(json.loads(text)) if path.suffix == ".json" else 1)
+
+
+def test_the_configurations_that_the_harnesss_page_shows_can_be_used(tmp_path: Path) -> None:
+    (shown,) = [text for page, text in SHOWN if page == HARNESS]
+    path = tmp_path / "providers.json"
+    path.write_text(shown, encoding="utf-8")
+
+    assert [entry.entry for entry in read_entries(path)] == json.loads(shown)
 
 
 def test_the_report_of_validate_is_what_its_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -389,6 +389,8 @@ def test_the_last_attempt_decides_and_earlier_ones_say_what_they_missed() -> Non
 
     assert (sample.status, sample.attempt, sample.scores["similarity"].score) == ("completed", 1, 0.9)
     assert [(each.attempt, each.failed_checks) for each in sample.earlier_attempts] == [(0, ("similarity",))]
+    assert sample.latency_ms is not None
+    assert [each.latency_ms for each in sample.earlier_attempts] == [sample.latency_ms]
 
 
 def test_a_missed_mark_leaves_a_sample_pending_while_there_are_attempts() -> None:

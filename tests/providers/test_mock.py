@@ -8,6 +8,7 @@ from collections import Counter
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from calling import Calls
 
@@ -652,6 +653,37 @@ async def test_jitter_makes_latencies_differ() -> None:
     took = [(await ask(provider, asking(f"{n}"))).latency_ms for n in range(8)]
 
     assert max(took) - min(took) > 5
+
+
+async def test_a_simulated_latency_is_reported_and_not_waited_for() -> None:
+    requests = [asking("a", options={"simulated_latency_ms": 60_000}, attempt=attempt) for attempt in range(20)]
+    began = time.monotonic()
+
+    reported = [(await ask(mock(), request)).latency_ms for request in requests]
+
+    assert time.monotonic() - began < 30
+    assert reported == [(await ask(mock(), request)).latency_ms for request in requests]
+    assert 15_000 < min(reported) < max(reported) < 240_000
+
+
+async def test_a_simulated_latency_differs_by_model_sample_and_question() -> None:
+    first = asking("a", options={"simulated_latency_ms": 800})
+    changes: list[dict[str, Any]] = [
+        {}, {"model": "other"}, {"sample": 1}, {"attempt": 1}, {"messages": asking("b").messages}
+    ]  # fmt: skip
+
+    requests = [msgspec.structs.replace(first, **each) for each in changes]
+    reported = {(await ask(mock(), request)).latency_ms for request in requests}
+
+    assert len(reported) == 5
+
+
+@pytest.mark.parametrize(
+    "options", [{"simulated_latency_ms": "fast"}, {"simulated_latency_ms": -1}, {"simulated_quality": 2}], ids=repr
+)
+async def test_a_simulation_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(RequestRefusedError, match=next(iter(options))):
+        await ask(mock(), asking(options=options))
 
 
 async def test_a_latency_beyond_the_time_out_is_a_time_out() -> None:

@@ -86,3 +86,11 @@ def test_a_quantile_of_no_probability_is_refused(chance: float) -> None:
         t_quantile(chance, 4)
     with pytest.raises(ValueError, match="is not a probability between 0 and 1"):
         normal_quantile(chance)
+
+
+def test_the_incomplete_beta_function_ends_where_both_sides_converge_equally_fast() -> None:
+    for step in range(-200, 201):
+        degrees = 1 + step * 2**-52
+
+        assert t_two_sided(1.0, degrees) == pytest.approx(0.5)
+        assert incomplete_beta((degrees + 1) / (degrees + 3), degrees, 1) == pytest.approx(0.5, abs=0.001)

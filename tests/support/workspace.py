@@ -181,9 +181,14 @@ def timeless(artifact: dict[str, Any]) -> dict[str, Any]:
         {
             **{key: value for key, value in case.items() if key not in RUN_TIMES},
             "samples": [
-                {key: value for key, value in sample.items() if key not in SAMPLE_TIMES} for sample in case["samples"]
+                {**_untimed(sample), "earlier_attempts": [*map(_untimed, sample["earlier_attempts"])]}
+                for sample in case["samples"]
             ],
         }
         for case in artifact["test_case_results"]
     ]
     return {key: value for key, value in artifact.items() if key not in RUN_TIMES} | {"test_case_results": cases}
+
+
+def _untimed(answer: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in answer.items() if key not in SAMPLE_TIMES}

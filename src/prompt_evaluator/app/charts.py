@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import msgspec
@@ -37,11 +37,15 @@ if TYPE_CHECKING:
 RUN_KINDS: tuple[RunChartKind, ...] = get_args(RunChartKind)
 COMPARE_KINDS: tuple[CompareChartKind, ...] = get_args(CompareChartKind)
 HISTORY_KINDS: tuple[HistoryChartKind, ...] = get_args(HistoryChartKind)
+_FINISHED = ("completed", "partial")
 _OF_ONE_RUN = ("stability", "slices", "trend")
 _OF_ONE_METRIC = ("scatter", "trend", "cost")
 _MOST_RUNS = {"metrics": 8, "distribution": 8, "flags": 8, "cost": 60}
 """More could not be told apart."""
 _HISTORY = 50
+_HISTORY_OF_A_REPORT = 20
+_SHORTEST_HISTORY = 3
+"""Fewer runs make no trend."""
 _MOST_SCATTERS = 6
 """In one report: each has up to 2,000 points."""
 _OWN_SIZE = ChartSize()
@@ -121,6 +125,19 @@ def run_charts(store: Store, run_id: str, kinds: Sequence[RunChartKind] = RUN_KI
     return _drawable([make_chart(run_chart_data(store, [run_id], kind)) for kind in kinds])
 
 
+def history_charts(settings: Settings, run_id: str) -> tuple[Chart, ...]:
+    """The first metric of a finished run over the runs of its dataset, and against cost; none if there are too few."""
+    with closing(open_store(settings)) as store:
+        lines = _lines(store, [run_id], _HISTORY_OF_A_REPORT)
+    if not can_draw() or lines[0].kind != "evaluation" or lines[0].status not in _FINISHED or not _names(lines[0]):
+        return ()
+    data = [cost_chart_data(lines)] if len(lines) > 1 else []
+    if len(lines) >= _SHORTEST_HISTORY:
+        with suppress(ConfigurationError):  # the other runs have other metrics, or other cases
+            data.insert(0, _trend(settings, lines[0], _names(lines[0])[0], _HISTORY_OF_A_REPORT))
+    return _drawable([make_chart(each) for each in data]).charts
+
+
 def comparison_charts(comparison: Comparison) -> Charts:
     """The charts of a report on two runs: all differences, and the cases on each metric; of many, those that moved."""
     if not can_draw():
@@ -160,7 +177,9 @@ def _data(settings: Settings, runs: Sequence[str], request: ChartRequest) -> Cha
         case "differences" | "scatter":
             return _compared(settings, runs, request)
         case "trend":
-            return _trend(settings, runs[0], metric)
+            with closing(open_store(settings)) as store:
+                line = store.run_line(runs[0], interrupted=interrupted_runs(store))
+            return _trend(settings, line, metric)
         case "cost":
             with closing(open_store(settings)) as store:
                 return cost_chart_data(_lines(store, runs), metric)
@@ -183,23 +202,27 @@ def _compared(settings: Settings, runs: Sequence[str], request: ChartRequest) ->
     return msgspec.structs.replace(data, differences=kept)
 
 
-def _trend(settings: Settings, run: str, metric: str | None) -> ChartData:
+def _trend(settings: Settings, line: RunLine, metric: str | None, most: int = _HISTORY) -> ChartData:
     from prompt_evaluator.app.trends import read_trends  # noqa: PLC0415 - other kinds have no history
     from prompt_evaluator.model.trend import TrendQuery  # noqa: PLC0415
 
-    with closing(open_store(settings)) as store:
-        line = store.run_line(run, interrupted=interrupted_runs(store))
-    names = list(line.summary.overall_metric_stats) if line.summary else []
+    names = _names(line)
     if metric is not None and metric not in names:
         raise UnknownNameError("metric", metric, names)
-    query = TrendQuery(dataset=line.dataset_hash, judge=line.judge_hash, metric=metric or next(iter(names), None))
+    judge = Condition("judge_hash", "=", line.judge_hash or "null")
+    query = TrendQuery(dataset=line.dataset_hash, where=(judge,), metric=metric or next(iter(names), None), limit=most)
     trends = read_trends(settings, query)
     if trends is None or not trends.metrics:
         raise ConfigurationError(f"Run {line.run_id} has no scores, so it has no trend.")
     return trend_chart_data(trends.metrics[0])
 
 
-def _lines(store: Store, runs: Sequence[str]) -> list[RunLine]:
+def _names(line: RunLine) -> list[str]:
+    """The metrics of a run."""
+    return list(line.summary.overall_metric_stats) if line.summary else []
+
+
+def _lines(store: Store, runs: Sequence[str], most: int = _HISTORY) -> list[RunLine]:
     """The runs; of a single one, also the newest others with the same version of the dataset and the same judge."""
     interrupted = interrupted_runs(store)
     lines = [store.run_line(run, interrupted=interrupted) for run in runs]
@@ -209,5 +232,5 @@ def _lines(store: Store, runs: Sequence[str]) -> list[RunLine]:
         Condition("dataset_hash", "=", lines[0].dataset_hash or "null"),
         Condition("judge_hash", "=", lines[0].judge_hash or "null"),
     )
-    others = store.query_runs(RunQuery(where=same, limit=_HISTORY), interrupted=interrupted).items
+    others = store.query_runs(RunQuery(where=same, limit=most), interrupted=interrupted).items
     return [*lines, *(line for line in others if line.run_id != lines[0].run_id and line.summary)]

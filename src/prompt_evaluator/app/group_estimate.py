@@ -38,7 +38,7 @@ def group_estimate(members: Sequence[MemberEstimate]) -> GroupEstimate:
         judgements=sum(one.judgements for one in each),
         calls=sum(one.calls for one in each),
         small_calls=sum(one.small_calls for one in each),
-        attempts=each[0].attempts,
+        attempts=max(one.attempts for one in each),
         input_tokens=total(one.input_tokens for one in each),
         output_tokens=total(one.output_tokens for one in each),
         cost=None if unpriced else total(one.cost for one in each if one.cost),

@@ -12,6 +12,7 @@ import msgspec
 
 from prompt_evaluator.app.evaluate import begin_run, estimate_evaluation, plan_evaluation
 from prompt_evaluator.app.group_estimate import MemberEstimate, group_estimate
+from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.errors import BudgetSpentError, ConfigurationError, PromptEvaluatorError, StoreError
 from prompt_evaluator.reports import group as reports
 
@@ -30,39 +31,42 @@ class Part(NamedTuple):
 
     member: Member
     options: EvaluateOptions
+    run_id: str | None = None
+    """A run that already exists: what is missing of it is made, instead of a new run."""
 
 
-async def run_group(parts: Sequence[Part], session: Session) -> AsyncIterator[Member]:
-    """Run every part, one after the other, all in one group.
+async def run_group(parts: Sequence[Part], session: Session, *, group_id: str | None = None) -> AsyncIterator[Member]:
+    """Run every part, one after the other, all in one group, by default a new one.
 
     All runs are planned first, so that errors are raised before the first one starts. After that, a run that fails does
     not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
     were not started are yielded without an outcome.
     """
     await _check_models(parts, session)
-    group = str(uuid.uuid4())
-    planned: deque[tuple[Member, RunRecord]] = deque()
+    group = group_id or str(uuid.uuid4())
+    planned: deque[tuple[Member, RunRecord | str]] = deque()
     try:
-        for member, options in parts:
-            record = await plan_evaluation(msgspec.structs.replace(options, group_id=group), session)
-            planned.append((member, record))
+        for member, options, run_id in parts:
+            new = msgspec.structs.replace(options, group_id=group)
+            planned.append((member, run_id or await plan_evaluation(new, session)))
         ended = False
         while planned and not ended:
-            member, record = planned.popleft()
-            done = await _run_member(member, record, session)
+            member, run = planned.popleft()
+            done = await _run_member(member, run, session)
             ended = _ends_the_group(done)
             yield done
         for member, _ in planned:
             yield member
     finally:
-        for _, record in planned:
-            session.store.delete_run(record.plan.run_id)
+        for _, run in planned:
+            if not isinstance(run, str):
+                session.store.delete_run(run.plan.run_id)
 
 
 async def estimate_group(parts: Sequence[Part], session: Session) -> GroupEstimate:
     """Estimate what every run would take. Makes no calls and stores nothing."""
     found, written = [], set[bytes]()
-    for member, options in parts:
+    for member, options, _ in parts:
         estimate = await estimate_evaluation(options, session, written=written)
         found.append(
             MemberEstimate(dataset=member.dataset, model=member.model, prompt=member.prompt, estimate=estimate)
@@ -92,21 +96,24 @@ def command_alone(command: CommandLine | None, own: Mapping[str, str]) -> Comman
 
 
 async def _check_models(parts: Sequence[Part], session: Session) -> None:
-    """Raise an error if a model's name is wrong, or two names mean one model, whose runs would be paid for twice."""
+    """Raise an error if a model's name is wrong, or two names mean one model, whose runs would be paid for twice.
+
+    Configurations of the release harness may share a model: they differ in its parameters.
+    """
     seen: dict[str, str] = {}
     async with session.models() as models:
         for part in parts:
             named = part.options.generator_model
             model = str(models.name(named))
-            if (first := seen.setdefault(model, named)) != named:
+            if part.options.harness is None and (first := seen.setdefault(model, named)) != named:
                 raise ConfigurationError(f"{first} and {named} are the same model, {model}. Name it once.")
 
 
-async def _run_member(member: Member, record: RunRecord, session: Session) -> Member:
+async def _run_member(member: Member, run: RunRecord | str, session: Session) -> Member:
     began = time.monotonic()
     outcome = error = None
     try:
-        outcome = await begin_run(record, session)
+        outcome = await (resume_run(run, session) if isinstance(run, str) else begin_run(run, session))
     except PromptEvaluatorError as raised:
         error = raised
     return replace(member, outcome=outcome, error=error, seconds=time.monotonic() - began)

@@ -176,6 +176,7 @@ def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: Pairw
         reducers=(),
         reuse=True,
         command=options.command,
+        harness=None,
     )
 
 

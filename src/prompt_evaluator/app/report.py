@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from prompt_evaluator.app.charts import Charts, comparison_charts, run_charts
+from prompt_evaluator.app.charts import Charts, comparison_charts, history_charts, run_charts
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, findings_of, plans_of, shown_cases
@@ -90,6 +90,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
         facts = store.compared(plan.run_id).facts
         varying, varying_cases = store.varying_cases(plan.run_id, facts.scales, MOST_CASES)
         charts = run_charts(store, plan.run_id) if options.charts else _NO_CHARTS
+        history = history_charts(settings, plan.run_id) if options.charts else ()
         return _without_secrets(
             RunReport(
                 title=options.title or _title(facts),
@@ -102,7 +103,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 failing_cases=store.count_cases(CaseQuery(run_id=plan.run_id, failing=True)),
                 slices=slice_cells(store, plan.run_id, options.slices),
                 reproduction=_reproduction(facts, plan),
-                charts=charts.charts,
+                charts=(*charts.charts, *history),
                 no_charts=charts.no_charts,
             )
         )

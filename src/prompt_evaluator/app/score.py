@@ -59,6 +59,7 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             fail_over=bars.fail_over,
             reuse=False,
             command=command,
+            harness=None,
         )
         cases = (stored.case for stored in stored_cases(store, parent.run_id))
         prepared = Prepared(draft, cases, models, allow_mock_judge=allow_mock_judge)

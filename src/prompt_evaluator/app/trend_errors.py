@@ -19,7 +19,7 @@ _MOST_CASES = 1_000
 """Errors are estimated from at most so many cases, evenly spread: reading all of them takes seconds in large runs."""
 _ENOUGH = 30
 """Degrees of freedom needed to use a run's own variance."""
-_PLENTY = 100
+PLENTY = 100
 """Degrees of freedom that make a variance count as known."""
 
 _WORTH = 7
@@ -66,7 +66,7 @@ def standard_errors(store: NoiseSource, runs: Sequence[MeasuredRun], metric: str
     return (
         _from_samples(runs, noise)
         or _from_neighbours(runs, store.case_steps(ids, metric, positions), len(positions))
-        or _from_series(runs)
+        or errors_from_series([run.mean for run in runs])
     )
 
 
@@ -88,9 +88,7 @@ def _from_samples(runs: Sequence[MeasuredRun], noise: dict[str, CaseNoise]) -> E
         return Errors([math.sqrt(value) for value in squared], "samples", None)
     parts = [(each.spare * _variance(each), _freedom(each)) for each in noise.values() if _freedom(each)]
     freedom = math.fsum(part for part, _ in parts) ** 2 / math.fsum(part**2 / own for part, own in parts)
-    return Errors(
-        [math.sqrt(value) for value in squared], "all_runs", None if freedom >= _PLENTY else max(1.0, freedom)
-    )
+    return Errors([math.sqrt(value) for value in squared], "all_runs", None if freedom >= PLENTY else max(1.0, freedom))
 
 
 def _variance(noise: CaseNoise) -> float:
@@ -110,12 +108,13 @@ def _from_neighbours(runs: Sequence[MeasuredRun], steps: Sequence[float], cases:
     variance = (median(steps) or fmean(steps)) / 2
     freedom = max(1.0, (cases - 1) * len(steps) / _WORTH)
     return Errors(
-        [math.sqrt(variance / run.cases) for run in runs], "neighbours", None if freedom >= _PLENTY else freedom
+        [math.sqrt(variance / run.cases) for run in runs], "neighbours", None if freedom >= PLENTY else freedom
     )
 
 
-def _from_series(runs: Sequence[MeasuredRun]) -> Errors | None:
-    squares = [(later.mean - earlier.mean) ** 2 for earlier, later in pairwise(runs)]
+def errors_from_series(means: Sequence[float]) -> Errors | None:
+    """Rough errors from how much the mean differs from one run to the next; None if it never does."""
+    squares = [(later - earlier) ** 2 for earlier, later in pairwise(means)]
     if not any(squares):
         return None
-    return Errors([math.sqrt(fmean(squares) / 2)] * len(runs), "series", float(len(squares)))
+    return Errors([math.sqrt(fmean(squares) / 2)] * len(means), "series", float(len(squares)))

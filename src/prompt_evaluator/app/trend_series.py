@@ -9,29 +9,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from prompt_evaluator.app.findings import digits
+from prompt_evaluator.app.trend_changes import Series, Stamp, analysed, trend_changes
 from prompt_evaluator.app.trend_differences import run_differences
-from prompt_evaluator.app.trend_errors import Errors, MeasuredRun, standard_errors
-from prompt_evaluator.model.trend import FEWEST_RUNS, LeftOutRun, MetricTrend, TrendChange, TrendPoint
+from prompt_evaluator.app.trend_errors import MeasuredRun, standard_errors
+from prompt_evaluator.model.trend import LeftOutRun, MetricTrend, TrendPoint
 from prompt_evaluator.model.wording import many
-from prompt_evaluator.stats.changes import Changes, find_changes
-from prompt_evaluator.stats.distributions import normal_quantile, t_quantile
-from prompt_evaluator.stats.excess import Excess, excess_of_repeats, excess_within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prompt_evaluator.app.trend_errors import Errors
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.query import RunLine
     from prompt_evaluator.model.result import OverallMetric
     from prompt_evaluator.model.trend import TrendDifference
-    from prompt_evaluator.stats.changes import ChangePoint
     from prompt_evaluator.store import Store
 
-_LEVEL = 0.05
-_NOTED = 0.01
-"""Less than this chance of the variance between runs is worth a note: it is shown without being asked for."""
-_FEWEST_REPEATS = 5
-"""Pairs of neighbouring runs with the same configuration, to tell how much such runs differ."""
 _COVERED = 0.9
 """Runs that have scored a smaller share of the cases would leave too few that all have in common."""
 _GUIDE_SCALE = 4.0
@@ -55,10 +48,6 @@ class _Series(NamedTuple):
     common: int | None
     left_out: tuple[LeftOutRun, ...]
 
-    @property
-    def means(self) -> list[float]:
-        return [each.mean for each in self.measured]
-
 
 def metric_trend(store: Store, runs: Sequence[StoredRun], metric: str, threshold: float) -> MetricTrend:
     """Return the trend of a metric over the runs that have it, oldest first. At least one has it."""
@@ -66,26 +55,26 @@ def metric_trend(store: Store, runs: Sequence[StoredRun], metric: str, threshold
     last = series.runs[-1]
     stats = last.stats(metric)
     scale = stats.scale if stats else (0.0, 1.0)
-    errors = standard_errors(store, series.measured, metric, last.plan.dataset.selected)
     differences = [(), *(run_differences(a.plan, b.plan, metric) for a, b in pairwise(series.runs))]
-    errors, excess = _widened(series.means, errors, differences)
-    included = excess is not None
-    changes = Changes((), ())
-    if errors and len(series.runs) >= FEWEST_RUNS:
-        smallest = threshold * (scale[1] - scale[0]) / _GUIDE_SCALE
-        changes = find_changes(series.means, errors.values, smallest=smallest, freedom=errors.freedom)
-        excess = excess or _left(series.means, errors, changes)
+    stamps = [Stamp(run.line.run_id, run.line.started_at) for run in series.runs]
+    means = Series(stamps, [each.mean for each in series.measured], differences)
+    errors = standard_errors(store, series.measured, metric, last.plan.dataset.selected)
+    found = analysed(means, errors, smallest=threshold * (scale[1] - scale[0]) / _GUIDE_SCALE)
+
+    def since(before: int, at: int) -> tuple[TrendDifference, ...]:
+        return run_differences(series.runs[before].plan, series.runs[at].plan, metric)
+
     return MetricTrend(
         name=metric,
         scale=scale,
         digits=digits(scale),
-        points=tuple(_points(series, errors, differences, changes.blips)),
-        changes=tuple(_change(series, point, errors, differences, changes.blips) for point in changes.points),
-        noise=errors.noise if errors else None,
+        points=tuple(_points(series, found.errors, differences, found.changes.blips)),
+        changes=trend_changes(means, found, since),
+        noise=found.errors.noise if found.errors else None,
         common_cases=series.common,
         left_out=series.left_out,
-        excess_std=math.sqrt(excess.variance) if excess else None,
-        excess_included=included,
+        excess_std=math.sqrt(found.excess.variance) if found.excess else None,
+        excess_included=found.included,
     )
 
 
@@ -129,32 +118,6 @@ def _left_out(run: StoredRun, reason: str) -> LeftOutRun:
     return LeftOutRun(run_id=run.line.run_id, started_at=run.line.started_at, reason=reason)
 
 
-def _widened(
-    means: Sequence[float], errors: Errors | None, differences: Sequence[Sequence[TrendDifference]]
-) -> tuple[Errors | None, Excess | None]:
-    """Errors that include how much repeats of the same configuration differ beyond their samples."""
-    if errors is None or errors.noise not in ("samples", "all_runs"):
-        return errors, None
-    squares = [value**2 for value in errors.values]
-    pairs = [
-        (means[at] - means[at - 1], squares[at] + squares[at - 1]) for at in range(1, len(means)) if not differences[at]
-    ]
-    excess = excess_of_repeats(pairs)
-    if len(pairs) < _FEWEST_REPEATS or excess.p >= _LEVEL or not excess.variance:
-        return errors, None
-    return errors._replace(values=[math.sqrt(square + excess.variance) for square in squares]), excess
-
-
-def _left(means: Sequence[float], errors: Errors, changes: Changes) -> Excess | None:
-    """The variance between changes that samples do not explain."""
-    if errors.noise not in ("samples", "all_runs"):
-        return None
-    kept = [at for at in range(len(means)) if at not in changes.blips]
-    cuts = [kept.index(point.index) for point in changes.points]
-    excess = excess_within([means[at] for at in kept], [errors.values[at] for at in kept], cuts)
-    return excess if excess.p < _NOTED and excess.variance else None
-
-
 def _points(
     series: _Series,
     errors: Errors | None,
@@ -178,32 +141,3 @@ def _points(
         )
         for at, (run, measured) in enumerate(zip(series.runs, series.measured, strict=True))
     ]
-
-
-def _change(
-    series: _Series,
-    point: ChangePoint,
-    errors: Errors | None,
-    differences: Sequence[tuple[TrendDifference, ...]],
-    blips: Sequence[int],
-) -> TrendChange:
-    freedom = errors.freedom if errors else None
-    half = (t_quantile(0.975, freedom) if freedom else normal_quantile(0.975)) * point.error
-    at, before = point.index, point.index - 1
-    while before in blips:
-        before -= 1
-    since = run_differences(series.runs[before].plan, series.runs[at].plan, series.metric)
-    near = [*differences[at - 1], *(differences[at + 1] if at + 1 < len(differences) else ())]
-    return TrendChange(
-        run_id=series.runs[at].line.run_id,
-        previous_run_id=series.runs[before].line.run_id,
-        started_at=series.runs[at].line.started_at,
-        before=point.before,
-        after=point.after,
-        low=point.after - point.before - half,
-        high=point.after - point.before + half,
-        p_value=point.p,
-        differences=since,
-        nearby=() if since else tuple(near),
-        newest=at == len(series.runs) - 1,
-    )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.group_estimate import GroupEstimate, MemberEstimate
 
 _WIDEST_TEXT = 110
-_COLUMNS = [Column(title, right=True) for title in ("calls", "tokens", "cost", "time")]
+AMOUNTS = [Column(title, right=True) for title in ("calls", "tokens", "cost", "time")]
 
 
 def print_group_estimate(estimate: GroupEstimate) -> None:
@@ -30,14 +30,15 @@ def group_estimate_lines(estimate: GroupEstimate, width: int) -> list[str]:
         return estimate_text(first, width).splitlines()
     labels = row_labels([(member.prompt or member.dataset, member.model) for member in estimate.members])
     rows = [
-        GridRow(name, _cells(member), section) for (section, name), member in zip(labels, estimate.members, strict=True)
+        GridRow(name, amount_cells(member), section)
+        for (section, name), member in zip(labels, estimate.members, strict=True)
     ]
     text_width = min(width - 1, _WIDEST_TEXT)
     together = facts(estimate) | {"Time": f"{between(estimate.seconds, span)}, one run at a time"}
     return [
         *wrap(clean(_head(estimate)), text_width),
         "",
-        *grid(_COLUMNS, rows, width - 1),
+        *grid(AMOUNTS, rows, width - 1),
         "",
         "Total:",
         *labelled(together, text_width),
@@ -56,7 +57,8 @@ def _head(estimate: GroupEstimate) -> str:
     return f"Estimate for {many(len(estimate.members), 'run')}: {what}{judge}. No call was made."
 
 
-def _cells(member: MemberEstimate) -> tuple[Cell, ...]:
+def amount_cells(member: MemberEstimate) -> tuple[Cell, ...]:
+    """Return what goes below `AMOUNTS`."""
     found = member.estimate
     shown = (
         f"{found.calls:,}",

@@ -48,6 +48,10 @@ COMMANDS = {
     "chart": ("prompt_evaluator.cli.chart:chart_command", "Draw a chart of runs as a PNG or SVG file."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),
+    "evals": (
+        "prompt_evaluator.cli.evals:evals_command",
+        "Run the release harness, rank its configurations, and gate a release.",
+    ),
     "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),
     "rubric": ("prompt_evaluator.cli.rubric:rubric_command", "List the rubrics, or show one."),

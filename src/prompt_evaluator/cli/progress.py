@@ -235,11 +235,13 @@ def started_line(plan: RunPlan) -> str:
     size = f"{many(plan.dataset.selected, 'case')} × {many(plan.num_samples, 'sample')}"
     judge = f", judged by {' and '.join(plan.judge_models)}" if plan.judge_models else ""
     synthetic = " (SYNTHETIC)" if plan.synthetic else ""
-    return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{_prompt(plan)}{judge}{synthetic}")
+    return clean(f"Run {plan.run_id}: {size} of {plan.target.model}{_in_group(plan)}{judge}{synthetic}")
 
 
-def _prompt(plan: RunPlan) -> str:
+def _in_group(plan: RunPlan) -> str:
     """Return what tells the runs of a group apart."""
+    if plan.harness and not plan.target.model.endswith(f"/{plan.harness.config_id}"):
+        return f" as {plan.harness.config_id}"
     path = plan.target.prompt.path if plan.target.prompt else None
     return f" with {Path(path).name}" if path and plan.group_id != plan.run_id else ""
 

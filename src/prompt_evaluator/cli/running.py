@@ -139,7 +139,7 @@ class RunCommand:
         if summary:
             print_summary(outcome)
         self._warn(outcome, seen=summary and sys.stdout.isatty())
-        return self._exit_code(outcome)
+        return self.exit_code(outcome)
 
     async def _with_signals(self, work: Coroutine[None, None, T]) -> T:
         loop = asyncio.get_running_loop()
@@ -179,7 +179,7 @@ class RunCommand:
         if status == "aborted":
             click.echo(how_to_continue(outcome, program()), err=True)
 
-    def _exit_code(self, outcome: Outcome) -> int:
+    def exit_code(self, outcome: Outcome) -> int:
         status = outcome.record.status
         if self._caught is not None and status == "aborted":
             return 128 + self._caught

@@ -143,6 +143,7 @@ _BILLION = 1_000_000_000
 
 SAMPLES = _whole("samples per case", 1, 10_000, "10,000 samples give the mean to within a hundredth of their spread.")
 ATTEMPTS = _whole("attempts per sample", 1, 100, "An answer that was bad 100 times will be bad again.")
+RETRIES = _whole("retries of a harness configuration", 0, 99, "With the first answer, 100 attempts.")
 JUDGE_REPEATS = _whole(
     "judgements per answer", 1, 1_000, "1,000 give their spread to within 2 %; those of one answer are held in memory."
 )

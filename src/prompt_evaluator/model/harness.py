@@ -5,9 +5,11 @@ Names in the files are in camel case: other programs read them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+from prompt_evaluator.model.bounds import RETRIES
 
 
 class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +22,7 @@ class ConfigEntry(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     target: str | None = None
     """One of our providers with a model, such as `openai/gpt-4o`; None for the mock or the router."""
-    retries: int = 0
+    retries: Annotated[int, RETRIES.meta] = 0
     """How many more answers to request if one misses a signal or has a trigger."""
     params: dict[str, Any] = {}
     """Everything else that the entry sets."""
@@ -49,11 +51,11 @@ class HarnessEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     """One sample of one task with one configuration."""
 
     config_id: str
-    provider: str | None
-    router: str | None
-    model: str | None
+    provider: str | None = None
+    router: str | None = None
+    model: str | None = None
     task_id: str
-    category: str | None
+    category: str | None = None
     sample: int = 0
     """Starts at 0."""
     completion_pass: bool | None
@@ -83,7 +85,7 @@ class HarnessSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     retries_per_task: float | None
     hallucination_incidents: int
     latency_avg_ms: float | None
-    errors: int
+    errors: int = 0
     """Samples of tasks without a last response."""
 
 

@@ -27,7 +27,7 @@ from prompt_evaluator.model.declaration import (
     declared,
     number,
 )
-from prompt_evaluator.model.run import CommandLine
+from prompt_evaluator.model.run import CommandLine, HarnessPart
 
 QUICK_SAMPLES, DEFAULT_SAMPLES = 2, 5
 
@@ -87,7 +87,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
         ),
     ] = "mock/default"
     temperature: Annotated[
-        float,
+        float | None,
         Option(
             help="Temperature of the model under test.",
             kind=number(bounds.TEMPERATURE),
@@ -315,6 +315,8 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     """The group of runs started together; a single run is its own group."""
     command: CommandLine | None = None
     """The command that started the run."""
+    harness: HarnessPart | None = None
+    """Set by the release harness."""
 
 
 OPTIONS = declared(EvaluateOptions)

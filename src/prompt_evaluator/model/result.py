@@ -48,6 +48,8 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     failed_checks: tuple[str, ...]
     """Names of the scores that did not pass."""
     error: CallFailure | None
+    latency_ms: float | None = None
+    """Of the successful try; None if the call failed, and in results of earlier versions."""
 
 
 class SampleResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -96,6 +96,17 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
         return next((option[-1] for option in reversed(self.options) if option[0] == flag), None)
 
 
+class HarnessPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is in its group, if the release harness made it."""
+
+    folder: str
+    """Absolute; contains `tasks`, `configs` and `results`."""
+    config_id: str
+    config_hashes: dict[str, str]
+    """All configurations of the group, in order; some may not have a run yet."""
+    tasks_hash: str
+
+
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that determines what a run does. A change to any of it makes a different run."""
 
@@ -131,6 +142,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the offline mock answers or judges in this run."""
     command: CommandLine | None = None
     """None if the run was not started by a command."""
+    harness: HarnessPart | None = None
 
     @property
     def judge_models(self) -> tuple[str, ...]:

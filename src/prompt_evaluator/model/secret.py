@@ -7,6 +7,7 @@ from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
 _MASK = "[secret]"
+_SECRET_NAME = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _SHORTEST = 6
 """Shorter values are not redacted: that would mask ordinary words and protect nothing."""
 
@@ -129,6 +130,11 @@ def _escapable(character: str) -> str:
 
 REDACTOR = Redactor()
 """Knows every secret this process has resolved."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter with this name looks like a secret."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def message_of(error: BaseException) -> str:

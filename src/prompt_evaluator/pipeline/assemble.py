@@ -224,6 +224,7 @@ def _earlier(attempt: Attempt, expected: list[str]) -> AttemptResult:
         generator_output=attempt.answer.text if attempt.answer else None,
         failed_checks=tuple(dict.fromkeys(attempt.missed())),
         error=_error(attempt, expected)[0],
+        latency_ms=attempt.answer.latency_ms if attempt.answer else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.model.wording import sentence
 from prompt_evaluator.reports.markdown_parts import (
     ALERTS,
     MARKS,
@@ -17,7 +18,6 @@ from prompt_evaluator.reports.markdown_parts import (
     joined,
     left_out,
     said,
-    sentence,
     size,
     steps,
     table,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PROGRAM = ("prompt-evaluator",)
 _COMPARE = "change the prompt or the model, run again and compare"
 _SAMPLES, _TEMPERATURE, _REUSE, _RUBRIC = "--num-samples", "--temperature", "--reuse", "--rubric"
+_HARNESS_SAMPLES, _HARNESS_FOLDER = "--samples", "--evals-dir"
 _SAME_AS = {_SAMPLES: ("--quick",)}
 """Switches that set the same value as the flag."""
 _PIPE = "pipe the same input into:"
@@ -49,6 +50,8 @@ def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
 def continuation(plan: RunPlan, result: RunResult | None, reader: Reader) -> NextStep:
     """Return how to finish an incomplete run, or how to start a better one if it cannot be finished."""
     writer = _Writer(plan, reader)
+    if plan.harness:
+        return writer.harness_again(is_unfinished=result is None or "pending" in result.totals.cases)
     if result is None:
         return writer.about_the_run("resume", "resume", ())
     if "ModelNotFoundError" in result.totals.errors:
@@ -100,7 +103,7 @@ def _after(plan: RunPlan, result: RunResult, writer: _Writer) -> NextStep:
         return writer.with_samples(max(ENOUGH_FOR_SPREAD, plan.num_samples * 2))
     if plan.num_samples < DEFAULT_SAMPLES:
         return writer.with_samples(DEFAULT_SAMPLES)
-    if spread and (plan.target.temperature or 0) > COOLER:
+    if spread and (plan.target.temperature or 0) > COOLER and not plan.harness:
         return writer.again("lower_temperature", {_TEMPERATURE: f"{COOLER:g}"})
     return writer.with_another_rubric()
 
@@ -118,7 +121,17 @@ class _Writer:
 
     def with_samples(self, samples: int) -> NextStep:
         """Run again with more samples, reusing the existing ones."""
+        if self._plan.harness:  # whose answers are always new
+            return self.again("more_samples", {_HARNESS_SAMPLES: str(samples)})
         return self.again("more_samples", {_SAMPLES: str(samples), _REUSE: None})
+
+    def harness_again(self, *, is_unfinished: bool) -> NextStep:
+        """Finish a run of the release harness, or run it again: its results are kept in files of its own."""
+        if not is_unfinished or self._typed is None:
+            return self.again("after_a_change", before="correct what failed, then:")
+        folder = self._typed.value(_HARNESS_FOLDER)
+        named = (_HARNESS_FOLDER, folder) if folder else ()
+        return self._command("resume", (*self._typed.name, *named, "--resume"), self._typed.folder, before=None)
 
     def with_another_rubric(self) -> NextStep:
         if self._plan.rubric is None:

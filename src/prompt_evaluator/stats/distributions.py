@@ -16,8 +16,13 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
         raise ValueError(f"the Beta({a:g}, {b:g}) distribution is not defined at {x:g}")
     if x in (0, 1):
         return float(x)
-    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only on the other side
-        return 1 - incomplete_beta(1 - x, b, a)
+    # The fraction converges fast only on one side. In between, rounding may put both on the wrong one: either will do.
+    return _lower_beta(x, a, b) if x <= (a + 1) / (a + b + 2) else 1 - _lower_beta(1 - x, b, a)
+
+
+def _lower_beta(x: float, a: float, b: float) -> float:
+    if x in (0, 1):  # 1 - x may have been rounded
+        return float(x)
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(log_front) * _fraction(x, a, b) / a
 

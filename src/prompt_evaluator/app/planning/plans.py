@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +13,7 @@ from prompt_evaluator.datasets import DatasetReader, InMemoryDataset
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import DatasetRef, JudgeConfig, PromptRef, RunPlan, Target
+from prompt_evaluator.model.secret import is_secret_name
 from prompt_evaluator.pipeline.filters import Selection
 from prompt_evaluator.pipeline.messages import CONTEXT_TEMPLATE
 from prompt_evaluator.stats.reducers import Samples, reducer
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 _OWN_PARAMS = ("model", "messages", "stream")
-_SECRET_PARAM = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _Source: TypeAlias = DatasetReader | InMemoryDataset
 
 
@@ -81,6 +80,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
         reducers=_checked_reducers(options),
         reuse=options.reuse,
         command=options.command,
+        harness=options.harness,
     )
 
 
@@ -103,7 +103,7 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         seed=options.seed,
-        params=_checked_params(options.params),
+        params=_checked_params(options.params, models.settings[name.provider].kind),
         prompt=_prompt(options),
         render_prompt=options.render_prompt,
         template=_text(options.template) if options.template else None,
@@ -112,12 +112,12 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
     )
 
 
-def _checked_params(params: dict[str, Any]) -> dict[str, Any]:
+def _checked_params(params: dict[str, Any], kind: str) -> dict[str, Any]:
     """Refuse parameters that the run sets itself, and secrets, which would be stored with the results."""
     for name in params:
-        if name.lower() in _OWN_PARAMS:
+        if name.lower() in _OWN_PARAMS and kind != "router":  # there they are the configuration to route to
             raise ConfigurationError(f"The parameter {name!r} cannot be passed through: the run sets it itself.")
-        if _SECRET_PARAM.search(name):
+        if is_secret_name(name):
             what = f"The parameter {name!r} looks like a secret, but parameters are stored with the results."
             raise ConfigurationError(f"{what} Configure keys and headers under `providers:`.")
     return params

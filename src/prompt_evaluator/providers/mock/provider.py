@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_STALL = 1.0
 """Simulated time-outs shorter than this are really waited for; longer ones are raised immediately."""
+SIMULATED_LATENCY = "simulated_latency_ms"
+"""A parameter of requests: report a made-up latency, about this long, instead of the time that passed."""
+SIMULATED_QUALITY = "simulated_quality"
+"""A parameter of requests, instead of the option `quality`."""
 _VARIES_WHEN_COLD = 13
 """How many of 256 samples at temperature 0 differ from the others, because real services are not fully repeatable."""
 
@@ -130,7 +134,7 @@ class MockProvider:
 
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         started = time.perf_counter()
-        source = _Source(request)
+        source, typical = _Source(request), self._simulated(request, SIMULATED_LATENCY, bounds.SIMULATED_MS)
         await self._wait_or_fail(source, timeout)
         text, calls = self._reply(request, source)
         finish = "tool_calls" if calls else "stop"
@@ -143,7 +147,7 @@ class MockProvider:
             finish_reason=finish,
             usage=_usage(request, text, calls),
             cost=0.0,
-            latency_ms=(time.perf_counter() - started) * 1_000,
+            latency_ms=(time.perf_counter() - started) * 1_000 if typical is None else source.latency(typical),
             model=request.model or "default",
             logprobs=None
             if request.top_logprobs is None
@@ -170,6 +174,16 @@ class MockProvider:
             sentence = f"{fault.sentence} (simulated)"
             raise fault.error(sentence, provider=self._name, status=fault.status, retry_after=after)
 
+    def _simulated(self, request: Request, name: str, bound: bounds.Bound) -> float | None:
+        """Return a parameter of the request that says what to simulate."""
+        if (value := request.options.get(name)) is None:
+            return None
+        try:
+            return bound.read(value)
+        except ValueError:
+            what = f"`{name}` has to be {bound.words}, not {described(value)}."
+            raise RequestRefusedError(what, provider=self._name) from None
+
     def _reply(self, request: Request, source: _Source) -> tuple[str, tuple[ToolCall, ...]]:
         if (schema := schema_asked_for(request)) is not None:
             varied = source.rng("judge", request.sample)
@@ -177,7 +191,9 @@ class MockProvider:
                 return prose(varied), ()
             return judgement(schema, request, source.opinion(), varied), ()
         rng = source.rng("answer", source.effective_sample())
-        good = rng.random() < 1 - (1 - self._options.quality) ** (request.attempt + 1)
+        asked = self._simulated(request, SIMULATED_QUALITY, bounds.SHARE)
+        quality = self._options.quality if asked is None else asked
+        good = rng.random() < 1 - (1 - quality) ** (request.attempt + 1)
         return write(request, rng, good=good), tool_calls(request, rng, good=good) if request.tools else ()
 
 
@@ -203,6 +219,11 @@ class _Source:
     def opinion(self) -> Random:
         """Independent of seed, sample and temperature: a judge does not change its mind about a text."""
         return _random(self._text.digest())
+
+    def latency(self, typical: float) -> float:
+        """Make up a latency in milliseconds. Some models are slower than others, and some answers take longer."""
+        speed = _random(blake2b(self._request.model.encode(), digest_size=8).digest()).uniform(0.75, 1.25)
+        return round(typical * speed * self.rng("latency", self._request.sample).lognormvariate(0, 0.3), 1)
 
     def effective_sample(self) -> int:
         """Return the sample's number, or 0 for nearly all samples at temperature 0, which makes them equal."""

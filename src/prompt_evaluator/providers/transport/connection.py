@@ -47,13 +47,11 @@ class Connection(asyncio.Protocol):
         self.reused = False
         self.idle_since = 0.0
 
-    async def exchange(self, request: bytes, most: int, seconds: float) -> Response:
+    async def exchange(self, request: bytes, most: int) -> Response:
         assert self._transport is not None  # noqa: S101 - connected
-        loop = asyncio.get_running_loop()
         self._most = most
-        waiter: asyncio.Future[Response] = loop.create_future()
+        waiter: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiter = waiter
-        timer = loop.call_later(seconds, self._time_out)
         self._transport.write(request)
         try:
             return await waiter
@@ -61,8 +59,11 @@ class Connection(asyncio.Protocol):
             self.abort()
             raise
         finally:
-            timer.cancel()
             self._waiter = None
+
+    def time_out(self) -> None:
+        """End the request in flight."""
+        self._fail(TimeoutError())
 
     def is_silent(self) -> bool:
         """Whether nothing has arrived, not even an end of stream that the event loop has yet to report."""
@@ -148,9 +149,6 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(Response(self._parser.get_status_code(), self._headers, bytes(self._body)))
             self._begin(0)
-
-    def _time_out(self) -> None:
-        self._fail(TimeoutError())
 
     def _fail(self, error: Exception) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.providers.transport.connection import Connection
+from prompt_evaluator.providers.transport.deadlines import Deadlines
 from prompt_evaluator.providers.transport.dialling import Dialler
 from prompt_evaluator.providers.transport.tls import TlsFiles, make_context
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, open_tunnel
@@ -58,6 +59,7 @@ class Connections:
         self._clock = clock
         self._idle: dict[Endpoint, list[Connection]] = {}
         self._dialler = Dialler(clock)
+        self._deadlines = Deadlines()
         self._contexts: dict[TlsFiles, ssl.SSLContext] = {}
 
     async def send(self, place: Endpoint, request: bytes, *, most: int, seconds: float) -> Response:
@@ -87,7 +89,11 @@ class Connections:
             except OSError as error:
                 raise NobodyThereError(_reason(error)) from error
             seconds -= time.monotonic() - start
-        response = await connection.exchange(request, most, seconds)
+        self._deadlines.watch(connection, seconds)
+        try:
+            response = await connection.exchange(request, most)
+        finally:
+            self._deadlines.forget(connection)
         if connection.usable:
             connection.idle_since = self._clock()
             self._idle.setdefault(place, []).append(connection)
@@ -111,6 +117,7 @@ class Connections:
             connection.abort()
         self._idle.clear()
         self._dialler.close()
+        self._deadlines.close()
         await asyncio.sleep(0)  # let the loop close the sockets
 
     def _kept(self, place: Endpoint) -> Connection | None:

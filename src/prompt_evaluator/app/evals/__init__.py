@@ -1,0 +1,1 @@
+"""The release harness: runs its tasks with its configurations, on the same engine as every evaluation."""
