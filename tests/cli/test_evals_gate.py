@@ -156,3 +156,42 @@ def test_the_verdict_is_recorded(offline: Workspace) -> None:
 
     (found,) = json.loads((offline.folder / "evals/results/gate.json").read_bytes())
     assert (found["runId"], found["verdict"], len(found["reasons"])) == ("1", "fail", 4)
+
+
+def test_github_gets_a_comment_a_summary_and_an_annotation(offline: Workspace) -> None:
+    summary = offline.folder / "summary.md"
+    on_github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+
+    done = gate(offline, foreign_summary(), WORSE, flags=("--github",), environment=on_github)
+
+    assert done.code == 1
+    comment = (offline.folder / "gate-comment.md").read_text("utf-8")
+    assert comment.startswith("<!-- prompt-evaluator: release-harness-gate-")
+    assert "> [!CAUTION]\n> **Eval regression gate failed:**" in comment
+    assert "> - a: task completion rate dropped by 3.00&#37;\n> - a: latency increased by 500ms\n> - a" in comment
+    assert f"| ❌ | a | completion, % | 95.00 | 92.00 | {MINUS}3.00 | {MINUS}2 |" in comment
+    assert "[!CAUTION]" in summary.read_text("utf-8")
+    assert "::error title=Release gate::Eval regression gate failed: a: task completion rate dropped" in done.out
+
+
+@pytest.mark.parametrize("policy", ["threshold", "noise"])
+def test_what_a_configuration_is_called_has_no_effect_in_a_comment(offline: Workspace, policy: str) -> None:
+    hostile = "a|b\n::error::x <script>@team [x](y)"
+    before, after = foreign_summary(hostile), foreign_summary(hostile, taskCompletionRate=80)
+
+    done = gate(offline, before, after, flags=("--github", "--policy", policy), environment={"GITHUB_ACTIONS": "1"})
+
+    comment = (offline.folder / "gate-comment.md").read_text("utf-8")
+    assert "<script>" not in comment
+    assert "](y)" not in comment
+    assert not any(line.startswith("::error::x") for line in (done.out + done.err).splitlines())
+
+
+def test_a_pass_is_a_tip_and_a_notice_and_a_place_for_the_comment_needs_github(offline: Workspace) -> None:
+    named = ("--github", "--pr-comment", "told/gate.md")
+    passed = gate(offline, foreign_summary(), foreign_summary(), flags=named, environment={"GITHUB_ACTIONS": "1"})
+    refused = gate(offline, foreign_summary(), flags=named[1:])
+
+    assert "[!TIP]" in (offline.folder / "told/gate.md").read_text("utf-8")
+    assert "::notice title=Release gate::Eval regression gate passed." in passed.out
+    assert (refused.code, "add --github" in refused.err) == (2, True)

@@ -13,7 +13,14 @@ from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError, IncomparableError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.report import CompareReport, RefusedReport, RunReport
-from prompt_evaluator.reports.github import MOST_SUMMARY, Place, annotation_lines, noted_cases, step_summary
+from prompt_evaluator.reports.github import (
+    MOST_SUMMARY,
+    Place,
+    annotation_lines,
+    command_line,
+    noted_cases,
+    step_summary,
+)
 from prompt_evaluator.reports.pr_comment import pr_comment
 from prompt_evaluator.reports.safe_text import log_line
 from prompt_evaluator.version import __version__
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.report_writing import ReportRequest
     from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.reports.github import Kind
 
 SUMMARY, WORKSPACE, ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "GITHUB_ACTIONS"
 
@@ -68,6 +76,36 @@ def tell_github(
     else:
         lines.append(f"This is not GitHub ({ON_GITHUB} is not set), so cases are not annotated.")
     return ToldGitHub(report, [_encoded(line).decode() for line in lines], refused)
+
+
+class GateTexts(NamedTuple):
+    """A verdict of the gate, as GitHub shows it."""
+
+    comment: str
+    summary: str
+    kind: Kind
+    """Of the annotation."""
+    annotation: str
+
+
+def tell_of_gate(texts: GateTexts, comment: Path, environment: Mapping[str, str]) -> list[str]:
+    """Write the comment, and on GitHub the summary of the step; return lines for the log.
+
+    Raises:
+        ConfigurationError: A file cannot be written.
+    """
+    with written_file(comment) as file:
+        file.write(_encoded(texts.comment))
+    lines = [log_line(f"Wrote {comment}.")]
+    if summary := environment.get(SUMMARY):
+        text = f"{texts.summary}\n\n"
+        append_summary(Path(summary), lambda room: text if len(text.encode()) <= room else "")
+        lines.append("Wrote the summary of this step.")
+    else:
+        lines.append(f"{SUMMARY} is not set, so there is no summary of the step.")
+    if environment.get(ON_GITHUB):
+        lines.append(command_line(texts.kind, texts.annotation, title="Release gate"))
+    return lines
 
 
 def append_summary(path: Path, write: Callable[[int], str]) -> None:

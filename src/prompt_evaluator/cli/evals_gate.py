@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -10,16 +11,17 @@ import click
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.evals.gate import GateRequest, judge_release
-from prompt_evaluator.app.evals.gate_documents import gate_document, gate_junit
+from prompt_evaluator.app.evals.gate_documents import gate_document, gate_junit, tell_github
 from prompt_evaluator.app.evals.limits import VARIABLES, gate_limits
 from prompt_evaluator.app.evals.named_runs import PREVIOUS, HarnessFolder
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evals_dir import evals_dir_option
 from prompt_evaluator.cli.evals_gate_view import print_outcome
+from prompt_evaluator.cli.gate import COMMENT
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
-from prompt_evaluator.cli.output import print_json, write_lines
+from prompt_evaluator.cli.output import print_json, print_lines, write_lines
 from prompt_evaluator.model.bounds import TOLERANCE
 from prompt_evaluator.model.harness_gate import Difference, GateLimits, Policy
 from prompt_evaluator.model.several import SEVERAL
@@ -89,6 +91,12 @@ def _differences(context: click.Context, parameter: click.Parameter, values: tup
 @click.option(
     "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the verdict to this file as JUnit XML."
 )
+@click.option("--github", is_flag=True, help="In GitHub Actions: write the summary of the step, and a comment.")
+@click.option(
+    "--pr-comment",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"Where --github writes it.  [default: {COMMENT}]",
+)
 @config_option
 def gate_command(  # noqa: PLR0913 - one for each flag
     *,
@@ -100,6 +108,8 @@ def gate_command(  # noqa: PLR0913 - one for each flag
     allowed: tuple[Difference, ...],
     as_json: bool,
     junit: Path | None,
+    github: bool,
+    pr_comment: Path | None,
     config_path: Path | None,
     **limits: float | None,
 ) -> None:
@@ -117,6 +127,8 @@ def gate_command(  # noqa: PLR0913 - one for each flag
     """
     if inconclusive is not None and policy != "noise":
         raise click.UsageError("--inconclusive is for `--policy noise`.")
+    if pr_comment is not None and not github:
+        raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
     environment = read_settings(config_path).environment
     request = GateRequest(
         folder=HarnessFolder(evals_dir),
@@ -134,4 +146,8 @@ def gate_command(  # noqa: PLR0913 - one for each flag
         print_json(gate_document(outcome))
     else:
         print_outcome(outcome)
+    if github:
+        lines = tell_github(outcome, pr_comment or COMMENT, os.environ)
+        if not as_json:
+            print_lines(lines)
     sys.exit(outcome.exit_code)

@@ -49,6 +49,18 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
     exceeded: bool
 
 
+class MovedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric that moved, in words."""
+
+    config_id: str
+    metric: str
+    baseline: str
+    candidate: str
+    change: str
+    limit: str
+    exceeded: bool
+
+
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """Why two runs cannot be compared."""
 

@@ -65,10 +65,10 @@ def _shorter(text: str, share: float) -> str:
 
 
 def alert(kind: Alert, headline: str, more: Iterable[str] = ()) -> str:
-    """A box with a sentence in bold, and escaped lines below it."""
+    """A box with a sentence in bold, and escaped paragraphs or lists below it."""
     lines = [f"[!{kind}]", f"**{said(headline)}**"]
-    for line in more:
-        lines += ["", line]
+    for part in more:
+        lines += ["", *part.split("\n")]
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 

@@ -48,13 +48,13 @@ def latest_run(folder: HarnessFolder) -> HarnessRun | None:
 
 
 def find_run(folder: HarnessFolder, name: str) -> HarnessRun:
-    """Find a run by its id, the beginning of its id, a file that has it, or as `latest`.
+    """Find a run by its id, the beginning of its id, a file that has it, or as `latest` or `@last`.
 
     Raises:
         ConfigurationError: There is no such run, or there are several.
     """
     history = read_history(folder.results)
-    if name == LATEST and len(history):
+    if name in (LATEST, "@last") and len(history):
         return history.run(-1)
     return _in_history(history, name) or _in_file(history, name)
 
