@@ -131,7 +131,8 @@ def history_charts(settings: Settings, run_id: str) -> tuple[Chart, ...]:
         lines = _lines(store, [run_id], _HISTORY_OF_A_REPORT)
     if not can_draw() or lines[0].kind != "evaluation" or lines[0].status not in _FINISHED or not _names(lines[0]):
         return ()
-    data = [cost_chart_data(lines)] if len(lines) > 1 else []
+    costs = cost_chart_data(lines)
+    data = [costs] if len(costs.costs) > 1 and any(point.cost for point in costs.costs) else []
     if len(lines) >= _SHORTEST_HISTORY:
         with suppress(ConfigurationError):  # the other runs have other metrics, or other cases
             data.insert(0, _trend(settings, lines[0], _names(lines[0])[0], _HISTORY_OF_A_REPORT))
