@@ -300,16 +300,26 @@ def test_render_report_says_what_it_needs(project: Project, arguments: tuple[str
     assert sentence in done.err
 
 
-def test_a_run_with_a_history_is_shown_over_time_and_against_cost(mine: Workspace) -> None:
-    mine.cases(CASES)
-    mine.write("priced.yaml", "providers: {mock: {prices: {default: {input: 1, output: 2}}}}\n")
-    settings = ("--config", "priced.yaml")
-    for seed in ("1", "2", "3"):
-        mine.evaluate("--generator-model", "mock/default", "-n", "3", "--seed", seed, *settings)
+def test_a_run_with_a_history_is_shown_over_time_and_against_cost(online: Workspace) -> None:
+    online.cases(CASES)
+    online.write("priced.yaml", "providers: {openai: {prices: {test: {input: 1, output: 2}}}}\n")
+    priced = ("--config", "priced.yaml")
+    for _ in range(3):
+        online.evaluate(*REAL, "--rubric", "none", "--metrics", "regex(pattern=a)", "-n", "2", *priced)
 
-    assert mine.run("report", "@last", "-o", "r.json", *settings).code == 0
-    charts = [each["kind"] for each in json.loads((mine.folder / "r.json").read_bytes())["charts"]]
+    assert online.run("report", "@last", "-o", "r.json", *priced).code == 0
+    charts = [each["kind"] for each in json.loads((online.folder / "r.json").read_bytes())["charts"]]
     assert charts[-2:] == ["trend", "cost"]
+
+
+def test_runs_that_cost_nothing_are_not_drawn_against_cost(mine: Workspace) -> None:
+    mine.cases(CASES)
+    for seed in ("1", "2", "3"):
+        mine.evaluate("--generator-model", "mock/default", "-n", "2", "--seed", seed)
+
+    assert mine.run("report", "@last", "-o", "r.json").code == 0
+    charts = [each["kind"] for each in json.loads((mine.folder / "r.json").read_bytes())["charts"]]
+    assert (charts[-1], "cost" in charts) == ("trend", False)
 
 
 def test_a_run_without_a_history_has_no_charts_of_one(project: Project) -> None:
