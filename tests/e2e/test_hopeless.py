@@ -165,7 +165,8 @@ def test_a_service_that_was_never_reached_ends_the_run_soon_and_is_named(
     online.cases(30)
 
     begin = time.monotonic()
-    done = online.evaluate(*REAL, role, "anthropic/test", "-n", "2")
+    models = {REAL[0]: REAL[1]} | {role: "anthropic/test"}
+    done = online.evaluate(*(part for model in models.items() for part in model), "-n", "2")
 
     assert time.monotonic() - begin < 30
     assert (done.code, done.json["status"]) == (3, "aborted")

@@ -28,6 +28,9 @@ _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _SHORT_ID = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8}\b")
 _PACE = re.compile(r" in \d+:\d\d(?: · [\d.,]+/s)?")
 _LATENCY = re.compile(r"\b[\d,]+ ms\b")
+_LATENCIES = re.compile(r"^(Latency +).* per answer.*$", re.MULTILINE)
+_DATE = re.compile(r" on \d{4}-\d\d-\d\d$", re.MULTILINE)
+_FILE_SIZE = re.compile(r"\b\d+ kB\b")
 _AGE = re.compile(r"\b(?:\d+ (?:s|min)|now)$")
 _WITH_AGE = re.compile(rf"^Run  .*\bAge$|^<run-id>  .*{_AGE.pattern}", re.MULTILINE)
 
@@ -91,7 +94,8 @@ def _last_run(where: Path) -> str:
 def _timeless(screen: str, folder: Path) -> str:
     """A screen without ids, times, and widths that follow from an age."""
     text = _SHORT_ID.sub("<run-id>", _UUID.sub("<run-id>", screen)).replace(str(folder), "<clone>")
-    text = _LATENCY.sub("<n> ms", _PACE.sub(" in <time>", text))
+    text = _LATENCY.sub("<n> ms", _LATENCIES.sub(r"\1<n> ms per answer", _PACE.sub(" in <time>", text)))
+    text = _FILE_SIZE.sub("<n> kB", _DATE.sub(" on <date>", text))
     return _WITH_AGE.sub(lambda row: _AGE.sub("<age>", re.sub(r" {2,}", "  ", re.sub(r"\S*…\S*", "…", row[0]))), text)
 
 

@@ -131,7 +131,7 @@ def _chosen_tasks(tasks: tuple[TestCase, ...], choice: Choice) -> tuple[TestCase
         raise ConfigurationError("No task matches both --categories and --task-ids. Leave one of them out.")
     if not any(task.checks for task in chosen):
         raise ConfigurationError(
-            "No chosen task has `mustInclude` or `hallucinationTriggers`, so every answer would do. Add the phrases "
+            "No chosen task has required phrases or signs of hallucination, so every answer would do. Add the phrases "
             "that good answers contain, or choose other tasks."
         )
     return tuple(chosen)
