@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.github import GateTexts, tell_of_gate
-from prompt_evaluator.app.report_writing import written_file
+from prompt_evaluator.app.report_files import written_file
 from prompt_evaluator.model.gate import PASSED, UNDECIDED
 from prompt_evaluator.reports.gate import gate_findings
 from prompt_evaluator.reports.gate_markdown import gate_comment, gate_markdown

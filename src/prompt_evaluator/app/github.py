@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.app.clock import now
-from prompt_evaluator.app.report_writing import collect_report, written_file
+from prompt_evaluator.app.report_files import written_file
+from prompt_evaluator.app.report_writing import collect_report
 from prompt_evaluator.app.run_names import open_compared
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError, IncomparableError

@@ -79,7 +79,7 @@ def write_tables(
     if len(runs) > 1:
         (comparison,) = compare_runs(settings, runs, options)
         if kind == "junit":
-            with _file(path) as file:
+            with written_file(path) as file:
                 write_junit(file, comparison_suite(comparison), _compared(settings, comparison))
         else:
             _write_lines(path, _comparison_lines(comparison, kind))
@@ -91,7 +91,7 @@ def write_tables(
 
 
 def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
-    with _file(path) as file:
+    with written_file(path) as file:
         file.writelines(lines)
 
 
@@ -108,7 +108,7 @@ def _write_junit(settings: Settings, run: str, path: Path) -> None:
     with closing(open_store(settings)) as store:
         record = store.run(stored_name(settings, run))
         line = store.run_line(record.plan.run_id)
-        with _file(path) as file:
+        with written_file(path) as file:
             results = _case_results(store, record.plan, line)
             write_junit(file, run_suite(line), chain(bar_results(record.plan, line.summary), results))
 
@@ -167,7 +167,7 @@ def write_parquet_tables(store: Store, runs: Sequence[str], path: Path) -> tuple
     paths = tuple(path.with_name(f"{path.stem}.{table}.parquet") for table in TABLES)
     lines = [store.run_line(run) for run in runs]
     with ExitStack() as stack:
-        files = [stack.enter_context(_file(each)) for each in paths]
+        files = [stack.enter_context(written_file(each)) for each in paths]
         stack.enter_context(_no_collector())
         batches = chain.from_iterable(store.flat_rows(line.run_id) for line in lines)
         write_parquet(files, lines, batches)
@@ -175,7 +175,7 @@ def write_parquet_tables(store: Store, runs: Sequence[str], path: Path) -> tuple
 
 
 @contextmanager
-def _file(path: Path) -> Iterator[BinaryIO]:
+def written_file(path: Path) -> Iterator[BinaryIO]:
     """A file that is replaced as a whole, in a folder that is made if necessary."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from prompt_evaluator.app.compare import comparison_document
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
-from prompt_evaluator.app.report_files import table_kind, write_tables
+from prompt_evaluator.app.report_files import table_kind, write_tables, written_file
 from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.errors import ConfigurationError, InputError
 from prompt_evaluator.hints import nearest
@@ -18,13 +17,11 @@ from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
 from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.parquet import check_installed
-from prompt_evaluator.store.files import atomic
 from prompt_evaluator.syntax.source import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     from prompt_evaluator.app.report_files import TableKind
     from prompt_evaluator.config.loading import Settings
@@ -207,15 +204,3 @@ def _write(path: Path, pieces: Iterable[bytes]) -> None:
     with written_file(path) as file:
         for piece in pieces:
             file.write(piece)
-
-
-@contextmanager
-def written_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that is replaced as a whole, in a folder that is made if necessary."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(path) as file:
-            yield file
-    except OSError as error:
-        what = f"{path}: cannot write the file: {error.strerror or error}."
-        raise ConfigurationError(f"{what} Choose another path with -o.") from None
