@@ -147,7 +147,7 @@ def test_a_choice_that_makes_no_sense_is_a_usage_error(offline: Workspace, flags
     [
         ({}, "There is no task file in evals/tasks."),
         ({"a.json": "[]"}, "evals/tasks/a.json"),
-        ({"a.json": '[{"id": "x", "prompt": "?"}]'}, "No chosen task has `mustInclude`"),
+        ({"a.json": '[{"id": "x", "prompt": "?"}]'}, "No chosen task has required phrases"),
         ({"a.json": '[{"id": "x", "prompt": "?", "mustInclude": [" "]}]'}, "evals/tasks/a.json:1"),
         (
             {"a.json": json.dumps(TASKS), "b.json": json.dumps([{**MORE[0], "id": "two"}])},
