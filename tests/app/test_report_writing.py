@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prompt_evaluator.app.report_writing import report_files, written_file
+from prompt_evaluator.app.report_files import written_file
+from prompt_evaluator.app.report_writing import report_files
 from prompt_evaluator.errors import ConfigurationError
 
 
