@@ -6,6 +6,7 @@ PromptEvaluatorError
 │   └── ResultsFileError                         a file of the harness's results cannot be read
 ├── ConfigurationError                           a setting is missing or wrong
 │   ├── UnknownNameError                         no provider, metric, … with that name
+│   ├── InvalidLabelError                        a label does not fit the run it is about
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be stored or read
 │   ├── RunBusyError                             another process is working on this run
@@ -114,6 +115,21 @@ class ResultsFileError(InputError):
 
 class ConfigurationError(PromptEvaluatorError):
     """A setting is missing or wrong."""
+
+
+class InvalidLabelError(ConfigurationError):
+    """A label that is not from a file does not fit its run."""
+
+    def __init__(self, what: str, *, advice: str, field: str | None = None) -> None:
+        """Compose the message.
+
+        Args:
+            what: What is wrong, without a full stop.
+            advice: What to do about it, as a full sentence.
+            field: The field of the label.
+        """
+        self.what, self.advice, self.field = what, advice, field
+        super().__init__(f"{what}. {advice}")
 
 
 class UnknownNameError(ConfigurationError):

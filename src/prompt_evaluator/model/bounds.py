@@ -186,7 +186,12 @@ METRIC_THRESHOLD = _number(
     "differences of means that matter", 0.001, 4, "They are on a scale from 1 to 5, whose ends differ by 4."
 )
 FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
+CASE_PAGES = _whole("pages of cases", 0, _BILLION, "Leave it out for all cases; 0 writes none.")
 CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
+PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
+RUNS_AT_ONCE = _whole("runs at once", 1, 100, "They share the limits of their keys and the memory of one process.")
+QUEUED = _whole("waiting runs", 1, 100_000, "Each was planned and is stored; nobody waits for more.")
+QUEUE_SIZE = _whole("samples of a label queue", 1, 10_000, "Nobody labels more; start another queue for the next ones.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 
 BOUNDS: dict[str, Bound] = {bound.name: bound for bound in [*globals().values()] if isinstance(bound, Bound)}

@@ -10,7 +10,7 @@ from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.message import Message, ToolCall
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is asked. Every field except the last contributes to the generation's name."""
 
     model: str
@@ -35,14 +35,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     the functions and programs under test see it."""
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tokens as counted by the service. Unknown is None, never 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
-class TokenChoice(msgspec.Struct, frozen=True, kw_only=True):
+class TokenChoice(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One token of an answer, and its alternatives."""
 
     token: str
@@ -50,7 +50,7 @@ class TokenChoice(msgspec.Struct, frozen=True, kw_only=True):
     top: dict[str, float] = {}
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A model's answer."""
 
     text: str

@@ -126,6 +126,12 @@ class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
     outlier: bool
     level: float | None = None
     """Mean of all runs on the same level; None if the level never changes."""
+    verdict: str | None = None
+    """The gate's last verdict on it."""
+    link: str | None = None
+    """The address of its page, where the chart is part of a site."""
+    change_link: str | None = None
+    """Of the comparison of the runs before and after the change that begins with it."""
 
 
 class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +146,8 @@ class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     dominated: bool
     """Whether another run is at most as expensive and certainly better: its interval lies above this one's."""
+    link: str | None = None
+    """The address of its page, where the chart is part of a site."""
 
 
 class ChartData(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model.outcome import Outcome
 
-MemberStatus = Literal["completed", "partial", "failed", "aborted", "not_begun"]
+MemberStatus = Literal["completed", "partial", "failed", "aborted", "queued", "not_begun"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

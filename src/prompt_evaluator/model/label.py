@@ -45,20 +45,27 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     """Probability with which the sample was drawn, to correct estimates. None if it was not drawn at random."""
     judge_seen: bool | None = None
     """Whether the reviewer had seen the judge's score, which biases people towards it; None if unknown."""
+    withdrawn: bool = False
+    """Whether the reviewer takes the score back: then no label of this key counts until there is a newer one."""
 
     @property
     def key(self) -> LabelKey:
         return LabelKey(self.run_id, self.case_id, self.sample, self.attempt, self.metric, self.reviewer)
 
 
-def current_labels(labels: Iterable[Label]) -> dict[LabelKey, Label]:
-    """Return the newest label of each key; `labels` are in stored order.
+def newest_labels(labels: Iterable[Label]) -> dict[LabelKey, Label]:
+    """Return the newest label of each key, which may be a withdrawn one; `labels` are in stored order.
 
     The label's own time decides, not its row's: importing an old file late does not undo a change of mind.
     """
-    current: dict[LabelKey, Label] = {}
+    newest: dict[LabelKey, Label] = {}
     for label in labels:
-        before = current.get(label.key)
+        before = newest.get(label.key)
         if before is None or before.created_at <= label.created_at:
-            current[label.key] = label
-    return current
+            newest[label.key] = label
+    return newest
+
+
+def current_labels(labels: Iterable[Label]) -> dict[LabelKey, Label]:
+    """Return the labels that count: the newest of each key, unless it is withdrawn."""
+    return {key: label for key, label in newest_labels(labels).items() if not label.withdrawn}

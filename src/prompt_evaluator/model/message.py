@@ -9,7 +9,7 @@ import msgspec
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A function the model wants called."""
 
     name: str
@@ -18,7 +18,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One turn of a conversation."""
 
     role: Role

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -88,6 +88,8 @@ class CaseQuery(msgspec.Struct, frozen=True, kw_only=True):
     errors: bool | None = None
     error_kind: str | None = None
     metadata: tuple[Condition, ...] = ()
+    positions: frozenset[int] | None = None
+    """Only cases at these positions; None for all."""
     text: str | None = None
     """Part of the input or of an answer, ignoring case."""
     sort: str = "position"
@@ -152,6 +154,32 @@ class CaseLine(msgspec.Struct, frozen=True, kw_only=True):
     flags: dict[str, CaseFlag] = {}
 
 
+class CaseMark(NamedTuple):
+    """What is wrong with a case, as `CaseLine` says it."""
+
+    position: int
+    status: CaseStatus
+    failing: bool
+    flaky: bool
+    flagged: bool
+    errors: bool
+
+
+class CaseProblems(NamedTuple):
+    """How many cases of a run have a problem."""
+
+    flaky: int
+    errors: int
+
+
+class SampleTick(NamedTuple):
+    """One sample of a case on one metric."""
+
+    value: float | None
+    """None if it has no score."""
+    passed: bool | None
+
+
 class ScoreLine(msgspec.Struct, frozen=True, kw_only=True):
     """One metric's score of one answer."""
 
@@ -203,3 +231,54 @@ class CaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     case: CaseLine
     samples: tuple[SampleLine, ...]
+
+
+class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a case is among those that match a query."""
+
+    previous: str | None
+    next: str | None
+    """The first case of all, if the case itself does not match."""
+    place: int | None
+    """Starts at 1; None if the case itself does not match."""
+    total: int
+
+
+class StatusTotals(NamedTuple):
+    """The runs of one status together."""
+
+    status: str
+    runs: int
+    cost: float
+    input_tokens: int
+    output_tokens: int
+
+
+MOST_NEWS = 1_000
+"""Cases that finished lately, read at once."""
+
+
+class NewsPlace(NamedTuple):
+    """A place among the cases of a run in the order in which they ended."""
+
+    ended_at: str
+    position: int = -1
+
+
+class CaseNews(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that has just finished."""
+
+    position: int
+    case_id: str
+    status: CaseStatus
+    error_kinds: tuple[str, ...]
+    flaky: bool
+    flagged: bool
+    failing: bool
+    ended_at: str
+    scores: dict[str, float]
+    """The mean of each metric over the case's samples."""
+
+    @property
+    def place(self) -> NewsPlace:
+        return NewsPlace(self.ended_at, self.position)

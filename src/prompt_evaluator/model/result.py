@@ -11,7 +11,7 @@ from prompt_evaluator.model.message import Message, ToolCall
 from prompt_evaluator.model.run import CallFailure, CaseStatus, RunStatus, SampleStatus
 
 
-class CriterionScore(msgspec.Struct, frozen=True):
+class CriterionScore(msgspec.Struct, frozen=True, gc=False):
     """A judge's score on one criterion of the rubric."""
 
     score: float
@@ -20,7 +20,7 @@ class CriterionScore(msgspec.Struct, frozen=True):
     """Whether the score reaches the criterion's `pass_at`."""
 
 
-class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
+class RepeatResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One of several judgements of the same answer by the rubric."""
 
     metrics: dict[str, CriterionScore] | None
@@ -28,7 +28,7 @@ class RepeatResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
-class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
+class MetricScore(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An answer's score on a metric outside the rubric."""
 
     status: Literal["scored", "skipped", "failed"]
@@ -40,7 +40,7 @@ class MetricScore(msgspec.Struct, frozen=True, kw_only=True):
     """The score of each judgement, if the answer was judged more than once; `score` is their mean."""
 
 
-class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An earlier answer that does not count because it missed a pass mark."""
 
     attempt: int
@@ -52,7 +52,7 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     """Of the successful try; None if the call failed, and in results of earlier versions."""
 
 
-class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
+class SampleResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One answer and its scores."""
 
     sample_id: str
@@ -105,7 +105,7 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
+class MetricStats(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One case's scores on one metric."""
 
     mean: float
@@ -125,7 +125,7 @@ class MetricStats(msgspec.Struct, frozen=True, kw_only=True):
     """95 % Wilson interval."""
 
 
-class FlagStats(msgspec.Struct, frozen=True, kw_only=True):
+class FlagStats(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How often a flag was raised."""
 
     true_count: int
@@ -134,7 +134,7 @@ class FlagStats(msgspec.Struct, frozen=True, kw_only=True):
     true_proportion: float | None
 
 
-class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One case with all its samples."""
 
     test_case_id: str

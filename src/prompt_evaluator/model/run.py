@@ -12,7 +12,8 @@ from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Rubric
 from prompt_evaluator.model.score import Failed, Score, ScoreScale
 
-RunStatus = Literal["running", "completed", "partial", "failed", "aborted"]
+RunStatus = Literal["queued", "running", "completed", "partial", "failed", "aborted"]
+"""A queued run is planned and waits for a worker."""
 CaseStatus = Literal["pending", "completed", "partial", "failed"]
 UnitKind = Literal["generation", "judgement", "reply", "preparation"]
 """A reply is one of several that a metric requests from a judge; it is no longer needed once there is a score."""
@@ -197,13 +198,15 @@ class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Calls without a known price."""
     rate: float | None
     """Samples per second; None until it can be estimated."""
+    throttled: float = 0.0
+    """Share of the calls' time for which a rate limit or a 429 held them back."""
     sequence: int
     """Sequence number of the last event included."""
     updated_at: str
     """ISO 8601, UTC."""
 
 
-class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
+class CallFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why a call gave no answer."""
 
     kind: str
@@ -214,7 +217,7 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Tries that timed out; they may have been billed."""
 
 
-class Generation(msgspec.Struct, frozen=True, kw_only=True):
+class Generation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first half of a sample: an answer, or why there is none."""
 
     answer: Answer | None = None
@@ -225,7 +228,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was reused from an earlier run at no cost."""
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The result of applying one metric to one answer, once."""
 
     metric: str
@@ -268,7 +271,7 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reused: bool = False
 
 
-class Unit(msgspec.Struct, frozen=True, kw_only=True):
+class Unit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A finished piece of work. Case and name identify it within a run; the name alone links runs."""
 
     case_id: str

@@ -10,7 +10,7 @@ UNREADABLE = "InvalidJudgement"
 """The failure kind for a judge's reply that cannot be parsed."""
 
 
-class Scored(msgspec.Struct, frozen=True, tag="scored"):
+class Scored(msgspec.Struct, frozen=True, tag="scored", gc=False):
     """A score with its reason: from 0 to 1, or on the scale of a rubric's criterion."""
 
     value: float
@@ -19,13 +19,13 @@ class Scored(msgspec.Struct, frozen=True, tag="scored"):
     """Further information, such as the judge's opinion of each statement or the method used."""
 
 
-class Skipped(msgspec.Struct, frozen=True, tag="skipped"):
+class Skipped(msgspec.Struct, frozen=True, tag="skipped", gc=False):
     """The case lacks what the metric needs. Neither good nor bad."""
 
     reason: str
 
 
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
+class Failed(msgspec.Struct, frozen=True, tag="failed", gc=False):
     """The metric failed. Never treat this as 0: a broken judge is not a bad answer."""
 
     reason: str
@@ -36,7 +36,7 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 Score = Scored | Skipped | Failed
 
 
-class Scores(msgspec.Struct, frozen=True, kw_only=True):
+class Scores(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The result of a rubric: several scores, with flags, given by a judge in one call."""
 
     scores: dict[str, Scored]

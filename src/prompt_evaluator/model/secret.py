@@ -86,10 +86,10 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         for secret in self._bytes:
-            if secret in data:
+            if data.find(secret) >= 0:  # `in` raises and catches an exception first, which takes longer than the search
                 data = data.replace(secret, _MASK.encode())
         for sign in self._byte_signs:
-            if sign in data:
+            if data.find(sign) >= 0:
                 return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         return data
 

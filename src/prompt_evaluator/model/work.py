@@ -11,7 +11,7 @@ from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.run import Unit
 
 
-class WorkItem(msgspec.Struct, frozen=True, kw_only=True):
+class WorkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One sample of one case, with its finished units."""
 
     case: TestCase
@@ -26,7 +26,7 @@ class WorkItem(msgspec.Struct, frozen=True, kw_only=True):
     """Where to stop: after the answer, to be judged as a later item, or after all scores."""
 
 
-class StopCause(msgspec.Struct, frozen=True, kw_only=True):
+class StopCause(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why no further items can be worked on."""
 
     kind: str
@@ -35,7 +35,7 @@ class StopCause(msgspec.Struct, frozen=True, kw_only=True):
     provider: str = ""
 
 
-class ItemEnd(msgspec.Struct, frozen=True, kw_only=True):
+class ItemEnd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How an item ended. Its finished units have already been delivered one by one."""
 
     case_id: str

@@ -31,5 +31,6 @@ def spread(values: Sequence[float]) -> Spread | None:
     mean = math.fsum(values) / len(values) if low < high else low
     std = None
     if len(values) > 1:
-        std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+        squares = math.fsum((value - mean) ** 2 for value in values) if low < high else 0.0
+        std = math.sqrt(squares / (len(values) - 1))
     return Spread(mean, std, low, high, len(values))

@@ -1,8 +1,8 @@
-"""Shared by all parts of the store: read and write transactions, and finding a run by a name."""
+"""Shared by all parts of the store: read and write transactions, and finding and owning a run."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +32,19 @@ class Access:
         """Return the id of the run that a name means; see `run_names`."""
         with self._read() as connection:
             return find_run(connection, name)
+
+    @contextmanager
+    def own(self, run_id: str) -> Iterator[None]:
+        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
+        with ExitStack() as held:
+            with explained(self._database.where):
+                held.enter_context(self._database.ownership.own(run_id))
+            yield
+
+    def owner(self, run_id: str) -> str | None:
+        """The process working on this run, such as `process 12 on host since 2025-01-01T00:00:00Z`, if any."""
+        with explained(self._database.where):
+            return self._database.ownership.owner(run_id)
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:

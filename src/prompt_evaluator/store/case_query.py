@@ -6,6 +6,7 @@ separate scan.
 
 from __future__ import annotations
 
+from array import array
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +15,11 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, s
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import lookup
-from prompt_evaluator.model.query import CaseLine, CaseQuery, Page
+from prompt_evaluator.model.error_pattern import split_name
+from prompt_evaluator.model.query import CaseLine, CaseMark, CaseQuery, Neighbours, Page
 from prompt_evaluator.store.case_lines import read_case_lines
 from prompt_evaluator.store.dialects import contains
+from prompt_evaluator.store.error_query import positions_with
 from prompt_evaluator.store.paging import LONGEST, Cursor, after, check_limit, read_cursor, written
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.run_query import compared
@@ -24,7 +27,7 @@ from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection, Select
 
@@ -41,8 +44,11 @@ class _Place(NamedTuple):
     value: float | None
 
 
-def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
+def query_cases(connection: Connection, query: CaseQuery, order: Sequence[int] | None = None) -> Page[CaseLine]:
+    """Return a page of cases; `order` is what `read_order` found for the query, if it is known."""
     check_limit(query.limit)
+    if order is not None:
+        return _page_of(connection, query, order)
     walk = _Walk(connection, query)
     places = walk.places(query.limit + 1)
     shown = places[: query.limit]
@@ -50,6 +56,30 @@ def query_cases(connection: Connection, query: CaseQuery) -> Page[CaseLine]:
     if len(places) > len(shown):
         more = written(Cursor(query.sort, query.descending, shown[-1].value, shown[-1].position))
     return Page(tuple(read_case_lines(connection, query.run_id, [place.position for place in shown])), more)
+
+
+def _page_of(connection: Connection, query: CaseQuery, order: Sequence[int]) -> Page[CaseLine]:
+    """Return the cases of an order that come after the query's cursor."""
+    cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
+    if cursor is not None and cursor.key not in order:
+        return query_cases(connection, query)
+    start = order.index(int(cursor.key)) + 1 if cursor else 0
+    lines = tuple(read_case_lines(connection, query.run_id, order[start : start + query.limit]))
+    more = None
+    if lines and start + query.limit < len(order):
+        last = lines[-1]
+        more = written(Cursor(query.sort, query.descending, _sort_value(last, query.sort), last.position))
+    return Page(lines, more)
+
+
+def _sort_value(line: CaseLine, sort: str) -> float | None:
+    if sort == "position":
+        return line.position
+    if sort in _SORTS:
+        value: float | None = getattr(line, _SORTS[sort].name)
+        return value
+    metric = line.metrics.get(sort) or line.metrics.get(sort.removeprefix("metric."))
+    return metric.mean if metric else None
 
 
 def count_cases(connection: Connection, query: CaseQuery) -> int:
@@ -67,6 +97,31 @@ def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
     return found
 
 
+def read_marks(connection: Connection, query: CaseQuery) -> list[CaseMark]:
+    """Return what is wrong with each case on all pages, in dataset order."""
+    return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).marks()
+
+
+def read_order(connection: Connection, query: CaseQuery) -> Sequence[int]:
+    """Return the positions of the cases on all pages, in the order of the query."""
+    walk = _Walk(connection, msgspec.structs.replace(query, cursor=None))
+    return array("q", [place.position for place in walk.places(LONGEST)])
+
+
+def read_neighbours(connection: Connection, run_id: str, case_id: str, order: Sequence[int]) -> Neighbours:
+    """Return the cases before and after this one in an order of positions."""
+    own = CASES.c.run_id == run_id
+    position = connection.scalar(select(CASES.c.position).where(own, CASES.c.case_id == case_id))
+    at = order.index(position) if position in order else None
+    near = [None, order[0] if order else None]
+    if at is not None:
+        near = [order[at - 1] if at else None, order[at + 1] if at + 1 < len(order) else None]
+    named = select(CASES.c.position, CASES.c.case_id).where(own, CASES.c.position.in_(near))
+    ids = {row.position: row.case_id for row in connection.execute(named)}
+    before, behind = (ids.get(each) for each in near)
+    return Neighbours(previous=before, next=behind, place=None if at is None else at + 1, total=len(order))
+
+
 class _Walk:
     """The execution of one query."""
 
@@ -76,7 +131,7 @@ class _Walk:
         self._check_names()
         self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
         self._on_results = self._result_conditions()
-        self._by_metadata = self._fitting_metadata()
+        self._among = self._fitting_positions()
 
     def places(self, count: int) -> list[_Place]:
         """Return the positions of the next cases, with their sort values."""
@@ -90,10 +145,23 @@ class _Walk:
 
     def count(self) -> int:
         """Count the matching cases on all pages."""
-        if self._by_metadata is not None:
+        if self._among is not None:
             return len(self.places(LONGEST))
         table = CASE_RESULTS if self._on_results else CASES
         return self._connection.scalar(self._select(table, literal(None)).with_only_columns(func.count())) or 0
+
+    def marks(self) -> list[CaseMark]:
+        """Return all matching cases with what is wrong with them."""
+        row, position = CASE_RESULTS.c, CASES.c.position
+        columns = (position, row.status, row.failing, row.flaky, row.flagged, row.error_kinds.is_not(None))
+        beside = CASES.outerjoin(CASE_RESULTS, self._in_run(CASE_RESULTS, position))
+        wanted = self._select(CASES, literal(None)).with_only_columns(*columns).select_from(beside).order_by(position)
+        chosen = self._among
+        return [
+            CaseMark(at, status or "pending", bool(failing), bool(flaky), bool(flagged), bool(errors))
+            for at, status, failing, flaky, flagged, errors in self._connection.execute(wanted)
+            if chosen is None or at in chosen
+        ]
 
     def _with_value(self) -> Select[Any]:
         query, cursor = self._query, self._cursor
@@ -138,23 +206,32 @@ class _Walk:
         return wanted.where(*self._elsewhere(table))
 
     def _matching(self, wanted: Select[Any], count: int) -> list[_Place]:
-        if self._by_metadata is None:
+        if self._among is None:
             return [_Place(*row) for row in self._connection.execute(wanted.limit(count))]
-        if len(self._by_metadata) <= _FEW:
-            few = wanted.where(wanted.selected_columns[0].in_(sorted(self._by_metadata)))
+        if len(self._among) <= _FEW:
+            few = wanted.where(wanted.selected_columns[0].in_(sorted(self._among)))
             return [_Place(*row) for row in self._connection.execute(few.limit(count))]
         with self._connection.execute(wanted) as rows:
-            fitting = (_Place(*row) for row in rows if row[0] in self._by_metadata)
+            fitting = (_Place(*row) for row in rows if row[0] in self._among)
             return list(islice(fitting, count))
 
+    def _fitting_positions(self) -> frozenset[int] | None:
+        """Return the positions that are asked for and whose metadata and errors match; None without such conditions."""
+        kind, pattern = split_name(self._query.error_kind or "")
+        found = self._fitting_metadata()
+        if pattern is None:
+            return found
+        by_pattern = positions_with(self._connection, self._query.run_id, kind, pattern)
+        return by_pattern if found is None else by_pattern & found
+
     def _fitting_metadata(self) -> frozenset[int] | None:
-        """Return the positions of cases whose metadata match, or None if there is no such condition.
+        """Return the positions that are asked for and whose metadata match; None without such conditions.
 
         Evaluated here instead of in the database, so that conditions mean the same as in a dataset filter.
         """
-        conditions = self._query.metadata
+        conditions, among = self._query.metadata, self._query.positions
         if not conditions:
-            return None
+            return among
         rows = self._connection.execute(
             select(CASES.c.position, CASES.c["metadata"]).where(CASES.c.run_id == self._query.run_id)
         )
@@ -162,7 +239,8 @@ class _Walk:
         return frozenset(
             position
             for position, values in decoded
-            if all(condition.holds(lookup(values, condition.field)) for condition in conditions)
+            if (among is None or position in among)
+            and all(condition.holds(lookup(values, condition.field)) for condition in conditions)
         )
 
     def _result_conditions(self) -> list[ColumnElement[bool]]:
@@ -178,7 +256,7 @@ class _Walk:
         if query.errors is not None:
             wanted.append(row.error_kinds.is_not(None) if query.errors else row.error_kinds.is_(None))
         if query.error_kind is not None:
-            wanted.append(row.error_kinds.contains(f'"{query.error_kind}"', autoescape=True))
+            wanted.append(row.error_kinds.contains(f'"{split_name(query.error_kind)[0]}"', autoescape=True))
         return wanted
 
     def _elsewhere(self, table: Table) -> Iterator[ColumnElement[bool]]:

@@ -34,11 +34,22 @@ if TYPE_CHECKING:
     Read = Callable[[], AbstractContextManager[Connection]]
     Where = Callable[[Table], ColumnElement[bool]]
 
-_CASES_AT_ONCE = 256
+_CASES_AT_ONCE = 512
 _IDS_AT_ONCE = 4_096
 _CASE = [CASES.c[name] for name in ("position", "case_id", "content_hash", "metadata", "input")]
 _METRIC = [CASE_METRICS.c[name] for name in ("position", "metric", "mean", "std", "count", "passes", "missing")]
+_FLAG = [CASE_FLAGS.c[name] for name in ("position", "flag", "raised", "asked")]
 _AMOUNTS = [CASE_RESULTS.c[name] for name in ("position", "cost", "latency_ms")]
+
+
+class AnswerPreview(NamedTuple):
+    """How an answer begins."""
+
+    answer: str | None
+    error: str | None
+
+
+_NO_PREVIEW = AnswerPreview(None, None)
 
 
 class StoredRun:
@@ -104,6 +115,30 @@ class StoredRun:
             for row in rows
         ]
 
+    def previews(self, case_ids: Sequence[str], most: int) -> dict[str, AnswerPreview]:
+        """The beginning of the first answer of each of these cases, and of the first error; at most `most` characters.
+
+        Cases without a finished sample are left out.
+        """
+        samples = SAMPLE_RESULTS.c
+        beginning, error = func.substr(samples.answer, 1, most), func.substr(samples.error_message, 1, most)
+        found: dict[str, AnswerPreview] = {}
+        for chunk in chunks(case_ids):
+            places = select(CASES.c.position, CASES.c.case_id).where(self._own(CASES), CASES.c.case_id.in_(chunk))
+            with self._read() as connection:
+                ids = {row.position: row.case_id for row in connection.execute(places)}
+                wanted = (
+                    select(samples.position, beginning, error)
+                    .where(self._own(SAMPLE_RESULTS), samples.position.in_(list(ids)))
+                    .order_by(samples.position, samples.sample)
+                )
+                for position, answer, failure in connection.execute(wanted):
+                    before = found.get(ids[position], _NO_PREVIEW)
+                    found[ids[position]] = AnswerPreview(
+                        answer if before.answer is None else before.answer, before.error or failure
+                    )
+        return found
+
     def input(self, case_id: str) -> str | None:
         """The input of a case, if it is known."""
         with self._read() as connection:
@@ -128,7 +163,7 @@ class StoredRun:
         scores: dict[int, dict[str, CaseScores]] = {}
         unscored: dict[int, dict[str, int]] = {}
         measured = select(*_METRIC).where(self._own(CASE_METRICS), where(CASE_METRICS))
-        for position, metric, mean, std, count, passes, missing in connection.execute(measured):
+        for position, metric, mean, std, count, passes, missing in connection.execute(measured).all():
             if mean is None:
                 if missing:
                     unscored.setdefault(position, {})[metric] = missing
@@ -137,14 +172,14 @@ class StoredRun:
             known = tuple(each) if each else None
             scores.setdefault(position, {})[metric] = CaseScores(mean, std, count, passes, missing, known)
         flags: dict[int, dict[str, CaseFlag]] = {}
-        judged = select(CASE_FLAGS).where(self._own(CASE_FLAGS), where(CASE_FLAGS), CASE_FLAGS.c.asked > 0)
-        for row in connection.execute(judged):
-            flags.setdefault(row.position, {})[row.flag] = CaseFlag(raised=row.raised, asked=row.asked)
+        judged = select(*_FLAG).where(self._own(CASE_FLAGS), where(CASE_FLAGS), CASE_FLAGS.c.asked > 0)
+        for position, flag, raised, asked in connection.execute(judged).all():
+            flags.setdefault(position, {})[flag] = CaseFlag(raised=raised, asked=asked)
         amounts = {
             position: (cost, latency)
             for position, cost, latency in connection.execute(
                 select(*_AMOUNTS).where(self._own(CASE_RESULTS), where(CASE_RESULTS))
-            )
+            ).all()
         }
         return [
             ComparedCase(
@@ -168,7 +203,7 @@ class StoredRun:
             .where(self._own(SCORES), where(SCORES), SCORES.c.value.is_not(None))
             .order_by(SCORES.c.position, SCORES.c.sample)
         )
-        for position, metric, value in connection.execute(wanted):
+        for position, metric, value in connection.execute(wanted).all():
             found.setdefault((position, metric), []).append(value)
         return found
 
@@ -209,6 +244,10 @@ def _between(first: int, last: int) -> Where:
 
 
 def _among(positions: list[int]) -> Where:
+    """A list in a statement takes long to write: cases that follow each other are named by the first and the last."""
+    first, last = min(positions, default=0), max(positions, default=-1)
+    if last - first + 1 == len(positions):
+        return _between(first, last)
     return lambda table: table.c.position.in_(positions)
 
 

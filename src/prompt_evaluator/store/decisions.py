@@ -1,31 +1,29 @@
-"""Stores decisions of people and servers: baselines, the gate's verdicts, and queued requests."""
+"""Stores decisions: baselines, and the gate's verdicts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from prompt_evaluator.errors import PinnedRunError, StoreError, UnknownNameError
-from prompt_evaluator.model.queue import QueuedRequest
 from prompt_evaluator.model.release import Baseline, Verdict
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.result_tables import BASELINES, QUEUE, VERDICTS
-from prompt_evaluator.store.texts import as_json, clean, clean_or_none
+from prompt_evaluator.store.result_tables import BASELINES, VERDICTS
+from prompt_evaluator.store.texts import as_json, clean_or_none
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection, RowMapping
 
-    from prompt_evaluator.model.queue import QueueState
-
-_T = TypeVar("_T")
-_JSON = ("policy", "reasons", "request")
+_JSON = ("policy", "reasons")
 
 
 class Decisions(Access):
-    """Baselines, verdicts and the queue."""
+    """Baselines and verdicts."""
 
     def pin(self, baseline: Baseline) -> None:
         """Pin a run under a name, replacing the previous baseline."""
@@ -73,53 +71,13 @@ class Decisions(Access):
         if run_id is not None:
             wanted = wanted.where(VERDICTS.c.run_id == run_id)
         with self._read() as connection:
-            return [_made(Verdict, row) for row in connection.execute(wanted).mappings()]
+            return [_made(row) for row in connection.execute(wanted).mappings()]
 
-    def enqueue(self, request: dict[str, Any], *, requested_at: str) -> QueuedRequest:
-        """Append a request to the queue."""
-        values = {"state": "waiting", "requested_at": requested_at, "request": as_json(request)}
-        with self._write() as connection:
-            row = connection.execute(insert(QUEUE).values(values).returning(*QUEUE.c)).mappings().one()
-            return _made(QueuedRequest, row)
-
-    def take_next(self, *, started_at: str) -> QueuedRequest | None:
-        """Claim the oldest waiting request for this process; None if there is none."""
-        oldest = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(QUEUE.c.id).limit(1)
-        with self._write() as connection:
-            # A file has one writer at a time; on a server, two processes must not claim the same request.
-            found = connection.scalar(oldest.with_for_update(skip_locked=True))
-            if found is None:
-                return None
-            values = {"state": "started", "started_at": started_at}
-            taken = update(QUEUE).where(QUEUE.c.id == found).values(values).returning(*QUEUE.c)
-            return _made(QueuedRequest, connection.execute(taken).mappings().one())
-
-    def finish_request(
-        self, request_id: int, *, ended_at: str, run_id: str | None = None, error: str | None = None
-    ) -> None:
-        """Record the outcome of a request: its run, or why there is none."""
-        state: QueueState = "failed" if error else "done"
-        values = {"state": state, "ended_at": ended_at, "error": clean(error) if error else None}
-        if run_id is not None:
-            values["run_id"] = run_id
-        self._set_request(request_id, values)
-
-    def link_request(self, request_id: int, run_id: str) -> None:
-        """Record the run of a request that is in progress."""
-        self._set_request(request_id, {"run_id": run_id})
-
-    def queue(self, state: QueueState | None = None, *, limit: int | None = None) -> list[QueuedRequest]:
-        """Requests, oldest first."""
-        wanted = select(QUEUE).order_by(QUEUE.c.id).limit(limit)
-        if state is not None:
-            wanted = wanted.where(QUEUE.c.state == state)
+    def latest_verdicts(self, run_ids: Sequence[str]) -> dict[str, Verdict]:
+        """The newest verdict on each of these runs that has one."""
+        wanted = select(VERDICTS).where(VERDICTS.c.run_id.in_(run_ids)).order_by(VERDICTS.c.id)
         with self._read() as connection:
-            return [_made(QueuedRequest, row) for row in connection.execute(wanted).mappings()]
-
-    def _set_request(self, request_id: int, values: dict[str, Any]) -> None:
-        with self._write() as connection:
-            if not connection.execute(update(QUEUE).where(QUEUE.c.id == request_id).values(values)).rowcount:
-                raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
+            return {found.run_id: found for found in map(_made, connection.execute(wanted).mappings())}
 
 
 def delete_decisions(connection: Connection, run_id: str) -> None:
@@ -136,7 +94,7 @@ def _without_id(verdict: Verdict) -> dict[str, Any]:
     return values
 
 
-def _made(kind: type[_T], row: RowMapping) -> _T:
+def _made(row: RowMapping) -> Verdict:
     return msgspec.convert(
-        {str(name): msgspec.json.decode(value) if name in _JSON else value for name, value in row.items()}, kind
+        {str(name): msgspec.json.decode(value) if name in _JSON else value for name, value in row.items()}, Verdict
     )

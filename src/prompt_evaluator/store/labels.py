@@ -24,11 +24,17 @@ def insert_labels(connection: Connection, labels: Iterable[Label]) -> None:
         connection.execute(insert(LABELS), rows)
 
 
-def read_labels(connection: Connection, run_id: str | None) -> list[Label]:
-    """Labels of one run, or all, in the order they were added."""
+def read_labels(
+    connection: Connection, run_id: str | None, case_id: str | None = None, metric: str | None = None
+) -> list[Label]:
+    """Labels of one run, or all, in the order they were added; of one case or on one metric only, if given."""
     wanted = select(*_COLUMNS).order_by(LABELS.c.id)
     if run_id is not None:
         wanted = wanted.where(LABELS.c.run_id == run_id)
+    if case_id is not None:
+        wanted = wanted.where(LABELS.c.case_id == case_id)
+    if metric is not None:
+        wanted = wanted.where(LABELS.c.metric == metric)
     return [Label(**row) for row in connection.execute(wanted).mappings()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,20 +12,32 @@ from sqlalchemy.exc import IntegrityError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
+from prompt_evaluator.store.case_tables import CaseTables
 from prompt_evaluator.store.compared_run import StoredRun
+from prompt_evaluator.store.cost_query import CostRows
+from prompt_evaluator.store.dataset_rows import DatasetRows
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
+from prompt_evaluator.store.error_query import ErrorRows
 from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
+from prompt_evaluator.store.label_opinions import LabelOpinions
+from prompt_evaluator.store.label_queues import LabelQueues, delete_queues
 from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
-from prompt_evaluator.store.migrate import explained, open_database
+from prompt_evaluator.store.migrate import open_database
+from prompt_evaluator.store.queue import Queue, delete_requests, leave_queue, start_values
 from prompt_evaluator.store.report_rows import ReportRows
+from prompt_evaluator.store.request_keys import RequestKeys
 from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
+from prompt_evaluator.store.run_edits import RunEdits
 from prompt_evaluator.store.run_names import find_run, unknown_run
-from prompt_evaluator.store.run_rows import case_row, plan_bytes, run_row, summary_columns
+from prompt_evaluator.store.run_rows import case_row, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
+from prompt_evaluator.store.scored_answers import ScoredAnswers
 from prompt_evaluator.store.texts import clean_or_none
+from prompt_evaluator.store.tokens import Tokens
 from prompt_evaluator.store.unit_rows import find_units, read_units
+from prompt_evaluator.store.views import Views
 from prompt_evaluator.store.writer import LedgerWriter
 
 if TYPE_CHECKING:
@@ -41,7 +52,24 @@ _CHUNK = 256
 _IDS_AT_ONCE = 512
 
 
-class Store(Results, Decisions, FlatRows, ReportRows):
+class Store(
+    Results,
+    CaseTables,
+    DatasetRows,
+    Decisions,
+    Queue,
+    Tokens,
+    RequestKeys,
+    FlatRows,
+    ReportRows,
+    CostRows,
+    ScoredAnswers,
+    RunEdits,
+    ErrorRows,
+    Views,
+    LabelQueues,
+    LabelOpinions,
+):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     @classmethod
@@ -102,11 +130,14 @@ class Store(Results, Decisions, FlatRows, ReportRows):
         return StoredRun(self._read, record, self.run_line(full, interrupted=[full] if gone else ()))
 
     def start_run(self, run_id: str, started_at: str) -> None:
-        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
-        values = {"status": "running", "started_at": started_at, "ended_at": None, "stop_reason": None}
+        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop.
+
+        A stop requested while it was running before is forgotten; one requested while it was queued is not. It no
+        longer waits in the queue.
+        """
         with self._write() as connection:
-            if not connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values)).rowcount:
-                raise unknown_run(connection, run_id)
+            leave_queue(connection, run_id, ended_at=started_at)
+            self._set(connection, run_id, start_values(started_at))
 
     def update_run(
         self,
@@ -126,11 +157,6 @@ class Store(Results, Decisions, FlatRows, ReportRows):
             values |= summary_columns(summary)
         with self._write() as connection:
             self._set(connection, run_id, values)
-
-    def replace_plan(self, plan: RunPlan) -> None:
-        """Keep a plan in place of the run's own, from which it differs only in what results are held to."""
-        with self._write() as connection:
-            self._set(connection, plan.run_id, {"plan": plan_bytes(plan)})
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
         """Cases in file order, starting at a position."""
@@ -180,10 +206,12 @@ class Store(Results, Decisions, FlatRows, ReportRows):
                     "Nothing was changed."
                 ) from error
 
-    def labels(self, run_id: str | None = None) -> list[Label]:
-        """Labels of one run, or all, in the order they were added."""
+    def labels(
+        self, run_id: str | None = None, *, case_id: str | None = None, metric: str | None = None
+    ) -> list[Label]:
+        """Labels of one run, or all, in the order they were added; of one case or on one metric only, if given."""
         with self._read() as connection:
-            return read_labels(connection, run_id)
+            return read_labels(connection, run_id, case_id, metric)
 
     def delete_run(self, run_id: str, *, with_labels: bool = False) -> None:
         """Delete a run and everything that belongs to it.
@@ -195,7 +223,9 @@ class Store(Results, Decisions, FlatRows, ReportRows):
         """
         with self.own(run_id), self._write() as connection:
             delete_decisions(connection, run_id)
+            delete_requests(connection, run_id)
             delete_labels(connection, run_id, allowed=with_labels)
+            delete_queues(connection, run_id)
             delete_results(connection, run_id)
             for table in (UNITS, CASES):
                 connection.execute(delete(table).where(table.c.run_id == run_id))
@@ -207,19 +237,6 @@ class Store(Results, Decisions, FlatRows, ReportRows):
     ) -> LedgerWriter:
         """Start a writer for a stored run. Close it before closing the store."""
         return LedgerWriter(self._writing, self._database.where, run_id, flush_at=flush_at, on_commit=on_commit)
-
-    @contextmanager
-    def own(self, run_id: str) -> Iterator[None]:
-        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
-        with ExitStack() as held:
-            with explained(self._database.where):
-                held.enter_context(self._database.ownership.own(run_id))
-            yield
-
-    def owner(self, run_id: str) -> str | None:
-        """The process working on this run, such as `process 12 on host since 2025-01-01T00:00:00Z`, if any."""
-        with explained(self._database.where):
-            return self._database.ownership.owner(run_id)
 
     def _record(self, row: Row[Any]) -> RunRecord:
         with self._readable(row.run_id):

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlalchemy import (
     URL,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prompt_evaluator.ports import Fill
+
+T = TypeVar("T")
 
 _KNOWN = (
     ("is locked", "is locked by another process", "Wait for that process or end it, then try again."),
@@ -143,6 +145,9 @@ def _file(path: Path, patience: float, fill: Fill | None) -> Database:
 
 
 def _sqlite_engine(path: Path, patience: float) -> Engine:
+    # Of values without an adapter, the driver asks twice how to store them, and catches an exception each time.
+    for kind in (type(None), bool, bytes):
+        sqlite3.register_adapter(kind, _unchanged)
     # We begin transactions ourselves: the driver would begin them late, and create tables outside of them.
     engine = create_engine(
         URL.create("sqlite", database=str(path)), connect_args={"isolation_level": None, "timeout": patience}
@@ -150,6 +155,10 @@ def _sqlite_engine(path: Path, patience: float) -> Engine:
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _unchanged(value: T) -> T:
+    return value
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:

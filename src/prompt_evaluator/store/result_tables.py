@@ -1,4 +1,4 @@
-"""Tables of results, which can be rebuilt from units at any time, and of decisions by people and servers.
+"""Tables of results, which can be rebuilt from units at any time, of decisions by people, and of servers.
 
 Rows of a case are keyed by run and position: a number is shorter than an id, and sorts in file order.
 """
@@ -159,4 +159,38 @@ VERDICTS = Table(
     Column("reasons", Text, nullable=False),
     Index("ix_verdicts_run_id", "run_id"),
     sqlite_autoincrement=True,
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Column("revoked_at", Text),
+    Column("last_used_at", Text),
+    Column("max_samples", Integer),
+    Column("max_cost", Float),
+    Column("max_concurrency", Integer),
+)
+
+REQUEST_KEYS = Table(
+    "request_keys",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("request_hash", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("answer", Text),
+)
+
+VIEWS = Table(
+    "views",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("address", Text, nullable=False),
+    Column("saved_at", Text, nullable=False),
+    Column("saved_by", Text, nullable=False),
 )

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from sqlalchemy import func, select, update
 
+from prompt_evaluator.model.query import StatusTotals
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_lines import read_case_detail
-from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids
+from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids, read_neighbours, read_order
 from prompt_evaluator.store.chart_query import read_bins, read_sliced, read_varying
+from prompt_evaluator.store.leaderboard_query import finished_run, read_finished
+from prompt_evaluator.store.news import read_news
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
 from prompt_evaluator.store.result_tables import CASE_RESULTS
 from prompt_evaluator.store.run_names import find_run, unknown_run
@@ -20,6 +23,7 @@ from prompt_evaluator.store.run_query import (
     read_history,
     read_run_keys,
     read_run_line,
+    read_run_lines,
     read_run_values,
 )
 from prompt_evaluator.store.run_rows import progress_columns, summary_columns
@@ -34,10 +38,21 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunProgress
     from prompt_evaluator.model.condition import Condition
     from prompt_evaluator.model.pairwise import Pair
-    from prompt_evaluator.model.query import CaseDetail, CaseLine, CaseQuery, Page, RunLine, RunQuery
+    from prompt_evaluator.model.query import (
+        CaseDetail,
+        CaseLine,
+        CaseNews,
+        CaseQuery,
+        Neighbours,
+        NewsPlace,
+        Page,
+        RunLine,
+        RunQuery,
+    )
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.trend import CaseNoise, RunVersion
     from prompt_evaluator.store.chart_query import BinEdges, SlicedCase, VaryingCells
+    from prompt_evaluator.store.leaderboard_query import FinishedRun
 
 _CASES_AT_ONCE = 64
 
@@ -77,11 +92,16 @@ class Results(Access):
         with self._read() as connection:
             return connection.scalar(select(func.count()).where(CASE_RESULTS.c.run_id == run_id)) or 0
 
-    def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
-        """Store the run's progress for other processes to read."""
+    def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> str | None:
+        """Store the run's progress for other processes to read. Return why the run is to stop, if it is."""
         values = progress_columns(progress) | (summary_columns(summary) if summary else {})
+        saved = update(RUNS).where(RUNS.c.run_id == run_id).values(values).returning(RUNS.c.stop_requested)
         with self._write() as connection:
-            self._set(connection, run_id, values)
+            row = connection.execute(saved).first()
+            if row is None:
+                raise unknown_run(connection, run_id)
+            reason: str | None = row.stop_requested
+            return reason
 
     def query_runs(self, query: RunQuery, *, interrupted: Collection[str] = ()) -> Page[RunLine]:
         """Return a page of runs; those with an id in `interrupted` get the status `interrupted`."""
@@ -92,6 +112,20 @@ class Results(Access):
         """Return the list entry of the run that a name means."""
         with self._read() as connection:
             return read_run_line(connection, find_run(connection, run_id), interrupted)
+
+    def run_lines(self, run_ids: Sequence[str]) -> dict[str, RunLine]:
+        """Return the list entries of finished runs, by id."""
+        with self._read() as connection:
+            return read_run_lines(connection, run_ids)
+
+    def finished_runs(self, hashes: Sequence[str] | None = None, *, limit: int) -> list[FinishedRun]:
+        """The newest evaluations that have ended with results, of these datasets or all, newest first."""
+        found = []
+        with self._read() as connection:
+            for row in read_finished(connection, hashes, limit):
+                with self._readable(row.run_id):
+                    found.append(finished_run(row))
+        return found
 
     def run_values(self, field: str, *, interrupted: Collection[str] = ()) -> list[Any]:
         """The values that runs have in a field that conditions can be about, each once, at most a thousand."""
@@ -148,11 +182,11 @@ class Results(Access):
         with self._read() as connection:
             return list(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.status == "running")))
 
-    def query_cases(self, query: CaseQuery) -> Page[CaseLine]:
-        """Return a page of a run's cases."""
+    def query_cases(self, query: CaseQuery, order: Sequence[int] | None = None) -> Page[CaseLine]:
+        """Return a page of a run's cases; quicker if what `case_order` found for the query is given."""
         with self._read() as connection:
             full = find_run(connection, query.run_id)
-            return query_cases(connection, msgspec.structs.replace(query, run_id=full))
+            return query_cases(connection, msgspec.structs.replace(query, run_id=full), order)
 
     def count_cases(self, query: CaseQuery) -> int:
         """Count the cases on all pages."""
@@ -165,6 +199,29 @@ class Results(Access):
         with self._read() as connection:
             full = find_run(connection, query.run_id)
             return read_matching_ids(connection, msgspec.structs.replace(query, run_id=full))
+
+    def case_order(self, query: CaseQuery) -> Sequence[int]:
+        """Return the positions of the cases on all pages, in the order of the query."""
+        with self._read() as connection:
+            full = find_run(connection, query.run_id)
+            return read_order(connection, msgspec.structs.replace(query, run_id=full))
+
+    def neighbours(self, run_id: str, case_id: str, order: Sequence[int]) -> Neighbours:
+        """Return the cases before and after this one in what `case_order` found."""
+        with self._read() as connection:
+            return read_neighbours(connection, find_run(connection, run_id), case_id, order)
+
+    def totals_by_status(self) -> list[StatusTotals]:
+        """How many runs have each status, and what they used."""
+        sums = [func.coalesce(func.sum(RUNS.c[name]), 0) for name in StatusTotals._fields[2:]]
+        wanted = select(RUNS.c.status, func.count(), *sums).group_by(RUNS.c.status).order_by(RUNS.c.status)
+        with self._read() as connection:
+            return [StatusTotals(*row) for row in connection.execute(wanted)]
+
+    def news(self, run_id: str, since: NewsPlace, known: Collection[NewsPlace] = ()) -> list[CaseNews]:
+        """At most `MOST_NEWS` cases of a run that ended after this place, without those that are known."""
+        with self._read() as connection:
+            return read_news(connection, run_id, since, known)
 
     def case_detail(self, run_id: str, case_id: str) -> CaseDetail:
         """Return one case of a run with all its samples."""

@@ -24,7 +24,11 @@ _LAST = re.compile(r"@last(?:~(\d{1,9}))?")
 _SHORTEST_PREFIX = 4
 _SHOWN = 10
 _LOOKED_AT = 1_000
-_EVALUATION = (RUNS.c.kind == "evaluation", or_(RUNS.c.stop_reason.is_(None), RUNS.c.stop_reason != NOT_STARTED))
+_EVALUATION = (
+    RUNS.c.kind == "evaluation",
+    RUNS.c.status != "queued",
+    or_(RUNS.c.stop_reason.is_(None), RUNS.c.stop_reason != NOT_STARTED),
+)
 """Runs that `@last` and tags can mean: started, and not another judgement of a run's answers, which has its tags."""
 
 

@@ -13,9 +13,10 @@ from prompt_evaluator.model.query import Page, RunLine, RunQuery
 from prompt_evaluator.store.dialects import as_number, contains, entry, ordered
 from prompt_evaluator.store.paging import Cursor, after, check_limit, read_cursor, written
 from prompt_evaluator.store.schema import RUNS
+from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping
 
@@ -84,6 +85,16 @@ def read_history(connection: Connection, dataset: str, limit: int, interrupted: 
 def read_run_line(connection: Connection, run_id: str, interrupted: Collection[str] = ()) -> RunLine:
     row = connection.execute(select(*_SHOWN).where(RUNS.c.run_id == run_id)).mappings().one()
     return run_line(row, interrupted)
+
+
+def read_run_lines(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunLine]:
+    """The list entries of finished runs, by id."""
+    rows = (
+        row
+        for chunk in chunks(run_ids)
+        for row in connection.execute(select(*_SHOWN).where(RUNS.c.run_id.in_(chunk))).mappings()
+    )
+    return {row["run_id"]: run_line(row, ()) for row in rows}
 
 
 def run_line(row: RowMapping, interrupted: Collection[str]) -> RunLine:

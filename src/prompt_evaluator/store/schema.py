@@ -1,4 +1,4 @@
-"""Tables of primary data: runs with their cases and units, and labels. Derived data is in `result_tables`."""
+"""Tables of primary data: runs, cases, units, labels and their queues. Derived data is in `result_tables`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
 
 HEAD = REVISIONS[-1]
@@ -57,6 +58,7 @@ RUNS = Table(
     Column("errors", Text),
     Column("summary", Text),
     Column("progress", Text),
+    Column("stop_requested", Text),
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_dataset_name", "dataset_name", "started_at"),
     Index("ix_runs_dataset_hash", "dataset_hash", "started_at"),
@@ -111,6 +113,49 @@ LABELS = Table(
     Column("answer_hash", Text, nullable=False),
     Column("probability", Float),
     Column("judge_seen", Boolean),
+    Column("withdrawn", Boolean, nullable=False, server_default=false()),
     Index("ix_labels_run_id_case_id", "run_id", "case_id"),
     sqlite_autoincrement=True,  # never reuse the id of a deleted row, as on a server
+)
+
+LABEL_QUEUES = Table(
+    "label_queues",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_label_queues_run_id"), nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("draw", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("population", Integer, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Index("ix_label_queues_run_id", "run_id"),
+    sqlite_autoincrement=True,
+)
+
+LABEL_ITEMS = Table(
+    "label_items",
+    METADATA,
+    Column("queue_id", Integer, ForeignKey("label_queues.id", name="fk_label_items_queue_id"), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("sample", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("probability", Float),
+    Column("reserved_by", Text),
+    Column("reserved_until", Text),
+    Column("labelled_by", Text),
+    Column("labelled_at", Text),
+    PrimaryKeyConstraint("queue_id", "place", name="pk_label_items"),
+)
+
+LABEL_SKIPS = Table(
+    "label_skips",
+    METADATA,
+    Column("queue_id", Integer, ForeignKey("label_queues.id", name="fk_label_skips_queue_id"), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("reviewer", Text, nullable=False),
+    Column("skipped_at", Text, nullable=False),
+    PrimaryKeyConstraint("queue_id", "place", "reviewer", name="pk_label_skips"),
 )

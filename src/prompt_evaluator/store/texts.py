@@ -45,7 +45,7 @@ def storable(text: str) -> str:
 def as_json(value: Any) -> str:
     """Encode JSON for a column."""
     data = REDACTOR.bytes(_encode(value))
-    return (_NUL.sub(rb"\1\\ufffd", data) if b"\\u0000" in data else data).decode()
+    return (_NUL.sub(rb"\1\\ufffd", data) if data.find(b"\\u0000") >= 0 else data).decode()
 
 
 def json_or_none(value: Any) -> str | None:

@@ -1,0 +1,202 @@
+"""Further requests of the HTTP API: what to list, export, compare, decide and label."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+_Name = Annotated[str, Meta(min_length=1, max_length=300)]
+_Note = Annotated[str, Meta(max_length=2_000)]
+
+
+class CasesQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which cases of a dataset to list."""
+
+    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+
+
+class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to export results."""
+
+    format: Literal["json", "jsonl", "csv"] = "json"
+
+
+TableFormat = Literal["csv", "markdown"]
+_Filter = Annotated[str, Meta(max_length=2_000)]
+
+
+class CaseFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which cases of a run to write to a file."""
+
+    q: _Filter = ""
+    """A filter, as on the page of the run: `correct<3 topic:billing failing`."""
+    sort: _Name = "position"
+    """`position`, `cost`, `latency`, `flakiness` or a metric; `-` in front reverses."""
+    columns: tuple[_Name, ...] = ()
+    """Metadata to add, separated by commas; may be repeated."""
+    format: TableFormat = "csv"
+    """Markdown has the first 200 rows."""
+
+
+class SliceFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which groups of cases to write to a file."""
+
+    keys: tuple[_Name, ...] = ()
+    """Metadata to group by; may be repeated. By default, every key with a few values."""
+    format: TableFormat = "csv"
+
+
+class ErrorFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to write the errors of a run to a file."""
+
+    format: TableFormat = "csv"
+
+
+class RecentErrorFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The errors of which runs to write to a file."""
+
+    q: _Filter = ""
+    """A filter of runs, such as `dataset:support model~gpt`."""
+    format: TableFormat = "csv"
+
+
+class RunFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which runs to write to a file."""
+
+    q: _Filter = ""
+    """A filter, such as `dataset:support model~gpt status:completed`."""
+    metric: _Name | None = None
+    """The metric to write; by default the first of each run."""
+    sort: _Name = "age"
+    """A column, `metric.NAME` or `tag.KEY`; `-` in front reverses."""
+    format: TableFormat = "csv"
+
+
+class ViewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A view to keep, or to rename."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    """A view that has it is replaced."""
+    address: Annotated[str, Meta(min_length=1, max_length=8_000)] | None = None
+    """A page of the dashboard from its first slash on, such as `/?q=status:completed`."""
+    was: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    """The present name of a view that gets another one."""
+
+
+class TrainingQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to choose the best and the worst answer."""
+
+    metric: _Name | None = None
+    """By default, all metrics together."""
+
+
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to report."""
+
+    format: Literal["html", "markdown", "json"] = "html"
+    against: _Name | None = None
+    """A baseline: the report then compares the run with it."""
+
+
+class CompareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two runs to compare, by their ids or names."""
+
+    baseline: _Name
+    candidate: _Name
+    metric_threshold: Annotated[float, Meta(ge=0, le=4)] = 0.1
+    """Smallest difference of means that matters, on a scale from 1 to 5."""
+    flag_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.05
+    allow_different: bool = False
+    slices: Annotated[tuple[_Name, ...], Meta(max_length=20)] | None = None
+
+
+class CompareManyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Several runs to compare with one baseline."""
+
+    baseline: _Name
+    candidates: Annotated[tuple[_Name, ...], Meta(min_length=1, max_length=20)]
+    metric_threshold: Annotated[float, Meta(ge=0, le=4)] = 0.1
+    flag_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.05
+    allow_different: bool = False
+
+
+class TrendsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which runs to follow over time."""
+
+    dataset: _Name | None = None
+    metric: _Name | None = None
+    judge: _Name | None = None
+    model: _Name | None = None
+    where: tuple[_Name, ...] = ()
+    limit: Annotated[int, Meta(ge=2, le=500)] = 50
+
+
+class LeaderboardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which models to rank."""
+
+    dataset: _Name | None = None
+    metric: _Name | None = None
+
+
+class GateRunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run to decide about, by the policy in the server's gates.yaml or the built-in one."""
+
+    run: _Name
+    baseline: _Name | None = None
+    """By default the policy's."""
+    allow_different: bool = False
+
+
+class HarnessGateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to judge the harness's latest run."""
+
+    baseline: _Name = "previous"
+    """`previous`, `last-passed`, `pinned` or a run's id."""
+    policy: Literal["threshold", "noise"] = "threshold"
+
+
+class HarnessTrendsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which configurations of the harness to follow over time."""
+
+    config_ids: tuple[_Name, ...] = ()
+    metric: _Name | None = None
+    limit: Annotated[int, Meta(ge=2, le=500)] = 50
+
+
+class HarnessRunQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which run of the harness."""
+
+    run: _Name | None = None
+    """Its id; by default the latest."""
+
+
+class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which labels to list."""
+
+    run: _Name | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+
+
+class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A person's score of one sample."""
+
+    run: _Name
+    case_id: _Name
+    sample: Annotated[int, Meta(ge=0, le=100_000)]
+    """Starts at 0."""
+    metric: _Name
+    value: float
+    reviewer: _Name | None = None
+    """By default, the name of the token. Only admins may label under another name."""
+    comment: _Note = ""
+    judge_seen: bool | None = None
+    """Whether the reviewer had seen the judge's score."""
+
+
+class HarnessRunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many runs of the harness to list."""
+
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50

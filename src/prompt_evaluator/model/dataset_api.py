@@ -1,0 +1,83 @@
+"""What the pages about datasets and the release harness are asked, and what the store says about datasets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+CaseChange = Literal["added", "removed", "changed"]
+
+
+class DatasetsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which datasets to list."""
+
+    q: Annotated[str, Meta(max_length=2_000)] = ""
+    """Parts of a name or a title, all of which must be there."""
+    show: Literal["all", "broken"] = "all"
+    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    """How many to skip."""
+
+
+class DatasetPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the page of a dataset shows."""
+
+    q: Annotated[str, Meta(max_length=2_000)] = ""
+    """A filter, such as `topic:billing text~refund`."""
+    columns: tuple[Annotated[str, Meta(min_length=1, max_length=300)], ...] = ()
+    """Metadata to show, separated by commas; may be repeated."""
+    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    """How many cases to skip."""
+    at: Annotated[int, Meta(ge=1, le=100_000_000)] | None = None
+    """The case to show in full, counted from 1 in the file."""
+    before: Annotated[str, Meta(max_length=300)] = ""
+    after: Annotated[str, Meta(max_length=300)] = ""
+    """Two runs whose cases to compare."""
+    show: Literal["all", "added", "removed", "changed"] = "all"
+    """Which of the cases that differ between these runs."""
+    from_: Annotated[int, Meta(ge=0, le=100_000_000)] = msgspec.field(default=0, name="from")
+    """How many of them to skip."""
+
+
+class HarnessPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the page of the release harness shows."""
+
+    baseline: Annotated[str, Meta(min_length=1, max_length=300)] = "previous"
+    """What the gate compares the latest run with: `previous`, `last-passed`, `pinned` or a run's id."""
+    policy: Literal["threshold", "noise"] = "threshold"
+    config: Annotated[str, Meta(max_length=300)] = ""
+    """The configuration whose failing tasks are listed; by default all."""
+    show: Literal["all", "missing", "triggered", "errors"] = "all"
+    """Which failing tasks are listed."""
+    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    """How many of them to skip."""
+
+
+class DatasetUse(NamedTuple):
+    """The runs of one dataset, or of one version of it."""
+
+    name: str
+    hash: str | None
+    """None where all versions are taken together."""
+    runs: int
+    newest_run: str
+    newest_at: str
+
+
+class CaseDifferences(NamedTuple):
+    """How the cases of two runs differ, by their ids, in the order of their runs."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    same: int
+
+
+class FailedScore(NamedTuple):
+    """A score of a sample that did not pass."""
+
+    case_id: str
+    sample: int
+    metric: str
+    reason: str

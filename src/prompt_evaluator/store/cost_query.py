@@ -1,0 +1,231 @@
+"""Adds up what the samples of a run cost. The database adds; no row leaves it but the sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, case, exists, func, select
+
+from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.result_tables import CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.schema import UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Table
+
+_SAMPLE = SAMPLE_RESULTS.c
+_TRIED = _SAMPLE.status != "pending"
+
+
+class SampleSums(NamedTuple):
+    """Sums over the samples of a run that have been tried. A sum is None if no sample has a value."""
+
+    samples: int
+    answers: int
+    tries: int
+    reused: int
+    cost: float | None
+    judge_cost: float | None
+    unpriced: int
+    """Samples with an answer but no cost."""
+    input_tokens: int | None
+    output_tokens: int | None
+    without_tokens: int
+    """Samples with an answer but without one of the two."""
+    judge_input_tokens: int | None
+    judge_output_tokens: int | None
+    errors: int
+    error_cost: float | None
+    errors_unpriced: int
+    """Samples with an error and no cost at all."""
+    latency: float | None
+    """Mean."""
+    latencies: int
+
+
+class JudgedSums(NamedTuple):
+    """Samples that a judge has scored and that lack something."""
+
+    unpriced: int
+    without_tokens: int
+
+
+class Spent(NamedTuple):
+    """What a run has used up so far, without what it reuses."""
+
+    calls: int
+    cost: float
+
+
+class _PaidCall(msgspec.Struct):
+    tries: int = 1
+    cost: float | None = None
+
+
+class _PaidUnit(msgspec.Struct):
+    """What was paid for in a unit of any kind."""
+
+    answer: _PaidCall | None = None
+    failure: _PaidCall | None = None
+    replies: tuple[_PaidCall, ...] = ()
+    reused: bool = False
+
+    @property
+    def calls(self) -> tuple[_PaidCall, ...]:
+        return (*self.replies, *(each for each in (self.answer, self.failure) if each is not None))
+
+
+_PAID = msgspec.json.Decoder(_PaidUnit)
+
+
+class CaseCost(NamedTuple):
+    """A case and what its samples cost."""
+
+    case_id: str
+    cost: float
+
+
+class CostRows(Access):
+    """The part of the store that adds up costs."""
+
+    def spent(self, run_id: str) -> Spent:
+        """What the run has used up, from its units: every call that was answered counts, also of unfinished cases."""
+        calls, cost = 0, 0.0
+        with self._read() as connection, self._readable(run_id):
+            rows = connection.execution_options(yield_per=1_000).scalars(
+                select(UNITS.c.data).where(UNITS.c.run_id == run_id)
+            )
+            for unit in map(_PAID.decode, rows):
+                for call in () if unit.reused else unit.calls:
+                    calls += call.tries
+                    cost += call.cost or 0.0
+        return Spent(calls, cost)
+
+    def sample_sums(self, run_id: str) -> SampleSums:
+        """Sums over all samples that have been tried."""
+        answered, failed = _SAMPLE.answer_hash.is_not(None), _SAMPLE.error_kind.is_not(None)
+        unpaid = and_(_SAMPLE.cost.is_(None), _SAMPLE.judge_cost.is_(None))
+        both = func.coalesce(_SAMPLE.cost, 0.0) + func.coalesce(_SAMPLE.judge_cost, 0.0)
+        no_tokens = _SAMPLE.input_tokens.is_(None) | _SAMPLE.output_tokens.is_(None)
+        sums: tuple[ColumnElement[Any], ...] = (
+            func.count(),
+            func.coalesce(func.sum(_SAMPLE.attempt + 1), 0),
+            func.coalesce(func.sum(_SAMPLE.tries), 0),
+            _count(_SAMPLE.reused),
+            func.sum(_SAMPLE.cost),
+            func.sum(_SAMPLE.judge_cost),
+            _count(and_(answered, _SAMPLE.cost.is_(None))),
+            func.sum(_SAMPLE.input_tokens),
+            func.sum(_SAMPLE.output_tokens),
+            _count(and_(answered, no_tokens)),
+            func.sum(_SAMPLE.judge_input_tokens),
+            func.sum(_SAMPLE.judge_output_tokens),
+            _count(failed),
+            func.sum(case((and_(failed, ~unpaid), both))),
+            _count(and_(failed, unpaid)),
+            func.avg(_SAMPLE.latency_ms),
+            func.count(_SAMPLE.latency_ms),
+        )
+        with self._read() as connection:
+            row = connection.execute(select(*sums).where(_SAMPLE.run_id == run_id, _TRIED)).one()
+        return SampleSums(*(_plain(value) for value in row))
+
+    def judged_sums(self, run_id: str) -> JudgedSums:
+        """Samples with a judge's score for which its cost or its tokens are not known."""
+        judged = exists().where(
+            SCORES.c.run_id == _SAMPLE.run_id,
+            SCORES.c.position == _SAMPLE.position,
+            SCORES.c.sample == _SAMPLE.sample,
+            SCORES.c.judge.is_not(None),
+        )
+        no_tokens = _SAMPLE.judge_input_tokens.is_(None) | _SAMPLE.judge_output_tokens.is_(None)
+        wanted = (
+            select(_count(_SAMPLE.judge_cost.is_(None)), _count(no_tokens))
+            .where(_SAMPLE.run_id == run_id, _TRIED, _SAMPLE.judge_cost.is_(None) | no_tokens)
+            .where(judged)
+        )
+        with self._read() as connection:
+            return JudgedSums(*connection.execute(wanted).one())
+
+    def passed_samples(self, run_id: str) -> int:
+        """How many completed samples reach every pass mark they are held to, and at least one."""
+        passed = case((SCORES.c.passed, 1), else_=0)
+        all_passed = (
+            select(SCORES.c.position, SCORES.c.sample)
+            .where(SCORES.c.run_id == run_id, SCORES.c.passed.is_not(None))
+            .group_by(SCORES.c.position, SCORES.c.sample)
+            .having(func.min(passed) == 1)
+            .subquery()
+        )
+        same = and_(_SAMPLE.position == all_passed.c.position, _SAMPLE.sample == all_passed.c.sample)
+        wanted = select(func.count()).select_from(all_passed.join(SAMPLE_RESULTS, same))
+        with self._read() as connection:
+            return connection.scalar(wanted.where(_SAMPLE.run_id == run_id, _SAMPLE.status == "completed")) or 0
+
+    def case_cost(self, run_id: str) -> float | None:
+        """What all cases cost, including what was reused; None if no price is known."""
+        wanted = select(func.sum(CASE_RESULTS.c.cost)).where(CASE_RESULTS.c.run_id == run_id)
+        with self._read() as connection:
+            found: float | None = connection.scalar(wanted)
+        return found
+
+    def case_costs(self, run_id: str) -> tuple[int, float | None, int]:
+        """How many cases have a known cost, their mean cost, and how many finished cases have none."""
+        cost = CASE_RESULTS.c.cost
+        wanted = select(func.count(cost), func.avg(cost), _count(cost.is_(None)))
+        with self._read() as connection:
+            known, mean, unknown = connection.execute(wanted.where(CASE_RESULTS.c.run_id == run_id)).one()
+        return known, mean, unknown
+
+    def most_expensive(self, run_id: str, limit: int) -> list[CaseCost]:
+        cost = CASE_RESULTS.c.cost
+        wanted = select(CASE_RESULTS.c.case_id, cost).where(CASE_RESULTS.c.run_id == run_id, cost.is_not(None))
+        with self._read() as connection:
+            rows = connection.execute(wanted.order_by(cost.desc(), CASE_RESULTS.c.position).limit(limit)).all()
+        return [CaseCost(*row) for row in rows]
+
+    def case_cost_quantiles(self, run_id: str, shares: Sequence[float]) -> list[float] | None:
+        """Quantiles of the known costs of cases; None if there are none."""
+        with self._read() as connection:
+            return _quantiles(connection, CASE_RESULTS, "cost", run_id, shares)
+
+    def latency_quantiles(self, run_id: str, shares: Sequence[float]) -> list[float] | None:
+        """Quantiles of the latencies of samples; None if there are none."""
+        with self._read() as connection:
+            return _quantiles(connection, SAMPLE_RESULTS, "latency_ms", run_id, shares)
+
+
+def _quantiles(
+    connection: Connection, table: Table, name: str, run_id: str, shares: Sequence[float]
+) -> list[float] | None:
+    """Interpolate between the two nearest values, as spreadsheets do."""
+    value = table.c[name]
+    own = (table.c.run_id == run_id, value.is_not(None))
+    count = connection.scalar(select(func.count()).where(*own)) or 0
+    if not count:
+        return None
+    places = [share * (count - 1) for share in shares]
+    near = sorted({at for place in places for at in (int(place), min(int(place) + 1, count - 1))})
+    number = (func.row_number().over(order_by=value) - 1).label("number")
+    numbered = select(value.label("value"), number).where(*own).subquery()
+    wanted = select(numbered.c.number, numbered.c.value).where(numbered.c.number.in_(near))
+    found = {at: float(each) for at, each in connection.execute(wanted)}
+    return [_between(found, place, count) for place in places]
+
+
+def _between(found: dict[int, float], place: float, count: int) -> float:
+    low = int(place)
+    first, second = found[low], found[min(low + 1, count - 1)]
+    return first + (second - first) * (place - low)
+
+
+def _count(condition: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.count(case((condition, 1)))
+
+
+def _plain(value: Any) -> Any:
+    """PostgreSQL adds up whole numbers to decimals."""
+    return value if value is None or isinstance(value, float) else int(value)
