@@ -220,6 +220,13 @@ class StoredCase(NamedTuple):
     case: TestCase
 
 
+class Description(NamedTuple):
+    """What people may change of a run at any time."""
+
+    tags: dict[str, str]
+    note: str | None
+
+
 class Store(Protocol):
     """The part of the store that executing a run needs."""
 
@@ -231,7 +238,10 @@ class Store(Protocol):
     ) -> Ledger: ...
 
     def start_run(self, run_id: str, started_at: str) -> None:
-        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop."""
+        """Mark the run as running since `started_at`, and clear the end time and reason of an earlier stop.
+
+        A stop that was requested while the run was running before is forgotten.
+        """
 
     def update_run(
         self,
@@ -244,8 +254,11 @@ class Store(Protocol):
     ) -> None:
         """Set the run's status; its end time and stop reason are overwritten, even with None."""
 
-    def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> None:
-        """Store the run's progress for other processes to read."""
+    def save_progress(self, run_id: str, progress: RunProgress, summary: RunResult | None) -> str | None:
+        """Store the run's progress for other processes to read. Return why the run is to stop, if it is."""
+
+    def description(self, run_id: str) -> Description:
+        """The tags and the note of a run as they are now; people may change them while it is in progress."""
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
         """Cases in file order, starting at a position."""

@@ -23,6 +23,7 @@ from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.model.declaration import FILE, FOLDER, MAPPING, RUBRIC
+from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.usercode.trust import TRUST_VARIABLE
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     provider_origins: dict[str, str]
     environment: dict[str, str]
     """The environment plus `.env`, which does not override it."""
+    suites: dict[str, Suite] = {}
+    """Sets of datasets, models and metrics, by name."""
     dotenv_files: tuple[Path, ...] = ()
 
     @property
@@ -145,6 +148,7 @@ def load_settings(
         names=names,
         providers=file.providers,
         provider_origins=file.provider_origins,
+        suites={name: sources.with_rubric(suite) for name, suite in file.suites.items()},
         environment=lookup,
         dotenv_files=tuple(dict.fromkeys(variable.path for variable in added.values())),
     )
@@ -192,6 +196,10 @@ class _Sources:
             return self._merged(setting)
         value, origin, base = next(self._all(setting))
         return SourcedValue(self._placed(setting, value, base), origin)
+
+    def with_rubric(self, suite: Suite) -> Suite:
+        """Resolve the suite's rubric as that of the settings."""
+        return msgspec.structs.replace(suite, rubric=self._placed(SETTINGS["rubric"], suite.rubric, self._home))
 
     def _merged(self, setting: Setting) -> SourcedValue:
         """Merge all mappings, sorted by key. The origin names every source that set a key."""

@@ -11,6 +11,7 @@ from prompt_evaluator.config.entries import providers
 from prompt_evaluator.config.lines import Lines
 from prompt_evaluator.config.problems import Place
 from prompt_evaluator.config.settings import CONFIG_VARIABLE, NAME_TABLES, SETTINGS, VERSION, NameTable
+from prompt_evaluator.config.suites import suites
 from prompt_evaluator.config.values import converted
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.syntax.source import check_text, read_bytes
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.model.suite import Suite
 
 FILE_NAME = "prompt_evaluator.yaml"
 GROUPS = {name.partition(".")[0] for name in SETTINGS if "." in name}
-TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*NAME_TABLES, "providers", "version"}
+TOP_LEVEL = {name.partition(".")[0] for name in SETTINGS} | {*NAME_TABLES, "providers", "suites", "version"}
 
 
 class SourcedValue(NamedTuple):
@@ -41,6 +43,7 @@ class File(NamedTuple):
     names: dict[NameTable, dict[str, SourcedValue]] = {}  # noqa: RUF012
     providers: dict[str, ProviderSettings] = {}  # noqa: RUF012
     provider_origins: dict[str, str] = {}  # noqa: RUF012
+    suites: dict[str, Suite] = {}  # noqa: RUF012
 
 
 def find_config(environment: Mapping[str, str], start: Path, real: Mapping[str, str]) -> Path | None:
@@ -83,11 +86,13 @@ def read_config(path: Path, built_in: Mapping[str, ProviderSettings]) -> File:
             raise _unknown(name, top)
     _check_version(root.get("version"), top / "version")
     entries = (top / "providers").mapping(root.get("providers") or {}, "Write each provider below it, by its name.")
+    named_sets = (top / "suites").mapping(root.get("suites") or {}, "Write each suite below it, by its name.")
     return File(
         values=dict(_values(root, top)),
         names={table: _name_table(root.get(table) or {}, top / table) for table in NAME_TABLES},
         providers=providers(entries, top / "providers", built_in),
         provider_origins={name: (top / "providers" / name).origin for name in entries},
+        suites=suites(named_sets, top / "suites"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, VERSION, Setting
+from prompt_evaluator.config.suites import ABOUT_SUITES, NEEDED_FIELDS, SUITE_FIELDS
 from prompt_evaluator.model import ProviderSettings
 
 Schema = dict[str, Any]
@@ -31,12 +32,27 @@ def config_schema() -> Schema:
         "type": ["object", "null"],
         "additionalProperties": {"$ref": "#/$defs/ProviderSettings"},
     }
+    properties["suites"] = {
+        "description": ABOUT_SUITES,
+        "type": ["object", "null"],
+        "additionalProperties": _suite(),
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "prompt_evaluator.yaml",
         **_object(properties),
         "$defs": parts,
     }
+
+
+def _suite() -> Schema:
+    fields = {
+        name: {"description": text, **_nullable(msgspec.json.schema(kind.type))}
+        for name, (kind, text) in SUITE_FIELDS.items()
+    }
+    for name in NEEDED_FIELDS:
+        fields[name] |= fields[name].pop("anyOf")[0]
+    return {**_object(fields), "type": "object", "required": list(NEEDED_FIELDS)}
 
 
 def _setting(setting: Setting) -> Schema:

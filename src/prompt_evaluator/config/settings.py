@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from prompt_evaluator.model.declaration import FOLDER, Kind
+from prompt_evaluator.config.hosts import ADDRESS, HOSTS, RESUME, WEB_ADDRESS
+from prompt_evaluator.model import bounds
+from prompt_evaluator.model.declaration import FOLDER, Kind, number
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
 
@@ -72,6 +74,81 @@ def _written(default: Any) -> Any:
     return None if default in ((), {}) else str(default) if isinstance(default, Path) else default
 
 
+_SERVER = (
+    Setting(
+        name="server.host",
+        kind=ADDRESS,
+        default="127.0.0.1",
+        help="The address to listen on. Any other than loopback needs tokens.",
+        flag="--host",
+        parameter="server_host",
+    ),
+    Setting(
+        name="server.port",
+        kind=number(bounds.PORT),
+        default=8080,
+        help="The port to listen on; 0 means any free one.",
+        flag="--port",
+        parameter="server_port",
+    ),
+    Setting(
+        name="server.allowed_hosts",
+        kind=HOSTS,
+        otherwise="none besides localhost, 127.0.0.1 and the host of `server.public_url`",
+        help="Host names under which requests are answered, with a port if only that one counts. Setting any makes "
+        "tokens necessary.",
+    ),
+    Setting(
+        name="server.public_url",
+        kind=WEB_ADDRESS,
+        help="The address that people use, if the server is behind a proxy. Its host is allowed.",
+    ),
+    Setting(
+        name="server.runs_at_once",
+        kind=number(bounds.RUNS_AT_ONCE),
+        default=3,
+        help="How many runs are executed at the same time. The others wait in order.",
+    ),
+    Setting(
+        name="server.resume",
+        kind=RESUME,
+        default="auto",
+        help="Whether runs that were in progress when the server ended go on by themselves, or wait to be resumed.",
+    ),
+    Setting(
+        name="server.max_samples",
+        kind=number(bounds.SAMPLES),
+        default=100,
+        help="The most samples per case that a caller may ask for.",
+    ),
+    Setting(
+        name="server.max_cases",
+        kind=number(bounds.CASES),
+        help="The most cases that a run may have.",
+    ),
+    Setting(
+        name="server.max_cost",
+        kind=number(bounds.BUDGET),
+        help="The most US dollars that a run may spend. A caller may ask for less.",
+    ),
+    Setting(
+        name="server.max_calls",
+        kind=number(bounds.CALLS),
+        help="The most calls that a run may make. A caller may ask for fewer.",
+    ),
+    Setting(
+        name="server.max_concurrency",
+        kind=number(bounds.CONCURRENCY),
+        help="The most calls in flight that a caller may ask for, per run.",
+    ),
+    Setting(
+        name="server.max_queued",
+        kind=number(bounds.QUEUED),
+        default=100,
+        help="The most runs that may wait: per token, and for everybody together where no token is needed.",
+    ),
+)
+
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
     for setting in (
@@ -83,6 +160,7 @@ SETTINGS: dict[str, Setting] = {
             default=".prompt_evaluator/store.db",
             help="Where runs are stored: a file or a PostgreSQL database.",
         ),
+        *_SERVER,
     )
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.config.hosts import HOSTS, WEB_ADDRESS, hosts_in, normalised
 from prompt_evaluator.config.problems import described
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.declaration import MAPPING, METRICS, NUMBERS, SHARES
@@ -21,6 +22,8 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
         value = os.fspath(value)
     if text and kind in (MAPPING, METRICS):
         value = _json_or_text(value)
+    if text and kind is HOSTS:
+        value = hosts_in(value)
     if kind.bound and kind not in (NUMBERS, SHARES):
         return kind.bound.read_text(value) if text and isinstance(value, str) else kind.bound.read(value)
     result = msgspec.convert(value, kind.type, strict=not text)
@@ -30,7 +33,7 @@ def converted(kind: Kind, value: Any, *, text: bool = False) -> Any:
         return _plain(result)
     if kind is METRICS:
         return tuple(result) if isinstance(result, list) else (result,)
-    return result
+    return normalised(kind, result) if kind in (HOSTS, WEB_ADDRESS) else result
 
 
 def checked(kind: Kind, value: Any, origin: str, *, text: bool = False) -> Any:

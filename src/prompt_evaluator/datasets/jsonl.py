@@ -38,11 +38,24 @@ class Batch(NamedTuple):
     records: list[dict[str, Any]]
 
 
-class JsonlFile:
-    """One pass over a file; `hash` is complete at its end."""
+class BlockStart(NamedTuple):
+    """Where a block of lines begins."""
 
-    def __init__(self, path: Path, report: Report) -> None:
+    offset: int = 0
+    """In bytes."""
+    line: int = 1
+
+
+_FIRST = BlockStart()
+
+
+class JsonlFile:
+    """One pass over a file, or over its end from some block on; `hash` is complete at the end of a whole pass."""
+
+    def __init__(self, path: Path, report: Report, start: BlockStart = _FIRST) -> None:
         self.path, self.report = path, report
+        self.block = start
+        """Where the block that was read last begins."""
         self._sha256 = hashlib.sha256()
 
     @property
@@ -50,8 +63,9 @@ class JsonlFile:
         return self._sha256.hexdigest()
 
     def batches(self) -> Iterator[Batch]:
-        first_line = 1
-        for block in self._blocks():
+        first_line = self.block.line
+        for offset, block in self._blocks(self.block.offset):
+            self.block = BlockStart(offset, first_line)
             lines = block.split(b"\n")
             if not lines[-1]:
                 lines.pop()
@@ -90,27 +104,33 @@ class JsonlFile:
                 numbers.append(number)
         return Batch(numbers, records)
 
-    def _blocks(self) -> Iterator[bytes]:
-        """Yield whole lines in blocks of about `_BLOCK` bytes. Only the start of a line that is too long is kept."""
+    def _blocks(self, offset: int) -> Iterator[tuple[int, bytes]]:
+        """Yield whole lines in blocks of about `_BLOCK` bytes, and where each begins.
+
+        Only the start of a line that is too long is kept.
+        """
         descriptor = open_bytes(self.path)
         try:
+            os.lseek(descriptor, offset, os.SEEK_SET)
             parts: list[bytes] = []  # start of a line whose end has not been read yet
             held = 0
-            start = True
+            start, read = not offset, offset
             while chunk := os.read(descriptor, _BLOCK):
                 self._sha256.update(chunk)
+                read += len(chunk)
                 if start:
                     refuse_wide_encoding(chunk, self.path)
                     chunk, start = chunk.removeprefix(BOM), False
                 end = chunk.rfind(b"\n") + 1
                 if end:
-                    yield b"".join((*parts, memoryview(chunk)[:end]))
+                    yield offset, b"".join((*parts, memoryview(chunk)[:end]))
                     parts, held = [chunk[end:]], len(chunk) - end
+                    offset = read - held
                 elif held <= MAX_LINE:
                     parts.append(chunk)
                     held += len(chunk)
             if rest := b"".join(parts):
-                yield rest
+                yield offset, rest
         except OSError as error:
             raise unreadable(self.path, error) from None
         finally:

@@ -17,6 +17,7 @@ from prompt_evaluator.datasets.reading import (
     changed,
     checked_format,
     document_cases,
+    heading,
     jsonl_cases,
     no_cases,
     parse_document,
@@ -96,9 +97,8 @@ class DatasetReader:
         data = read_bytes(self._file)
         document = parse_document(data, self._file, self.format)
         dialect, cases = document_cases(document, self._file, self._reading)
-        header = document.root if isinstance(document.root, dict) else {}
-        self.name = _text(header.get("name")) or self.name
-        self.description = _text(header.get("description"))
+        title, self.description = heading(document)
+        self.name = title or self.name
         self.dialect, self.hash = dialect.name, hashlib.sha256(data).hexdigest()
         yield cases
 
@@ -129,7 +129,3 @@ def file_hash(path: Path | str) -> str:
     finally:
         os.close(descriptor)
     return digest.hexdigest()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

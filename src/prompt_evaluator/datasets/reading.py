@@ -85,6 +85,17 @@ def document_cases(document: Document, path: Path, reading: Reading) -> tuple[Di
     return dialect, cases
 
 
+def heading(document: Document) -> tuple[str | None, str | None]:
+    """Return the name and the description written at the top of a parsed file."""
+    root = document.root if isinstance(document.root, dict) else {}
+    name, description = (root.get(key) for key in ("name", "description"))
+    return _full_text(name), _full_text(description)
+
+
+def _full_text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
 def _case(dialect: Dialect, record: dict[str, Any], where: Position, shared: SharedChecks) -> TestCase | None:
     case = dialect.case(record, where, shared.reading.report, strict=shared.reading.strict)
     return shared.add_to(case, where) if case else None

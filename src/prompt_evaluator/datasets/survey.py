@@ -6,18 +6,19 @@ import hashlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from prompt_evaluator.datasets.dialects import GUIDE
 from prompt_evaluator.datasets.duplicates import IdFilter, report_duplicates
 from prompt_evaluator.datasets.fields import written_id
-from prompt_evaluator.datasets.jsonl import JsonlFile
+from prompt_evaluator.datasets.jsonl import BlockStart, JsonlFile
 from prompt_evaluator.datasets.reading import (
     ALL_FORMATS,
     checked_format,
     document_cases,
+    heading,
     jsonl_cases,
     no_cases,
     parse_document,
@@ -33,12 +34,22 @@ MAX_PROBLEMS = 1_000
 """How many problems of a file are kept; the rest are only counted."""
 
 
+class CaseBlock(NamedTuple):
+    """Where a block of a JSONL file begins, so that its cases can be read without those before it."""
+
+    cases_before: int
+    start: BlockStart
+
+
 class Survey(msgspec.Struct, kw_only=True):
     """What a file contains and what is wrong with it."""
 
     path: Path
     format: str | None = None
     dialect: str | None = None
+    title: str | None = None
+    """The name inside the file, if it has one."""
+    description: str | None = None
     count: int = 0
     """Cases that can be used."""
     hash: str | None = None
@@ -46,6 +57,8 @@ class Survey(msgspec.Struct, kw_only=True):
     """How many cases have a value in each field, by the field's name in the file."""
     problems: list[InputError] = []
     problem_count: int = 0
+    blocks: list[CaseBlock] = []
+    """Of a JSONL file; empty for a document."""
 
     @property
     def ok(self) -> bool:
@@ -111,6 +124,7 @@ def _survey_jsonl(result: Survey, reading: Reading) -> None:
     result.dialect = GUIDE.name
     for cases in jsonl_cases(file, reading):
         ids.add(cases)
+        result.blocks.append(CaseBlock(result.count, file.block))
         result.count += len(cases)
     result.hash = file.hash
     if twice := ids.repeated():
@@ -121,5 +135,6 @@ def _survey_document(result: Survey, reading: Reading) -> None:
     data = read_bytes(result.path)
     result.hash = hashlib.sha256(data).hexdigest()
     document = parse_document(data, result.path, result.format or "")
+    result.title, result.description = heading(document)
     dialect, cases = document_cases(document, result.path, reading)
     result.dialect, result.count = dialect.name, len(cases)

@@ -230,6 +230,8 @@ def _earlier(attempt: Attempt, expected: list[str]) -> AttemptResult:
 
 def _error(attempt: Attempt, expected: list[str]) -> tuple[CallFailure | None, str | None]:
     """The first error in the order of the case's metrics, and its metric: None if the answer itself failed."""
+    if attempt.all_ok:
+        return None, None
     if attempt.generation is not None and attempt.generation.failure is not None:
         return attempt.generation.failure, None
     failures = dict(attempt.failures())

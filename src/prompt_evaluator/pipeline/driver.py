@@ -54,6 +54,7 @@ class Driver:
         make_ledger: Callable[[], Ledger],
         now: Callable[[], str],
         on_stop: Callable[[], None] = lambda: None,
+        throttled: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """Store the parts; nothing is started.
 
@@ -67,11 +68,12 @@ class Driver:
             make_ledger: Opens the ledger for finished units.
             now: Returns the current time as text.
             on_stop: Called when no new work may start.
+            throttled: Returns the share of the calls' time for which a limit held them back.
         """
         self._record, self._plan = record, record.plan
         self._store, self._engine, self.events = store, engine, events
         self._make_files, self._make_executor, self._make_ledger = make_files, make_executor, make_ledger
-        self._now, self._on_stop = now, on_stop
+        self._now, self._on_stop, self._throttled = now, on_stop, throttled
         self._totals, self._assembler = Totals(self._plan), Assembler(self._plan)
         self._counts = Counts(self._plan)
         self._over = asyncio.Event()
@@ -253,7 +255,8 @@ class Driver:
         while not await _set_within(self._over, _EVERY):
             result = self._totals.result("running") if self._caught_up else None
             with suppress(StoreError):  # progress only; the ledger reports what cannot be stored
-                await asyncio.to_thread(self._save_progress, result)
+                if requested := await asyncio.to_thread(self._save_progress, result):
+                    self.stop(requested)
                 began = time.monotonic()
                 if result and began >= due:
                     await asyncio.to_thread(self._files.write, self._record, result)
@@ -263,9 +266,10 @@ class Driver:
         self._over.set()
         await reporting  # two threads must not write the same file
 
-    def _save_progress(self, result: RunResult | None) -> None:
-        progress = self._counts.progress(self.events.sequence, self._now(), result)
-        self._store.save_progress(self._plan.run_id, progress, result)
+    def _save_progress(self, result: RunResult | None) -> str | None:
+        """Return why the run is to stop, if another process requested it."""
+        progress = self._counts.progress(self.events.sequence, self._now(), result, self._throttled())
+        return self._store.save_progress(self._plan.run_id, progress, result)
 
     def _conclude(self) -> Outcome:
         """Write the results, the status last: a run killed before that is resumed and writes them again."""
@@ -277,14 +281,24 @@ class Driver:
         ended = None if status == "aborted" else self._record.ended_at or self._now()
         self._stop_reason = (self._stop_reason or "interrupted") if status == "aborted" else None
         record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
-        result = totals.result(status)
+        record, result = self._described(record), totals.result(status)
         if self._caught_up:
             self._save_progress(result)
             self._files.write(record, result, prepared)
             self._files.index(record, result)
         summary = result if self._caught_up else None
         store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=summary)
-        return Outcome(record, result, stopped_by)
+        if (latest := self._described(record)) != record and self._caught_up:  # changed while the files were written
+            self._files.write(latest, result, prepared)
+            self._files.index(latest, result)
+        return Outcome(latest, result, stopped_by)
+
+    def _described(self, record: RunRecord) -> RunRecord:
+        """Take tags and note from the store: somebody may have changed them since the run was started."""
+        plan, found = record.plan, self._store.description(self._plan.run_id)
+        if (plan.tags, plan.note) == found:
+            return record
+        return msgspec.structs.replace(record, plan=msgspec.structs.replace(plan, tags=found.tags, note=found.note))
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

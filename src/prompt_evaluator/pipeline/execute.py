@@ -163,7 +163,8 @@ class _Sample:
                 continue
             if self._item.until == "answer" and not self._is_judged(attempt):
                 return "answered"
-            await self._judge_all(attempt)
+            for applied in self._uses:
+                await self._judge(applied, attempt)
             if number + 1 == most or not self._goes_on(attempt):
                 break
         return "finished"
@@ -199,10 +200,6 @@ class _Sample:
         """Whether judging has already begun, so that the rest has to be done here too."""
         return any(unit.kind == "judgement" and unit.attempt == attempt.number for unit in self._item.own)
 
-    async def _judge_all(self, attempt: Attempt) -> None:
-        for applied in self._uses:
-            await self._judge(applied, attempt)
-
     async def _judge(self, applied: AppliedMetric, attempt: Attempt) -> None:
         answer = attempt.answer
         assert answer is not None  # noqa: S101 - called only for attempts with an answer
@@ -233,7 +230,8 @@ class _Sample:
         await self._out.wait_for_capacity()
         kept = None
         if applied.judge:
-            await self._enter(0)
+            if not self._admitted:
+                await self._enter(0)
             kept = self._replies(key)
         return await self._parts.scorer.score(applied, self._case, answer, key.repeat, kept)
 
@@ -254,7 +252,8 @@ class _Sample:
             reason = CallFailure(kind="NotGenerated", message=message)
             return Generation(failure=reason, started_at=started, ended_at=started)
         await self._out.wait_for_capacity()
-        await self._enter(1)
+        if not self._admitted:
+            await self._enter(1)
         generator = parts.generators.further if number else parts.generators.first
         try:
             answer = _checked(await generator.complete(request))
@@ -269,12 +268,11 @@ class _Sample:
 
     async def _enter(self, answers: int) -> None:
         """Before the sample's first call, wait until the budget covers all its calls, so that it can be completed."""
-        if not self._admitted:
-            judged = sum([applied.repeats for applied in self._uses if applied.judge])
-            units = (*self._item.own, *self._item.linked)
-            known = sum([unit.kind == "judgement" and unit.ok for unit in units]) if units else 0
-            await self._parts.admission.start(max(1, answers + judged - known))
-            self._admitted = True
+        judged = sum([applied.repeats for applied in self._uses if applied.judge])
+        units = (*self._item.own, *self._item.linked)
+        known = sum([unit.kind == "judgement" and unit.ok for unit in units]) if units else 0
+        await self._parts.admission.start(max(1, answers + judged - known))
+        self._admitted = True
 
     def _found(self, key: _UnitKey, decode: Callable[[bytes], T], adopt: Callable[[T], T]) -> T | None:
         """Look up a finished unit of this run or of another one; the latter is then stored with this run too."""

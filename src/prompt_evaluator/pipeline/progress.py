@@ -42,7 +42,7 @@ class Counts:
         if result.error_message is not None:
             self._errors.update(sample.error.kind for sample in result.samples if sample.error)
 
-    def progress(self, sequence: int, now: str, result: RunResult | None) -> RunProgress:
+    def progress(self, sequence: int, now: str, result: RunResult | None, throttled: float = 0.0) -> RunProgress:
         """A snapshot for other processes; the rate is that since the last snapshot.
 
         Without a result, tokens and cost are unknown: a resumed run has not counted everything it paid for.
@@ -62,6 +62,7 @@ class Counts:
             cost=totals.cost if totals else None,
             unpriced=totals.unpriced_calls if totals else 0,
             rate=(made - before) / (at - since) if at > since else None,
+            throttled=throttled,
             sequence=sequence,
             updated_at=now,
         )

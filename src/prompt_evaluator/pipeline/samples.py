@@ -62,8 +62,6 @@ class Attempt:
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """Yield each failed metric with its error. A metric with at least one good judgement has not failed."""
-        if self.all_ok:
-            return
         for metric in dict.fromkeys(metric for metric, _ in self.judgements):
             found = [judgement.failed for judgement in self.of(metric)]
             if found and all(found):
@@ -89,6 +87,8 @@ class SampleUnits:
             return "generation_error"
         if len(self.attempts) < attempts and last.missed():
             return "pending"
+        if last.all_ok:
+            return "completed"
         kinds = {failed.kind for _, failed in last.failures()}
         if not kinds:
             return "completed"

@@ -6,6 +6,7 @@ import heapq
 import math
 import statistics
 from array import array
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,8 @@ class MetricTotals:
         """Mean if all missing scores were the worst or the best, for cases with missing scores."""
         self._stds = array("d")
         self._repeat_stds = array("d")
-        self._pass_rates = array("d")
+        self._pass_rates: Counter[float] = Counter()
+        """How many cases have each rate; there are few different ones."""
         self._high_variability = self._wide_range = self._failed = 0
         self._reduced: dict[str, array[float]] = {}
         self._worst: list[tuple[float, str, float | None]] = []
@@ -58,7 +60,7 @@ class MetricTotals:
         if stats.repeat_std is not None:
             self._repeat_stds.append(stats.repeat_std)
         self._wide_range += stats.wide_range
-        self._pass_rates.append(stats.pass_rate)
+        self._pass_rates[stats.pass_rate] += 1
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
     def _add_bounds(self, stats: MetricStats | None, missing: int) -> None:
@@ -112,6 +114,7 @@ class MetricTotals:
         interval = case_mean_interval(self.means, self._scale)
         bounds = self._bounds()
         std = statistics.fmean(self._stds) if self._stds else None
+        pass_rates = [*self._pass_rates.elements()]
         return OverallMetric(
             mean_of_means=mean,
             min_of_means=min(self.means),
@@ -127,10 +130,10 @@ class MetricTotals:
             below=bar is not None and mean < bar,
             near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
             scale=self._scale,
-            pass_rate=statistics.fmean(self._pass_rates) if self._pass_rates else None,
+            pass_rate=statistics.fmean(pass_rates) if pass_rates else None,
             # Interval of the mean above, in which every case counts once.
-            pass_interval=clustered_share_interval(self._pass_rates, [1] * len(self._pass_rates)),
-            flaky_cases=sum(0 < rate < 1 for rate in self._pass_rates),
+            pass_interval=clustered_share_interval(pass_rates, [1] * len(pass_rates)),
+            flaky_cases=sum(cases for rate, cases in self._pass_rates.items() if 0 < rate < 1),
             wide_range_cases=self._wide_range,
             skipped=skipped,
             failed=self._failed,
@@ -140,23 +143,24 @@ class MetricTotals:
 
 class FlagTotals:
     def __init__(self) -> None:
-        self._raised = array("i")
-        self._asked = array("i")
+        self._counts: Counter[tuple[int, int]] = Counter()
+        """How many cases raise the flag in so many of so many samples."""
 
     def add(self, case: CaseResult, name: str) -> None:
         stats = case.per_flag_stats[name]
         if stats.total_count:
-            self._raised.append(stats.true_count)
-            self._asked.append(stats.total_count)
+            self._counts[stats.true_count, stats.total_count] += 1
 
     def overall(self, bar: float | None) -> OverallFlag:
-        raised, asked = sum(self._raised), sum(self._asked)
+        counts = [*self._counts.elements()]
+        by_case = [count[0] for count in counts], [count[1] for count in counts]
+        raised, asked = map(sum, by_case)
         return OverallFlag(
             true_count=raised,
             false_count=asked - raised,
             total_count=asked,
             true_proportion=raised / asked if asked else None,
-            interval=clustered_share_interval(self._raised, self._asked),
+            interval=clustered_share_interval(*by_case),
             band=flag_band(raised / asked) if asked else None,
             fail_over=bar,
             above=bar is not None and asked > 0 and raised / asked > bar,

@@ -159,22 +159,18 @@ class Scorer:
         if config is not None:
             self.check(config)
             judge = self._judge(config, case, repeat, kept)
-        outcome = await self._outcome(applied, case, answer, judge)
+        outcome: Score | Scores
+        try:
+            outcome = _checked(await applied.metric.score(case, answer, judge), applied)
+        except BaseException as error:
+            if ends_the_run(error):
+                raise
+            outcome = failure(error)
         if config is None or judge is None:
             return applied.judgement(outcome)
         if judge.replies:
             self._count(config, outcome)
         return applied.judgement(outcome, judge.raw, tuple(judge.replies), judge.time_outs)
-
-    async def _outcome(
-        self, applied: AppliedMetric, case: TestCase, answer: Answer, judge: RecordedJudge | None
-    ) -> Score | Scores:
-        try:
-            return _checked(await applied.metric.score(case, answer, judge), applied)
-        except BaseException as error:
-            if ends_the_run(error):
-                raise
-            return failure(error)
 
     def unreadable(self, judge: JudgeConfig, reason: str) -> None:
         """Count an unreadable reply."""

@@ -8,6 +8,8 @@ from prompt_evaluator.providers.keys import Key, endpoint
 from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
     from prompt_evaluator.providers.calls.shared import Resources
     from prompt_evaluator.providers.calls.traits import OnLimits
@@ -48,8 +50,8 @@ class HttpProvider:
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         raise NotImplementedError
 
-    async def _post(self, body: bytes, timeout: float) -> HttpReply:  # noqa: ASYNC109
-        return await self._http.post(self._where(), body, timeout)
+    def _post(self, body: bytes, timeout: float) -> Awaitable[HttpReply]:
+        return self._http.post(self._where(), body, timeout)
 
     def _key_headers(self, key: Secret) -> dict[str, str]:
         if header := self._settings.api_key_header:

@@ -13,10 +13,13 @@ from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
+from prompt_evaluator.providers.shared_parts import SharedParts
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
 from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prompt_evaluator.model import ProviderSettings, Request
     from prompt_evaluator.providers.calls.shared import Resources
 
@@ -102,12 +105,13 @@ class OpenAIProvider(HttpProvider):
 
     def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:
         super().__init__(name, settings, resources)
+        self._shared = SharedParts(name)
         self._refused: dict[str, tuple[str, ...]] = {}
         """Maps model to the fields that the service does not accept."""
 
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         refused = self._refused.get(request.model, ())
-        body = _body(request, refused, self._name)
+        body = _body(request, refused, self._name, self._shared)
         try:
             reply = await self._post(encode(body, self._name), timeout)
         except RequestRefusedError as error:
@@ -122,8 +126,11 @@ class OpenAIProvider(HttpProvider):
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 
 
-def _body(request: Request, refused: tuple[str, ...], provider: str) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": request.model, "messages": chat_messages(request.messages, provider)}
+def _body(request: Request, refused: tuple[str, ...], provider: str, shared: SharedParts) -> dict[str, Any]:
+    messages: Sequence[Any] = chat_messages(request.messages, provider)
+    if messages and request.messages[0].role == "system":
+        messages = (shared.encoded(request.messages[0]), *messages[1:])
+    body: dict[str, Any] = {"model": request.model, "messages": messages}
     if request.temperature is not None:
         body["temperature"] = request.temperature
     if request.max_tokens is not None and "max_tokens" not in request.options:  # the field's older name
@@ -133,7 +140,7 @@ def _body(request: Request, refused: tuple[str, ...], provider: str) -> dict[str
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.response_schema is not None:
-        body["response_format"] = _response_format(request.response_schema)
+        body["response_format"] = _response_format(shared.encoded(request.response_schema))
     if request.top_logprobs is not None:
         body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     body = with_options(body, request.options)
@@ -161,7 +168,7 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
     return tool if "function" in tool else {"type": "function", "function": tool}
 
 
-def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
+def _response_format(schema: msgspec.Raw) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 

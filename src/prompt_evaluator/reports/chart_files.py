@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,14 @@ def specification_file(chart: Chart, theme: Theme = "light") -> bytes:
     """The specification as a file that editors for Vega-Lite can open. Needs no extra."""
     whole = {"$schema": _SCHEMA, **themed(chart, theme)}
     return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+
+
+@cache
+def bundle_version() -> str:
+    """The version of the script that `javascript_bundle` returns. Does not import the extra."""
+    from importlib.metadata import version  # noqa: PLC0415 - takes 20 ms
+
+    return version("vl-convert-python")
 
 
 def javascript_bundle(environment: Mapping[str, str] = os.environ) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.comparison_verdicts import Letters
     from prompt_evaluator.reports.next_step import Reader
 
-_UNFINISHED = ("aborted", "interrupted", "running")
+_UNFINISHED = ("aborted", "interrupted", "queued", "running")
 _NAMED = 3
 _MOST_MORE_SAMPLES = 50
 """Per case; if it takes more than this, other cases tell more for the same money."""

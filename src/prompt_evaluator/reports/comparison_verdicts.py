@@ -71,7 +71,7 @@ def slice_finding(found: SliceComparison, scale: Scale | None) -> PairedFinding:
     unit = unit_of(scale)
     means = f"{unit.value(found.baseline_mean)} → {unit.value(found.candidate_mean)}"
     p = p_value(found.p_value) if found.p_value is not None else ""
-    name = f"{found.key} = {found.value}: {found.metric}"
+    name = slice_name(found)
     return PairedFinding(
         name=name,
         mark=MARKS[found.verdict],
@@ -86,6 +86,10 @@ def slice_finding(found: SliceComparison, scale: Scale | None) -> PairedFinding:
         text=f"{name}: {WORDS[found.verdict]} ({means}, {p})",
         notes=(),
     )
+
+
+def slice_name(found: SliceComparison) -> str:
+    return f"{found.key} = {found.value}: {found.metric}"
 
 
 def rank(verdict: CompareVerdict) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.result import RunResult
 
-_MARKS: dict[MemberStatus, Mark] = {"completed": "good", "partial": "warning"}
+_MARKS: dict[MemberStatus, Mark] = {"completed": "good", "partial": "warning", "queued": "warning"}
 _SYNTHETIC = Note(code="synthetic", text="SYNTHETIC: made up offline by the mock. These are not a model's results.")
 _NOT_BEGUN = "an earlier run stopped the group"
 

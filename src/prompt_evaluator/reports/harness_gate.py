@@ -28,9 +28,17 @@ _METRICS = {
 }
 
 
+_SENTENCES = {
+    "task_completion_rate": ("Completion", " %"),
+    "latency_avg_ms": ("Latency", " ms"),
+    "hallucination_incidents": ("Hallucination incidents", ""),
+    "retries_per_task": ("Retries per task", ""),
+}
+
+
 def moved_rows(outcome: GateOutcome) -> list[MovedRow]:
     """The metrics that moved, in either direction."""
-    return [_row(each) for each in outcome.movements if each.difference]
+    return [limit_row(each) for each in outcome.movements if each.difference]
 
 
 def unmoved(outcome: GateOutcome) -> str | None:
@@ -58,7 +66,8 @@ def _when(timestamp: str | None) -> str:
     return f" ({timestamp[:16].replace('T', ' ')})" if timestamp else ""
 
 
-def _row(moved: Movement) -> MovedRow:
+def limit_row(moved: Movement) -> MovedRow:
+    """A metric before and after, and its limit."""
     name, digits = _METRICS[moved.metric]
     digits = _telling_digits(moved, digits)
     sign = "\N{MINUS SIGN}" if moved.metric == "task_completion_rate" else "+"
@@ -73,9 +82,27 @@ def _row(moved: Movement) -> MovedRow:
     )
 
 
+def explained(moved: Movement) -> str:
+    """What happened to a metric, and whether its limit allows that, in one sentence."""
+    row = limit_row(moved)
+    name, unit = _SENTENCES[moved.metric]
+    if not moved.difference:
+        return f"{name} stayed at {row.candidate}{unit}."
+    went = "rose" if moved.difference > 0 else "fell"
+    said = f"{name} {went} from {row.baseline}{unit} to {row.candidate}{unit}"
+    if (moved.difference > 0) == (moved.metric == "task_completion_rate"):
+        return f"{said}, which is better."
+    by, most = row.change.lstrip("+\N{MINUS SIGN}"), short_number(moved.limit)
+    if moved.exceeded:
+        return f"{said}: {by} worse, and no more than {most} is allowed."
+    return f"{said}: {by} worse, of {most} allowed."
+
+
 def _telling_digits(moved: Movement, digits: int) -> int:
     """Enough of them to see the change, and on which side of the limit it is."""
     size = abs(moved.difference)
+    if not size:
+        return digits
     for each in range(digits, _MOST_DIGITS):
         shown = round(size, each)
         if shown and (shown > moved.limit or not moved.exceeded):

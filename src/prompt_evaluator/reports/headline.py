@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.findings import Mark
     from prompt_evaluator.model.result import RunResult
 
-_MARKS: dict[RunStatus, Mark] = {"completed": "good", "partial": "warning", "running": "warning"}
-_WORDS: dict[RunStatus, str] = {"running": "is still running"}
+_MARKS: dict[RunStatus, Mark] = {"completed": "good", "partial": "warning", "running": "warning", "queued": "warning"}
+_WORDS: dict[RunStatus, str] = {"running": "is still running", "queued": "is queued"}
 
 
 def headline(record: RunRecord, result: RunResult | None, stopped_by: Exception | None) -> Headline:
@@ -60,6 +60,8 @@ def _notes(record: RunRecord, result: RunResult) -> Iterator[Note]:
         yield _stopped(record, result)
     if record.status == "running":
         yield _running(result)
+    if record.status == "queued":
+        yield Note(code="queued", text="Waiting in the queue: the next free worker of a server starts it.")
     if record.plan.synthetic:
         text = "SYNTHETIC: made up offline by the mock. These are not a model's results."
         yield Note(code="synthetic", text=text)

@@ -40,7 +40,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 def next_step(record: RunRecord, result: RunResult, reader: Reader) -> NextStep:
     """Return what to do about this result."""
-    if record.status == "running":
+    if record.status in ("queued", "running"):
         return _Writer(record.plan, reader).to_watch()
     if record.status == "aborted" or result.totals.errors:
         return continuation(record.plan, result, reader)

@@ -43,6 +43,8 @@ def cases_failing(report: RunReport) -> str:
 
 def _judged(report: RunReport) -> str:
     found = report.findings
+    if found.headline.status == "queued":
+        return "The run has not started yet."
     if found.headline.status == "running":
         return "The run is still in progress."
     if found.headline.mark == "bad":

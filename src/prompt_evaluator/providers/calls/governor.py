@@ -27,6 +27,8 @@ DEFAULT_CONCURRENCY = 64
 """Calls in flight per key, unless configured."""
 _START = 8
 """Calls in flight at first, so that a wrong key or an unknown judge wastes only a few."""
+_GROWTH = 3.0
+"""How much the limit grows with each answer until the service first pushes back: fourfold in the time of one call."""
 _CUT = 0.7
 _REAL_LIMIT, _HARD_LIMIT = 0.1, 0.4
 """Shares of recent calls that got a 429. Above the first, all calls slow down; above the second, the limit on calls in
@@ -202,7 +204,7 @@ class Governor:
         if trend > _MUCH_SLOWER and self.limit > _START:
             self._cut(began, 0.9, at_least=_START)
         elif self.limit < self.cap and trend < _SLOWER and self._crowded_at >= began:
-            step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else 1.0
+            step = max(1.0, self.limit * _REGROWTH) / self.limit if self._pushed_back else _GROWTH
             self.limit = min(float(self.cap), self.limit + step)
         if self._requests is not None and not self._fixed_requests:
             self._requests.set_rate(self._pace.grow(self._requests.per_second, now) * 60)

@@ -28,6 +28,7 @@ _TOKENS = (
     _Names("x-ratelimit-limit-tokens", "x-ratelimit-reset-tokens"),
     _Names("anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-reset"),
 )
+_LIMITS = frozenset(names.limit for names in (*_REQUESTS, *_TOKENS))
 _MINUTE = 61.0
 """In seconds, plus one for rounding."""
 _SKEW = 60.0
@@ -41,7 +42,7 @@ _SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 def report_limits(headers: Mapping[str, str], on_limits: OnLimits | None) -> None:
     """Report the limits per minute that a reply states, if any. A limit for another period is reported as infinite."""
-    if on_limits is None:
+    if on_limits is None or _LIMITS.isdisjoint(headers):
         return
     requests, tokens = _per_minute(headers, _REQUESTS), _per_minute(headers, _TOKENS)
     if requests or tokens:

@@ -19,7 +19,7 @@ from prompt_evaluator.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prompt_evaluator.model import Limits, ProviderSettings
+    from prompt_evaluator.model import Limits, Message, ProviderSettings
     from prompt_evaluator.providers.transport.address import Address
 
 _JSON = "application/json"
@@ -107,7 +107,7 @@ class Http:
         await self._connections.close()
 
 
-def encode(body: dict[str, Any], provider: str) -> bytes:
+def encode(body: Message | dict[str, Any], provider: str) -> bytes:
     """Encode a request as JSON. Raises `RequestRefusedError` if that is impossible."""
     try:
         return _ENCODER.encode(body)

@@ -14,7 +14,9 @@ from prompt_evaluator.reports.charts.parts import (
     distinct,
     layer,
     layers,
+    linked,
     nothing,
+    pointer,
     quantity,
     score,
     shown,
@@ -84,12 +86,19 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
             ),
             layer(
                 good,
-                {"type": "point", "filled": True, "size": 80, "opacity": 1, "style": "pe-mean"},
+                {"type": "point", "filled": True, "size": 80, "opacity": 1, "style": "pe-mean", **pointer(good)},
                 {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
                 dominated,
-                {"type": "point", "shape": _CROSS, "filled": False, "size": 90, "style": "pe-hollow"},
+                {
+                    "type": "point",
+                    "shape": _CROSS,
+                    "filled": False,
+                    "size": 90,
+                    "style": "pe-hollow",
+                    **pointer(dominated),
+                },
                 {"x": quantity("cost", **x), "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
@@ -130,6 +139,7 @@ def _rows(points: Sequence[CostPoint], scale: tuple[float, float] | None) -> lis
             "interval": between(point.low, point.high, scale),
             "cost_text": money(point.cost),
             "standing": "another run is certainly better and costs no more" if point.dominated else "not beaten",
+            **linked(point.link),
         }
         for point, name in zip(points, names, strict=True)
     ]

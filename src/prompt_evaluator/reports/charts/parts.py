@@ -98,6 +98,16 @@ def layer(rows: Sequence[Row], mark: Specification, encoding: Specification) -> 
     return {"data": {"values": list(rows)}, "mark": mark, "encoding": encoding}
 
 
+def linked(address: str | None) -> Row:
+    """What a row has that leads to a page, for the script that draws charts in a site."""
+    return {"link": address} if address else {}
+
+
+def pointer(rows: Sequence[Row]) -> Specification:
+    """How marks look under the mouse if they lead somewhere."""
+    return {"cursor": "pointer"} if any("link" in row for row in rows) else {}
+
+
 def layers(*each: Specification | None) -> list[Specification]:
     """The layers that have something to show."""
     return [one for one in each if one is not None and one["data"]["values"]]

@@ -12,8 +12,10 @@ from prompt_evaluator.reports.charts.parts import (
     distinct,
     layer,
     layers,
+    linked,
     names_axis,
     nothing,
+    pointer,
     quantity,
     score,
     shown,
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
 
 _HEIGHT, _STEP, _WIDEST = 240, 26, 1_000
 _FEWEST = 2
+_VERDICTS = {"pass": "✓ pass", "fail": "✕ fail", "inconclusive": "? inconclusive"}
+_APART = 3
+"""Runs between two verdicts that are written out; of closer ones only the sign is shown."""
+_ROOM_FOR_TEXT = 0.85
+"""Share of the runs behind which a text does not fit on the right."""
+_VERDICT_LINE = 26
+"""Pixels from the top, below the texts of changes."""
 
 
 def draw(data: ChartData, size: ChartSize) -> Chart:
@@ -43,10 +52,15 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     values = [value for point in data.trend for value in (point.mean, point.low, point.high) if value is not None]
     low, high = min(values), max(values)
     room = (high - low or 1.0) * 0.12
-    ends = {"domain": [low - room * 1.8, high + room], "nice": False, "zero": False}
+    above = room * (3.0 if any(point.verdict for point in data.trend) else 1.0)
+    ends = {"domain": [low - room * 1.8, high + above], "nice": False, "zero": False}
     y = {"scale": ends, "axis": {"title": f"mean {shown(data.metric or 'score')}", "tickCount": 6}}
     details = tooltip(at="run", text="mean", interval="95 % interval", changed="changed since the run before")
-    changes = [row for row in rows if row["change"]]
+    judged = [row for row in rows if row.get("sign")]
+    details += tooltip(verdict="gate") if judged else []
+    changes = [
+        {**row, **linked(point.change_link)} for row, point in zip(rows, data.trend, strict=True) if row["change"]
+    ]
     specification = {
         "width": size.width or max(WIDTH, min(_WIDEST, _STEP * len(rows))),
         "height": size.height or _HEIGHT,
@@ -61,15 +75,22 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                 {"x": x, "y": quantity("low", **y), "y2": {"field": "high"}},
             ),
             *_levels(rows, x, y),
-            layer(changes, {"type": "rule", "style": "pe-change"}, {"x": x}),
+            layer(changes, {"type": "rule", "style": "pe-change", **pointer(changes)}, {"x": x}),
             layer(
                 [row for row in rows if not row["outlier"]],
-                {"type": "point", "filled": True, "size": 45, "opacity": 1, "style": "pe-mean"},
+                {"type": "point", "filled": True, "size": 45, "opacity": 1, "style": "pe-mean", **pointer(rows)},
                 {"x": x, "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
                 [row for row in rows if row["outlier"]],
-                {"type": "point", "filled": False, "shape": "diamond", "size": 90, "style": "pe-hollow"},
+                {
+                    "type": "point",
+                    "filled": False,
+                    "shape": "diamond",
+                    "size": 90,
+                    "style": "pe-hollow",
+                    **pointer(rows),
+                },
                 {"x": x, "y": quantity("mean", **y), "tooltip": details},
             ),
             layer(
@@ -85,10 +106,11 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
                 },
                 {"x": x, "y": {"value": "height"}, "tooltip": details},
             ),
+            *_change_texts(changes, rows, x),
             layer(
-                changes,
-                {"type": "text", "style": "pe-change-text", "align": "left", "dx": 5},
-                {"x": x, "y": {"value": 8}, "text": {"field": "change"}},
+                judged,
+                {"type": "text", "style": "pe-value", "align": "center"},
+                {"x": x, "y": {"value": _VERDICT_LINE}, "text": {"field": "sign"}, "tooltip": details},
             ),
             layer(
                 [row for row in rows if row["what"]],
@@ -101,15 +123,27 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     found = f" {many(len(said), 'change')} of level: {spoken(said)}." if said else " No change of level."
     outliers = sum(point.outlier for point in data.trend)
     off = f" Open diamond: far off, but not a change of level ({outliers})." if outliers else ""
+    gate = " At the top: the gate's verdicts, ✓ pass, ✕ fail, ? inconclusive." if judged else ""
     how = "Mean of each run with the 95 % band of repeating it. Triangle: something changed since the run before."
     first, last = rows[0], rows[-1]
     ends_said = f"from {first['text']} ({first['run']}) to {last['text']} ({last['run']})"
     return chart(
         data,
         specification,
-        subtitle=f"{how}{off}{'' if said else found}",
-        alternative=f"{many(len(rows), 'run')} {ends_said}.{found}{off}",
+        subtitle=f"{how}{off}{gate}{'' if said else found}",
+        alternative=f"{many(len(rows), 'run')} {ends_said}.{found}{off}{_judged(judged)}",
     )
+
+
+def _change_texts(changes: Sequence[Row], rows: Sequence[Row], x: Specification) -> list[Specification]:
+    """Beside their rules; those near the end are on the left, where there is room."""
+    end = {row["at"] for row in rows[int(len(rows) * _ROOM_FOR_TEXT) :]}
+    last = [row for row in changes if row["at"] in end]
+    encoding = {"x": x, "y": {"value": 8}, "text": {"field": "change"}}
+    return [
+        layer(some, {"type": "text", "style": "pe-change-text", "align": align, "dx": dx, **pointer(some)}, encoding)
+        for some, align, dx in (([row for row in changes if row not in last], "left", 5), (last, "right", -5))
+    ]
 
 
 def _levels(rows: Sequence[Row], x: Specification, y: Specification) -> list[Specification]:
@@ -128,7 +162,8 @@ def _rows(points: Sequence[TrendRun], scale: tuple[float, float] | None) -> list
     names = distinct(f"{point.started_at[5:10]} · {shown(point.run, 16)}" for point in points)
     rows: list[Row] = []
     level = None
-    last_note = -10
+    last_note = last_verdict = -10
+    gated = any(point.verdict for point in points)
     for number, (point, at) in enumerate(zip(points, names, strict=True)):
         changed = ", ".join(shown(what, 30) for what in point.changed)
         what = ""
@@ -139,6 +174,11 @@ def _rows(points: Sequence[TrendRun], scale: tuple[float, float] | None) -> list
             change = f"{score(level, scale)} → {score(point.level, scale)}"
         elif point.change_point:
             change = "change"
+        sign = _VERDICTS.get(point.verdict or "", point.verdict or "")
+        if number - last_verdict < _APART:
+            sign = sign[:1]
+        elif sign:
+            last_verdict = number
         rows.append(
             {
                 "at": at,
@@ -153,10 +193,17 @@ def _rows(points: Sequence[TrendRun], scale: tuple[float, float] | None) -> list
                 "what": what,
                 "change": change,
                 "outlier": point.outlier,
+                **({"verdict": point.verdict or "none", "sign": sign} if gated else {}),
+                **linked(point.link),
             }
         )
         level = point.level
     return rows
+
+
+def _judged(rows: Sequence[Row]) -> str:
+    said = spoken([f"{row['verdict']} at {row['run']}" for row in rows])
+    return f" Verdicts of the gate: {said}." if rows else ""
 
 
 def _sentence(row: Row) -> str:

@@ -39,8 +39,12 @@ def charts_section(charts: Sequence[Chart], no_charts: str | None, *, drawn: boo
 
 def data(id_: str, value: Any) -> Html:
     """Data for a script. No text in it can end the element, whatever it says."""
-    source = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_FOR_SCRIPTS)
-    return element("script", Html(trusted=source), type="application/json", id=id_)
+    return element("script", Html(trusted=script_source(value)), type="application/json", id=id_)
+
+
+def script_source(value: Any) -> str:
+    """What stands in an element with data for a script."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_FOR_SCRIPTS)
 
 
 def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
@@ -56,7 +60,7 @@ def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
     return element(
         "figure",
         element("h3", chart.title),
-        element("figcaption", _subtitle(chart) if drawable else chart.alternative),
+        element("figcaption", subtitle(chart) if drawable else chart.alternative),
         *(host if drawable else []),
         *_numbers(chart),
         class_="drawable" if drawable else None,
@@ -64,7 +68,7 @@ def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
     )
 
 
-def _subtitle(chart: Chart) -> str:
+def subtitle(chart: Chart) -> str:
     """The line below the title, which wraps in a page but not in a drawing."""
     title = chart.specification.get("title")
     found = title.get("subtitle", ()) if isinstance(title, dict) else ()

@@ -28,10 +28,9 @@ def page(
         made: When and by what the page was made.
         bundle: The JavaScript that draws charts; None if there are none to draw.
     """
-    style, script = _asset("style.css"), _asset("report.js")
-    library = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") if bundle else None
+    library = _embedded(bundle) if bundle else None
     yield f"<!doctype html>\n{_START}"
-    yield _head(title, style, [script, *([library] if library else [])]).source
+    yield _head(title, page_policy(bundle)).source
     yield f"<body>{_top(links).source}<main id=main tabindex=-1>\n"
     for section in sections:
         yield f"{section.source}\n"
@@ -46,25 +45,37 @@ def page(
 _START = '<html lang="en">'
 
 
-def _head(title: str, style: str, scripts: list[str]) -> Html:
-    allowed = (
-        "default-src 'none'",
-        f"script-src {' '.join(map(_hash, scripts))}",
-        f"style-src {_hash(style)}",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
+def page_policy(bundle: str | None) -> str:
+    """What a browser may load and run in a page with this bundle: its own parts, by their hashes, and nothing else."""
+    scripts = [_asset("report.js"), *([_embedded(bundle)] if bundle else [])]
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, scripts))}",
+            f"style-src {_hash(_asset('style.css'))}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
     )
+
+
+def _embedded(bundle: str) -> str:
+    """The bundle as it stands in the page, where nothing in it may end the script."""
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _head(title: str, policy: str) -> Html:
     return element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content="; ".join(allowed)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        element("style", Html(trusted=style)),
-        element("script", Html(trusted=scripts[0])),
+        element("style", Html(trusted=_asset("style.css"))),
+        element("script", Html(trusted=_asset("report.js"))),
     )
 
 
