@@ -14,7 +14,6 @@ from prompt_evaluator.model.chart import (
     CaseCell,
     CasePoint,
     ChartData,
-    CostPoint,
     DifferenceBar,
     FlagBar,
     MetricBar,
@@ -59,7 +58,7 @@ def run_chart_data(store: Store, run_ids: Sequence[str], kind: RunChartKind, met
     of = f"run {names[0]}" if len(lines) == 1 else f"{len(lines)} runs"
     base = ChartData(kind=kind, title=f"{titles[kind]}: {of}", runs=tuple(names))
     if kind != "flags":
-        _check_metrics(lines, metrics)
+        check_metrics(lines, metrics)
     collect: dict[RunChartKind, Callable[[Store, Sequence[RunLine], ChartData, Sequence[str]], ChartData]] = {
         "metrics": _metrics,
         "stability": _stability,
@@ -147,46 +146,6 @@ def trend_chart_data(trend: MetricTrend) -> ChartData:
     return ChartData(kind="trend", title=title, trend=tuple(runs), metric=trend.name, scale=trend.scale)
 
 
-def cost_chart_data(lines: Sequence[RunLine], metric: str | None = None) -> ChartData:
-    """Cost and quality of runs; without a metric, the first one of the first run.
-
-    Raises:
-        UnknownNameError: No run has the metric.
-    """
-    _check_metrics(lines, [metric] if metric else ())
-    chosen = metric or next((name for line in lines for name in _stats(line)), None)
-    names = run_names(lines)
-    known = [
-        (name, cost, _stats(line)[chosen])
-        for line, name in zip(lines, names, strict=True)
-        if chosen in _stats(line) and (cost := _cost_of_sample(line)) is not None
-    ]
-    points = tuple(
-        CostPoint(
-            run=name,
-            label=name,
-            cost=cost,
-            mean=stats.mean_of_means,
-            low=stats.interval[0] if stats.interval else None,
-            high=stats.interval[1] if stats.interval else None,
-            dominated=any(_beats(other, other_cost, stats, cost) for _, other_cost, other in known),
-        )
-        for name, cost, stats in known
-    )
-    scale = known[0][2].scale if known else None
-    title = f"Cost and {chosen or 'quality'} of {len(lines)} run{'' if len(lines) == 1 else 's'}"
-    return ChartData(
-        kind="cost", title=title, costs=points, metric=chosen, scale=scale, left_out=len(lines) - len(points)
-    )
-
-
-def _beats(one: OverallMetric, one_cost: float, other: OverallMetric, other_cost: float) -> bool:
-    """Whether a run costs at most as much and its interval lies above the other's."""
-    if one.interval is None or other.interval is None:
-        return False
-    return one_cost <= other_cost and one.interval[0] > other.interval[1]
-
-
 def _metrics(_: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
     bars = [
         MetricBar(
@@ -200,7 +159,7 @@ def _metrics(_: Store, lines: Sequence[RunLine], base: ChartData, metrics: Seque
         )
         for metric in _asked(lines, metrics)
         for line, name in zip(lines, base.runs, strict=True)
-        if (stats := _stats(line).get(metric))
+        if (stats := stats_of(line).get(metric))
     ]
     return _with(base, metrics=tuple(bars))
 
@@ -224,7 +183,7 @@ def _flags(_: Store, lines: Sequence[RunLine], base: ChartData, __: Sequence[str
 
 
 def _stability(store: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
-    stats = _stats(lines[0])
+    stats = stats_of(lines[0])
     scales = {metric: stats[metric].scale for metric in _asked(lines, metrics) if metric in stats}
     spans = {metric: (scale[1] - scale[0]) or 1.0 for metric, scale in scales.items()}
     found = store.varying_cells(lines[0].run_id, spans, MOST_ROWS)
@@ -246,7 +205,7 @@ def _stability(store: Store, lines: Sequence[RunLine], base: ChartData, metrics:
 def _distribution(store: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
     edges: dict[str, BinEdges] = {}
     for line in lines:
-        for metric, stats in _stats(line).items():
+        for metric, stats in stats_of(line).items():
             edges.setdefault(metric, _edges(stats.scale))
     names = _asked(lines, metrics)
     counts = [store.score_bins(line.run_id, {metric: edges[metric] for metric in names}) for line in lines]
@@ -306,25 +265,20 @@ def _called(facts: RunFacts) -> str:
     return f"{facts.name} {facts.prompt_version}" if facts.prompt_version else facts.name
 
 
-def _stats(line: RunLine) -> dict[str, OverallMetric]:
+def stats_of(line: RunLine) -> dict[str, OverallMetric]:
+    """The metrics of a run."""
     return line.summary.overall_metric_stats if line.summary else {}
-
-
-def _cost_of_sample(line: RunLine) -> float | None:
-    if line.cost is None or line.summary is None:
-        return None
-    samples = sum(count for status, count in line.summary.totals.samples.items() if status != "pending")
-    return line.cost / samples if samples else None
 
 
 def _asked(lines: Sequence[RunLine], metrics: Sequence[str]) -> list[str]:
     """The metrics of all runs in their order, or those of them that were asked for."""
-    every = dict.fromkeys(name for line in lines for name in _stats(line))
+    every = dict.fromkeys(name for line in lines for name in stats_of(line))
     return [name for name in every if not metrics or name in metrics]
 
 
-def _check_metrics(lines: Sequence[RunLine], metrics: Sequence[str]) -> None:
-    known = {name for line in lines for name in _stats(line)}
+def check_metrics(lines: Sequence[RunLine], metrics: Sequence[str]) -> None:
+    """Refuse a metric that no run has."""
+    known = {name for line in lines for name in stats_of(line)}
     for metric in metrics:
         if metric not in known:
             raise UnknownNameError("metric", metric, known)

@@ -9,10 +9,10 @@ import msgspec
 
 from prompt_evaluator.app.chart_data import (
     comparison_chart_data,
-    cost_chart_data,
     run_chart_data,
     trend_chart_data,
 )
+from prompt_evaluator.app.cost_charts import cost_chart_data
 from prompt_evaluator.app.run_queries import interrupted_runs
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError

@@ -16,3 +16,9 @@ def now() -> str:
 @functools.lru_cache(maxsize=2)
 def _to_the_second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def as_text(moment: datetime) -> str:
+    """A time in the format of `now`, so that sorting the strings sorts by time."""
+    moment = moment.astimezone(UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1_000:03d}Z"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prompt_evaluator.reports.comparison import SHOWN_CASES, comparison_findings
 from prompt_evaluator.reports.comparison_answers import shown_case
 from prompt_evaluator.reports.comparison_cases import next_cases
+from prompt_evaluator.reports.comparison_headline import comparison_headline, comparison_mark
 from prompt_evaluator.reports.comparison_next import ComparedBy
 from prompt_evaluator.reports.comparison_verdicts import Letters
 from prompt_evaluator.reports.next_step import PROGRAM, Reader
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
         FlippedCase,
         ShownCase,
     )
+    from prompt_evaluator.model.findings import Mark
 
 __all__ = [
     "SHOWN_CASES",
     "ComparedRuns",
     "findings_of",
+    "headline_of",
+    "headline_with_letters",
     "is_regression",
     "letter",
     "plans_of",
@@ -68,6 +72,11 @@ def findings_of(comparisons: Sequence[Comparison], compared: ComparedRuns) -> li
     ]
 
 
+def headline_of(comparison: Comparison) -> tuple[str, Mark | None]:
+    """Whether a run is better than its baseline, as a sentence about "this run", with its mark."""
+    return comparison_headline(comparison, Letters("the baseline", "this run")), comparison_mark(comparison)
+
+
 def shown_cases(
     opened: OpenComparison, comparison: Comparison, found: ComparisonFindings, most: int
 ) -> Iterator[ShownCase]:
@@ -81,6 +90,11 @@ def shown_cases(
     for case_id, flips in islice(by_case.items(), most):
         answers = opened.answers(comparison, case_id)
         yield shown_case(case_id, flips, answers, letters, opened.input(comparison, case_id))
+
+
+def headline_with_letters(comparison: Comparison, candidate: str) -> str:
+    """The sentence about two runs, of which the candidate has this letter."""
+    return comparison_headline(comparison, Letters(letter(0), candidate))
 
 
 def is_regression(comparison: Comparison) -> bool:

@@ -32,11 +32,17 @@ async def evaluate_dataset(
         return await carry_out(create_run(prepared, models, session, check=check), models, session)
 
 
-async def plan_evaluation(options: EvaluateOptions, session: Session) -> RunRecord:
-    """Store a new run without starting it. If it could not start, raise the error and store nothing."""
+async def plan_evaluation(options: EvaluateOptions, session: Session, *, queued: bool = False) -> RunRecord:
+    """Store a new run without starting it. If it could not start, raise the error and store nothing.
+
+    Args:
+        options: Options of the run.
+        session: Its workspace and limits.
+        queued: Whether it waits for a worker, rather than for the rest of its group to be planned.
+    """
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
-        return create_run(prepared, models, session, planned=True)
+        return create_run(prepared, models, session, begins="queued" if queued else "later")
 
 
 async def begin_run(record: RunRecord, session: Session) -> Outcome:

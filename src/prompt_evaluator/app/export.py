@@ -1,15 +1,18 @@
-"""Exports the samples of a run as JSONL or CSV."""
+"""Exports the samples of a run as JSONL, CSV or one JSON document."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from prompt_evaluator.app.outcomes import results, stored_cases
+from prompt_evaluator.app.row_documents import run_line_document
+from prompt_evaluator.app.run_queries import interrupted_runs
 from prompt_evaluator.app.spreadsheets import csv_line
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.model import REDACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _BEFORE = ("test_case_id", "sample_id", "status", "input", "output")
 _AFTER = ("attempt", "model", "input_tokens", "output_tokens", "cost", "latency_ms", "tries", "error")
+_encode = msgspec.json.Encoder().encode
 _TAKEN = {*_BEFORE, "sample", *_AFTER}
 
 
@@ -30,25 +34,26 @@ def score_column(name: str) -> str:
 
 
 def export_run(settings: Settings, run_id: str, kind: str) -> Iterator[bytes]:
-    """A run's samples, one per line, as `jsonl` or `csv`.
+    """A run's samples: one per line as `jsonl` or `csv`, or all in one document as `json`.
 
-    Raises `UnknownNameError` for an unknown run when called, not on the first line.
+    A few cases are in memory at a time. Raises `UnknownNameError` for an unknown run when called, not on the first
+    line.
     """
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         record = store.run(run_id)
-    except UnknownNameError:
-        store.close()
-        raise
-    return _lines(store, record, kind)
+    return _lines(settings, record, kind)
 
 
-def _lines(store: Store, record: RunRecord, kind: str) -> Iterator[bytes]:
-    try:
+def _lines(settings: Settings, record: RunRecord, kind: str) -> Iterator[bytes]:
+    with closing(open_store(settings)) as store:
         cases = results(store, record)
-        yield from _csv(cases, record, metric_names(store, record)) if kind == "csv" else _jsonl(cases)
-    finally:
-        store.close()
+        if kind == "csv":
+            yield from _csv(cases, record, metric_names(store, record))
+        elif kind == "json":
+            line = store.run_line(record.plan.run_id, interrupted=interrupted_runs(store))
+            yield from _json(cases, run_line_document(line))
+        else:
+            yield from (_encode(sample) + b"\n" for sample in _samples(cases))
 
 
 def metric_names(store: Store, record: RunRecord) -> list[str]:
@@ -58,10 +63,18 @@ def metric_names(store: Store, record: RunRecord) -> list[str]:
     return list(dict.fromkeys((*own, *asked)))
 
 
-def _jsonl(cases: Iterator[CaseResult]) -> Iterator[bytes]:
+def _samples(cases: Iterator[CaseResult]) -> Iterator[dict[str, Any]]:
     for case in cases:
         for sample in case.samples:
-            yield msgspec.json.encode({"test_case_id": case.test_case_id, **msgspec.to_builtins(sample)}) + b"\n"
+            yield {"test_case_id": case.test_case_id, **msgspec.to_builtins(sample)}
+
+
+def _json(cases: Iterator[CaseResult], run: dict[str, Any]) -> Iterator[bytes]:
+    """One document: the run as `runs list --json` has it, and its samples, one on each line."""
+    yield b'{"run": ' + REDACTOR.bytes(_encode(run)) + b',\n"results": ['
+    for at, sample in enumerate(_samples(cases)):
+        yield (b",\n" if at else b"\n") + _encode(sample)
+    yield b"\n]}\n"
 
 
 def _csv(cases: Iterator[CaseResult], record: RunRecord, extra: list[str]) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ async def run_group(parts: Sequence[Part], session: Session, *, group_id: str | 
     not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
     were not started are yielded without an outcome.
     """
-    await _check_models(parts, session)
+    await check_models(parts, session)
     group = group_id or str(uuid.uuid4())
     planned: deque[tuple[Member, RunRecord | str]] = deque()
     try:
@@ -95,7 +95,7 @@ def command_alone(command: CommandLine | None, own: Mapping[str, str]) -> Comman
     return command
 
 
-async def _check_models(parts: Sequence[Part], session: Session) -> None:
+async def check_models(parts: Sequence[Part], session: Session) -> None:
     """Raise an error if a model's name is wrong, or two names mean one model, whose runs would be paid for twice.
 
     Configurations of the release harness may share a model: they differ in its parameters.

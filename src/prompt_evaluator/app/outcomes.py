@@ -16,6 +16,7 @@ from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.preparing import preparations
 from prompt_evaluator.pipeline.samples import group
 from prompt_evaluator.pipeline.totals import Totals
+from prompt_evaluator.store.run_edits import describe_files
 from prompt_evaluator.store.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     """Rebuild everything derived from the units of a run: rows, statistics and files."""
     run_id = record.plan.run_id
     with store.own(run_id):
+        record = store.run(run_id)  # its tags and note may have changed
         prepared = preparations(store, run_id)
         totals, judges = Totals(record.plan, prepared), ScoreJudges(record.plan)
 
@@ -49,6 +51,8 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
         store.update_run(
             run_id, status=ended.status, ended_at=ended.ended_at, stop_reason=ended.stop_reason, summary=result
         )
+        if (latest := store.run(run_id)).plan != record.plan:  # described anew while the files were written
+            describe_files(latest, result)
     return Outcome(ended, result)
 
 
@@ -62,6 +66,8 @@ def begun_totals(store: Store, record: RunRecord) -> Totals:
 
 def _ended(record: RunRecord, totals: Totals) -> RunRecord:
     """Update the status. A run that had already ended keeps its end time; otherwise it is now."""
+    if record.status == "queued":
+        return record
     if totals.pending:
         reason = record.stop_reason or "interrupted"
         return msgspec.structs.replace(record, status="aborted", ended_at=None, stop_reason=reason)

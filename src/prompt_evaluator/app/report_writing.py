@@ -115,7 +115,7 @@ def write_reports(
         report = collect_report(settings, request)
     for path, page, table in files:
         if report is not None and page is not None:
-            _write_page(report, page, path)
+            _write(path, page_bytes(report, page))
             written.append(path)
         if table is not None:
             written += write_tables(settings, request.runs, table, path, options=request.compare)
@@ -158,19 +158,22 @@ def collect_report(settings: Settings, request: ReportRequest) -> RunReport | Co
     return collect_compare_report(settings, request.runs, request.compare, request.options)
 
 
-def _write_page(report: RunReport | CompareReport, kind: PageKind, path: Path) -> None:
+def page_bytes(report: RunReport | CompareReport, kind: PageKind) -> Iterator[bytes]:
+    """The report in one of its formats, piece by piece."""
     if kind == "json":
-        _write(path, _json(report))
-    elif kind == "html":
-        _write(path, map(_encoded, _html(report)))
-    else:
-        _write(path, map(_encoded, _markdown(report)))
+        return _json(report)
+    return map(_encoded, _html(report) if kind == "html" else _markdown(report))
+
+
+def chart_bundle(report: RunReport | CompareReport) -> str | None:
+    """The JavaScript that draws the report's charts; None if it has none."""
+    return javascript_bundle() if report.charts else None
 
 
 def _html(report: RunReport | CompareReport) -> Iterator[str]:
     from prompt_evaluator.reports.html import compare_html, run_html  # noqa: PLC0415 - only for this format
 
-    bundle = javascript_bundle() if report.charts else None
+    bundle = chart_bundle(report)
     return run_html(report, bundle=bundle) if isinstance(report, RunReport) else compare_html(report, bundle=bundle)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from prompt_evaluator.app.bars import check_bars, score_names, with_bars
+from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.models import CODE_MARK
 from prompt_evaluator.app.outcomes import rebuild, stored_cases
 from prompt_evaluator.app.planning.plans import read_prompt
@@ -58,6 +60,23 @@ async def resume_run(
     Raises:
         ConfigurationError: Something the run was made from has changed, or a setting differs; says what.
     """
+    async with session.models() as models:
+        # Reads files and every case: in a thread, because other runs may be in progress in this process.
+        found = await asyncio.to_thread(_checked, run_id, session, models, wanted, names, retry_errors)
+        if isinstance(found, Outcome):
+            return found
+        return await carry_out(found, models, session, retry_errors=retry_errors)
+
+
+def _checked(  # noqa: PLR0913, PLR0917 - what decides whether a run can be resumed
+    run_id: str,
+    session: Session,
+    models: Models,
+    wanted: EvaluateOptions | None,
+    names: Collection[str] | None,
+    retry_errors: bool,  # noqa: FBT001
+) -> RunRecord | Outcome:
+    """The run as it is to go on, or its outcome if it has ended."""
     store = session.store
     record = store.run(run_id)
     plan = record.plan
@@ -67,21 +86,26 @@ async def resume_run(
     has_ended = record.status in _FINAL and not (retry_errors and store.has_failures(plan.run_id))
     if has_ended and not given:
         return _ended(record, bars, store)
-    async with session.models() as models:
-        if not has_ended:
-            _refuse_other_models(plan, models)
-            _refuse_deleted_runs(plan, store)
-        if wanted and given:
-            refuse_other_settings(plan, wanted, given, models, session)
-        _refuse_changed_files(plan, _FILES & set(given) if has_ended or plan.baseline_run_id else _FILES)
-        if has_ended:
-            return _ended(record, bars, store)
-        check_models(plan, models, session)
-        executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors)
-        refuse_other_questions(store, executor)
-        record = _held_to(bars, record, store)
-        record = msgspec.structs.replace(record, status="running", ended_at=None, stop_reason=None)
-        return await carry_out(record, models, session, retry_errors=retry_errors)
+    if not has_ended:
+        _refuse_other_models(plan, models)
+        _refuse_deleted_runs(plan, store)
+    if wanted and given:
+        refuse_other_settings(plan, wanted, given, models, session)
+    _refuse_changed_files(plan, _FILES & set(given) if has_ended or plan.baseline_run_id else _FILES)
+    if has_ended:
+        return _ended(record, bars, store)
+    check_models(plan, models, session)
+    executor = make_executor(plan, models, store, _NoSink(), retry_errors=retry_errors)
+    refuse_other_questions(store, executor)
+    record = _held_to(bars, record, store)
+    started_at = _started_at(record, store)
+    return msgspec.structs.replace(record, status="running", started_at=started_at, ended_at=None, stop_reason=None)
+
+
+def _started_at(record: RunRecord, store: Store) -> str:
+    """When the run was started: now, if it only waited for a worker until now."""
+    only_waited = record.status == "queued" and not store.known_cases(record.plan.run_id)
+    return now() if only_waited else record.started_at
 
 
 def _kept(names: Iterable[str]) -> list[str]:
@@ -137,8 +161,8 @@ def _refuse_changed_files(plan: RunPlan, names: Collection[str]) -> None:
         pairs["The dataset"] = (plan.dataset.hash, _hash_of(lambda: file_hash(path)), path)
     if "system_prompt" in names and (prompt := plan.target.prompt) is not None and prompt.path is not None:
         prompt_path = prompt.path
-        now = _hash_of(lambda: read_prompt(Path(prompt_path), None).hash)
-        pairs["The system prompt"] = (prompt.hash, now, prompt_path)
+        current = _hash_of(lambda: read_prompt(Path(prompt_path), None).hash)
+        pairs["The system prompt"] = (prompt.hash, current, prompt_path)
     if "rubric" in names and (rubric := plan.rubric) is not None:
         name = rubric.path or rubric.name
         pairs["The rubric"] = (rubric.hash, _hash_of(lambda: load_rubric(name).hash), name)

@@ -9,6 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from prompt_evaluator.app.run_cases import CaseList, CaseView, WholeCase
     from prompt_evaluator.model import RunPlan, TestCase
+    from prompt_evaluator.model.leaderboard import Leaderboard
     from prompt_evaluator.model.query import CaseFlag, CaseMetric, Page, RunLine, SampleLine, ScoreLine
 
 _CALLED = {
@@ -33,9 +34,7 @@ def runs_document(page: Page[RunLine]) -> dict[str, Any]:
 
 def run_line_document(line: RunLine) -> dict[str, Any]:
     """A run as listed, with its statistics."""
-    values = {name: getattr(line, name) for name in line.__struct_fields__ if name not in ("summary", "progress")}
-    for name in _HASHES:
-        values[name] = f"sha256:{values[name]}" if values[name] else None
+    values = {name: value for name, value in _with_hashes(line).items() if name not in ("summary", "progress")}
     summary = line.summary
     return {
         **{_CALLED.get(name, name): value for name, value in values.items()},
@@ -45,6 +44,18 @@ def run_line_document(line: RunLine) -> dict[str, Any]:
         "not_measured": summary.not_measured if summary else {},
         "missed_bars": summary.missed_bars if summary else [],
         "progress": line.progress,
+    }
+
+
+def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
+    """A leaderboard, with hashes as in the artifacts."""
+    return {
+        "boards": [
+            _with_hashes(board, **{part: [*map(_with_hashes, getattr(board, part))] for part in ("runs", "left_out")})
+            for board in found.boards
+        ],
+        "looked_at": found.looked_at,
+        "more_runs": found.more_runs,
     }
 
 
@@ -154,3 +165,12 @@ def _score(score: ScoreLine) -> dict[str, Any]:
         "repeats": score.repeats or None,
         "judge": score.judge,
     }
+
+
+def _with_hashes(found: msgspec.Struct, **replaced: Any) -> dict[str, Any]:
+    """The fields, hashes as in the artifacts."""
+    values = {**msgspec.structs.asdict(found), **replaced}
+    for name in _HASHES:
+        if values.get(name):
+            values[name] = f"sha256:{values[name]}"
+    return values

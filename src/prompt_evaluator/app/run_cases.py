@@ -104,6 +104,30 @@ def list_cases(settings: Settings, run_id: str, selection: CaseSelection) -> Cas
         )
 
 
+def page_of_cases(
+    settings: Settings, query: CaseQuery, *, samples: bool = False, order: Sequence[int] | None = None
+) -> CaseList:
+    """A page of the cases of a run that match a query.
+
+    Args:
+        settings: Name the store.
+        query: Which cases, in which order.
+        samples: Whether to include their answers.
+        order: What `case_order` found for the query, if it is known.
+    """
+    with closing(open_store(settings)) as store:
+        record = store.run(query.run_id)
+        page = store.query_cases(query, order)
+        metric = query.sort.removeprefix("metric.")
+        return CaseList(
+            record=record,
+            cases=tuple(_view(store, record.plan, line, samples=samples) for line in page.items),
+            matching=_matching(store, query, page) if order is None else len(order),
+            metric=None if query.sort in _COLUMNS else metric,
+            next=page.next,
+        )
+
+
 def show_case(settings: Settings, run_id: str, case_id: str) -> WholeCase:
     """One case of a run with its samples, scores and reasons."""
     with closing(open_store(settings)) as store:

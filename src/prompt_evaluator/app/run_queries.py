@@ -78,6 +78,12 @@ def run_line(settings: Settings, run_id: str) -> RunLine:
         return store.run_line(run_id, interrupted=interrupted_runs(store))
 
 
+def whole_id(settings: Settings, run_id: str) -> str:
+    """The id of the run that a name means."""
+    with closing(open_store(settings)) as store:
+        return store.full_id(run_id)
+
+
 def show_run(settings: Settings, run_id: str) -> Outcome:
     """A run's summary as last stored; the last few seconds may be missing if the run is in progress or was killed."""
     with closing(open_store(settings)) as store:

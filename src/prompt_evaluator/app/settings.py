@@ -13,6 +13,7 @@ from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, flags_of
 from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
+from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.providers.catalogue import BUILT_IN
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
@@ -67,6 +68,7 @@ class ShownSettings(msgspec.Struct, frozen=True, kw_only=True):
     prompt_templates: tuple[ShownName, ...]
     dataset_paths: tuple[ShownName, ...]
     rubrics: tuple[ShownName, ...]
+    suites: tuple[Suite, ...]
     providers: tuple[ShownProvider, ...]
 
 
@@ -119,13 +121,18 @@ def show_settings(settings: Settings) -> ShownSettings:
         prompt_templates=names["prompt_templates"],
         dataset_paths=names["dataset_paths"],
         rubrics=names["rubrics"],
+        suites=tuple(settings.suites.values()),
     )
+
+
+def rubric_names(settings: Settings) -> list[str]:
+    """The names of configured and built-in rubrics."""
+    return sorted({*settings.rubrics, *preset_names()})
 
 
 def list_rubrics(settings: Settings) -> list[ListedRubric]:
     """Configured and built-in rubrics. Raises an error if one cannot be read."""
-    names = sorted({*settings.rubrics, *preset_names()})
-    return [_listed(name, find_rubric(settings, name)) for name in names]
+    return [_listed(name, find_rubric(settings, name)) for name in rubric_names(settings)]
 
 
 def find_rubric(settings: Settings, name: str) -> Rubric:

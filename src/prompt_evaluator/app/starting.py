@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.session import Session
     from prompt_evaluator.model import ModelConfig, RunPlan
     from prompt_evaluator.model.outcome import Outcome
+
+Begins = Literal["now", "later", "queued"]
 
 
 def asked_models(plan: RunPlan) -> list[ModelConfig]:
@@ -52,7 +54,7 @@ def create_run(
     models: Models,
     session: Session,
     *,
-    planned: bool = False,
+    begins: Begins = "now",
     check: Callable[[RunPlan], None] | None = None,
 ) -> RunRecord:
     """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid.
@@ -61,11 +63,11 @@ def create_run(
         prepared: The plan so far, and the cases.
         models: The models to call.
         session: The session of the run.
-        planned: Whether the run is not to be started yet.
+        begins: When the run is to be started: by the caller now or later, or by a worker that takes it.
         check: Raises an error if the run must not be started; called with the whole plan.
     """
-    record = RunRecord(plan=prepared.draft, status="running", started_at=now())
-    if planned:  # looks like a run that was stopped before its first sample and can be resumed
+    record = RunRecord(plan=prepared.draft, status="queued" if begins == "queued" else "running", started_at=now())
+    if begins == "later":  # looks like a run that was stopped before its first sample and can be resumed
         record = msgspec.structs.replace(record, status="aborted", stop_reason=NOT_STARTED)
 
     def finish() -> RunRecord:

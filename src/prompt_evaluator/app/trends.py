@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.run_queries import by_columns, interrupted_runs
+from prompt_evaluator.app.run_versions import SHORTEST_HASH, alike, of_dataset
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.app.trend_series import StoredRun, metric_trend
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
@@ -18,22 +17,28 @@ from prompt_evaluator.model.trend import LeftOutRun, Trends
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunPlan
-    from prompt_evaluator.model.trend import RunVersion, TrendQuery
+    from prompt_evaluator.model.trend import MetricTrend, RunVersion, TrendQuery
     from prompt_evaluator.store import Store
+
+    Remember = Callable[[tuple[object, ...], Callable[[], MetricTrend]], MetricTrend]
 
 _FINISHED = (
     Condition("kind", "=", "evaluation"),
-    *(Condition("status", "!=", status) for status in ("running", "interrupted", "aborted", "failed")),
+    *(Condition("status", "!=", status) for status in ("queued", "running", "interrupted", "aborted", "failed")),
 )
-_SHORTEST_HASH = 4
 
 
-def read_trends(settings: Settings, query: TrendQuery) -> Trends | None:
+def read_trends(settings: Settings, query: TrendQuery, remember: Remember | None = None) -> Trends | None:
     """Read the runs of one version of a dataset and one judge over time; None if there are no finished runs.
+
+    Args:
+        settings: Name the store.
+        query: Which runs, and which metric.
+        remember: Given a key and a function, returns what the function returned for this key before, or calls it.
 
     Raises:
         UnknownNameError: No finished run has this dataset, judge, model or metric.
@@ -43,7 +48,7 @@ def read_trends(settings: Settings, query: TrendQuery) -> Trends | None:
         every = store.run_versions(_FINISHED, interrupted=interrupted)
         if not every:
             return None
-        known = _of_dataset(settings, every, query.dataset)
+        known = of_dataset(settings, every, query.dataset)
         asked = _of_judge(known, query.judge)
         where = (*_FINISHED, *by_columns(RunQuery(where=query.where)).where, *_of_model(store, query.model))
         matching = store.run_versions(where, interrupted=interrupted)
@@ -56,38 +61,26 @@ def read_trends(settings: Settings, query: TrendQuery) -> Trends | None:
         runs = [StoredRun(line, store.run(line.run_id).plan) for line in reversed(page.items)]
         kept = _with_the_same_cases(runs)
         names = _metrics(kept, query.metric)
-        others = [each for each in every if not _same(each, version) and each in _alike(every, version)]
+        others = [each for each in every if not _same(each, version) and each in alike(every, version)]
         return Trends(
             version=version,
             others=tuple(others),
             runs=len(kept),
             more_runs=page.next is not None,
-            metrics=tuple(metric_trend(store, kept, name, query.metric_threshold) for name in names),
+            metrics=tuple(_trend(store, kept, name, query.metric_threshold, remember) for name in names),
             left_out=tuple(_left_out(run) for run in runs if run not in kept),
             models=tuple(run.line.generator_model or "" for run in kept),
         )
 
 
-def _of_dataset(settings: Settings, every: Sequence[RunVersion], asked: str | None) -> list[RunVersion]:
-    if asked is None:
-        return _alike(every, every[0])
-    text = asked.removeprefix("sha256:")
-    configured = settings.names["dataset_paths"].get(asked)
-    paths = {str(Path(os.path.abspath(settings.cwd / asked)))}  # noqa: PTH100 - the file may be gone
-    if configured is not None:
-        paths.add(str(Path(os.path.abspath(configured.value))))  # noqa: PTH100
-    tests: list[Callable[[RunVersion], bool]] = [
-        lambda each: each.dataset_name == asked,
-        lambda each: (
-            each.dataset_path is not None and {each.dataset_path, os.path.realpath(each.dataset_path)} & paths != set()
-        ),
-        lambda each: len(text) >= _SHORTEST_HASH and (each.dataset_hash or "").startswith(text),
-    ]
-    for test in tests:
-        if found := [each for each in every if test(each)]:
-            return found
-    names = {each.dataset_name for each in every if each.dataset_name}
-    raise UnknownNameError("dataset", asked, names or [each.dataset_hash or "" for each in every])
+def _trend(
+    store: Store, runs: Sequence[StoredRun], metric: str, threshold: float, remember: Remember | None
+) -> MetricTrend:
+    """The trend of a metric. A run that is resumed ends anew, and so has another key."""
+    key = (metric, threshold, *((run.line.run_id, run.line.ended_at) for run in runs))
+    if remember is None:
+        return metric_trend(store, runs, metric, threshold)
+    return remember(key, lambda: metric_trend(store, runs, metric, threshold))
 
 
 def _of_judge(known: Sequence[RunVersion], asked: str | None) -> list[RunVersion]:
@@ -95,7 +88,7 @@ def _of_judge(known: Sequence[RunVersion], asked: str | None) -> list[RunVersion
         return list(known)
     text = asked.removeprefix("sha256:")
     found = [each for each in known if _is_model(each.judge_model, asked)] or [
-        each for each in known if len(text) >= _SHORTEST_HASH and (each.judge_hash or "").startswith(text)
+        each for each in known if len(text) >= SHORTEST_HASH and (each.judge_hash or "").startswith(text)
     ]
     if not found:
         judges = dict.fromkeys(each.judge_model for each in known if each.judge_model)
@@ -122,13 +115,6 @@ def _is_model(model: str | None, asked: str) -> bool:
 
 def _same(one: RunVersion, other: RunVersion) -> bool:
     return (one.dataset_hash, one.judge_hash) == (other.dataset_hash, other.judge_hash)
-
-
-def _alike(every: Iterable[RunVersion], version: RunVersion) -> list[RunVersion]:
-    """The versions of the same dataset, by its path or name; one in memory has only its hash."""
-    if version.dataset_name is None:
-        return [each for each in every if each.dataset_hash == version.dataset_hash]
-    return [each for each in every if each.dataset_name == version.dataset_name]
 
 
 def _exactly(version: RunVersion) -> tuple[Condition, ...]:

@@ -43,7 +43,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 def watch_run(
     settings: Settings, run_id: str, show: Callable[[Picture], None], *, pause: Callable[[float], None] = time.sleep
 ) -> Watched:
-    """Check a run once a second until it has ended or its process is gone.
+    """Check a run once a second until it has ended or its process is gone. A queued run is waited for.
 
     Args:
         settings: Name the store.
@@ -66,8 +66,8 @@ def _pictures(store: Store, run_id: str, pause: Callable[[float], None]) -> Iter
         # In this order, because an owner stores the final status before it releases the run.
         owned = store.owner(run_id) is not None
         record = store.run(run_id)
-        missed = 0 if owned else missed + 1
-        if record.status != "running" or missed == _MISSED:
+        missed = 0 if owned or record.status == "queued" else missed + 1
+        if record.status not in ("queued", "running") or missed == _MISSED:
             return
         yield Picture(record=record, progress=store.run_line(run_id).progress)
         pause(_EVERY)

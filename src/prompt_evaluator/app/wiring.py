@@ -45,6 +45,7 @@ def make_driver(record: RunRecord, models: Models, session: Session, *, retry_er
         ),
         now=now,
         on_stop=models.stop,
+        throttled=lambda: session.meter.throttled_share if session.meter else 0.0,
     )
 
 

@@ -52,15 +52,20 @@ class PreparedRuns(NamedTuple):
 
 def judge_release(request: GateRequest, now: str) -> GateOutcome:
     """Compare the newest run with its baseline, and record the verdict."""
+    return _recorded(request, preview_release(request, now), now)
+
+
+def preview_release(request: GateRequest, now: str) -> GateOutcome:
+    """Compare the newest run with its baseline, and record nothing."""
     prepared = _prepared(request, now)
     if isinstance(prepared, GateOutcome):
-        return _recorded(request, prepared, now)
+        return prepared
     runs = prepared.baseline, prepared.candidate, request.limits
     found = by_noise(*runs, request.inconclusive) if request.policy == "noise" else by_limits(*runs)
     outcome = _outcome(
         request, found.verdict, found.reasons, prepared=prepared, movements=found.movements, noise=found.noise
     )
-    return _recorded(request, msgspec.structs.replace(outcome, exit_code=found.exit_code), now)
+    return msgspec.structs.replace(outcome, exit_code=found.exit_code)
 
 
 def _prepared(request: GateRequest, now: str) -> PreparedRuns | GateOutcome:

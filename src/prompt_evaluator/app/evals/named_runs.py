@@ -12,7 +12,7 @@ from prompt_evaluator.harness.verdicts import read_verdicts
 from prompt_evaluator.hints import some_of
 
 if TYPE_CHECKING:
-    from prompt_evaluator.harness.history import History
+    from prompt_evaluator.harness.history import History, RunHead
     from prompt_evaluator.model.harness import HarnessRun
 
 LATEST, PREVIOUS = "latest", "previous"
@@ -45,6 +45,17 @@ def latest_run(folder: HarnessFolder) -> HarnessRun | None:
     """The newest run; None if there is none."""
     history = read_history(folder.results)
     return history.run(-1) if len(history) else None
+
+
+def list_runs(folder: HarnessFolder, limit: int) -> list[RunHead]:
+    """The newest runs without their evaluations, newest first."""
+    return list(read_history(folder.results).heads())[::-1][:limit]
+
+
+def refuse_files(folder: HarnessFolder, name: str) -> None:
+    """Raise `UnknownNameError` unless a run in the history has this id: for callers who may not name files."""
+    if _in_history(history := read_history(folder.results), name) is None:
+        raise UnknownNameError("run", name, [head.run_id for head in history.heads()][::-1])
 
 
 def find_run(folder: HarnessFolder, name: str) -> HarnessRun:

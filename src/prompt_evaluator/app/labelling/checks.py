@@ -14,11 +14,11 @@ from prompt_evaluator.model import REDACTOR, Generation, Label
 from prompt_evaluator.pipeline.loading import BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from prompt_evaluator.app.labelling.files import LabelLine
-    from prompt_evaluator.errors import InputError
-    from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.errors import PromptEvaluatorError
+    from prompt_evaluator.model import RunPlan, RunRecord
     from prompt_evaluator.store import Store
 
 _generation = msgspec.json.Decoder(Generation).decode
@@ -35,10 +35,10 @@ class Scale(NamedTuple):
     of_rubric: bool = False
 
 
-def score_scales(store: Store, record: RunRecord) -> dict[str, Scale]:
-    """Maps name to scale for every score of a run, including those that single cases ask for."""
-    scales = {name: Scale(0, 1) for name in metric_names(store, record)}
-    if rubric := record.plan.rubric:
+def score_scales(plan: RunPlan, metrics: Iterable[str]) -> dict[str, Scale]:
+    """Maps name to scale for these metrics and for the scores of the run's rubric."""
+    scales = {name: Scale(0, 1) for name in metrics}
+    if rubric := plan.rubric:
         scales |= {each.name: Scale(each.min_score, each.max_score, of_rubric=True) for each in rubric.metrics}
         scales |= {flag.name: Scale(0, 1, yes_or_no=True, of_rubric=True) for flag in rubric.flags}
     return scales
@@ -60,25 +60,57 @@ def hint(error: UnknownNameError) -> str:
     return str(error).removeprefix(f"There is no {error.kind} {error.name!r}.").strip()
 
 
+def several_cases(store: Store, record: RunRecord, cases: Sequence[str]) -> LabelledRun:
+    """Read what is needed to check many labels, which are about these cases. Looks at every case of the run."""
+    run_id = record.plan.run_id
+    known, answers = set(store.case_ids(run_id)), answer_hashes(store, run_id, cases)
+    return LabelledRun(record.plan, score_scales(record.plan, metric_names(store, record)), known, answers)
+
+
+def one_case(store: Store, record: RunRecord, case_id: str) -> LabelledRun:
+    """Read what is needed to check a label of this case, from the rows of the case alone.
+
+    Raises:
+        UnknownNameError: The run has no such case.
+    """
+    plan = record.plan
+    detail = store.case_detail(plan.run_id, case_id)
+    (stored,) = store.cases(plan.run_id, start=detail.case.position, limit=1)
+    answers = {(case_id, each.sample, each.attempt): each.answer_hash for each in detail.samples if each.answer_hash}
+    names = [*(use.key for use in plan.metrics), *(use.key for use in stored.case.checks)]
+    return LabelledRun(plan, score_scales(plan, names), {case_id}, answers)
+
+
 class LabelledRun:
     """A run, with what is needed to check labels of some of its cases."""
 
-    def __init__(self, store: Store, record: RunRecord, cases: Sequence[str]) -> None:
-        run_id = record.plan.run_id
-        self._plan = record.plan
-        self._scales = score_scales(store, record)
-        self._cases = set(store.case_ids(run_id))
-        self._answers = answer_hashes(store, run_id, cases)
+    def __init__(
+        self,
+        plan: RunPlan,
+        scales: Mapping[str, Scale],
+        cases: Collection[str],
+        answers: Mapping[tuple[str, int, int], str],
+    ) -> None:
+        """Keep what was read.
+
+        Args:
+            plan: The run's.
+            scales: Of each score, by name.
+            cases: The ids that a label may name.
+            answers: Hashes of answers by case, sample and attempt; those of the cases that labels are about.
+        """
+        self._plan, self._scales, self._cases, self._answers = plan, scales, cases, answers
 
     def label(self, line: LabelLine, *, now: str) -> Label:
         """Turn a line into a label and fill in what it leaves out.
 
         Raises:
             InputError: The line does not fit the run.
+            InvalidLabelError: The same, for a label that is not from a file.
         """
         answer_hash = self._answer_hash(line)
         if line.metric not in self._scales:
-            raise self._has_no("score", line.metric, self._scales, line)
+            raise self._has_no("score", line.metric, self._scales, line, "metric")
         scale = self._scales[line.metric]
         return Label(
             run_id=self._plan.run_id,
@@ -94,6 +126,7 @@ class LabelledRun:
             answer_hash=answer_hash,
             probability=line.probability,
             judge_seen=line.judge_seen,
+            withdrawn=line.withdrawn,
         )
 
     def _attempt(self, line: LabelLine) -> int:
@@ -104,16 +137,17 @@ class LabelledRun:
 
     def _answer_hash(self, line: LabelLine) -> str:
         if line.case_id not in self._cases:
-            raise self._has_no("case", line.case_id, self._cases, line)
+            raise self._has_no("case", line.case_id, self._cases, line, "test_case_id")
         number, samples = line.sample + 1, self._plan.num_samples
         if not 1 <= number <= samples:
             what = f"Case {line.case_id!r} has no sample {number}"
-            raise line.where.problem(what, advice=f"Samples of this run are numbered from 1 to {samples}.")
+            advice = f"Samples of this run are numbered from 1 to {samples}."
+            raise line.where.problem(what, advice=advice, field="sample")
         stored = self._answers.get((line.case_id, line.sample, self._attempt(line)))
         if stored is None:
             attempt = f", attempt {line.attempt}," if line.attempt else ""
             what = f"Sample {number} of case {line.case_id!r}{attempt} has no answer"
-            raise line.where.problem(what, advice="Remove the line: only answers can be labelled.")
+            raise line.where.problem(what, advice="Remove the label: only answers can be labelled.", field="sample")
         if line.answer_hash not in (None, stored):
             advice = "Import it into the store that has that answer, or label the stored answer instead."
             raise _disagreement(line, "answer", line.answer_hash, stored, advice)
@@ -129,9 +163,9 @@ class LabelledRun:
         advice = "Import it into the store that used that rubric, or label by the rubric of this run."
         raise _disagreement(line, "rubric", line.rubric_hash, rubric.hash, advice)
 
-    def _has_no(self, kind: str, name: str, known: Iterable[str], line: LabelLine) -> InputError:
+    def _has_no(self, kind: str, name: str, known: Iterable[str], line: LabelLine, field: str) -> PromptEvaluatorError:
         what = f"Run {self._plan.run_id} has no {kind} {name!r}"
-        return line.where.problem(what, advice=hint(UnknownNameError(kind, name, known)))
+        return line.where.problem(what, advice=hint(UnknownNameError(kind, name, known)), field=field)
 
 
 def _value(line: LabelLine, scale: Scale) -> float:
@@ -151,6 +185,6 @@ def _value(line: LabelLine, scale: Scale) -> float:
     return number
 
 
-def _disagreement(line: LabelLine, thing: str, given: str | None, stored: str, advice: str) -> InputError:
+def _disagreement(line: LabelLine, thing: str, given: str | None, stored: str, advice: str) -> PromptEvaluatorError:
     hashes = f"its {thing}_hash is {(given or '')[:_SHOWN]}…, but the stored run has {stored[:_SHOWN]}…"
     return line.where.problem(f"The label is for another {thing}: {hashes}", advice=advice, field=f"{thing}_hash")

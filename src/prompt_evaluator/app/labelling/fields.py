@@ -11,8 +11,9 @@ from prompt_evaluator.model.bounds import FIGURE, PROBABILITY
 from prompt_evaluator.syntax.wording import described, text_instead
 
 if TYPE_CHECKING:
+    from prompt_evaluator.app.labelling.files import NoFile
     from prompt_evaluator.datasets.positions import Position
-    from prompt_evaluator.errors import InputError
+    from prompt_evaluator.errors import PromptEvaluatorError
 
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 _NEAR = 0.8
@@ -49,7 +50,7 @@ class Fields:
     typo of a known one is refused, because its value would otherwise be lost.
     """
 
-    def __init__(self, record: dict[str, Any], where: Position, known: tuple[str, ...]) -> None:
+    def __init__(self, record: dict[str, Any], where: Position | NoFile, known: tuple[str, ...]) -> None:
         self._record, self.where = record, where
         for name in record:
             near = _near(name, known)
@@ -61,16 +62,16 @@ class Fields:
         value = self._record.get(name)
         return None if isinstance(value, str) and not value.strip() else value
 
-    def missing(self, name: str, advice: str) -> InputError:
+    def missing(self, name: str, advice: str) -> PromptEvaluatorError:
         return self.where.problem(f"The label has no {name}", advice=advice, field=name)
 
-    def wrong(self, name: str, why: str, advice: str) -> InputError:
+    def wrong(self, name: str, why: str, advice: str) -> PromptEvaluatorError:
         return self.where.problem(f"{name} {why}", advice=advice, field=name)
 
     def required(self, name: str) -> str:
         text = self.text(name)
         if text is None:
-            raise self.missing(name, f"Write {name} on the line.")
+            raise self.missing(name, f"Add {name}.")
         return text
 
     def text(self, name: str) -> str | None:

@@ -13,7 +13,7 @@ from prompt_evaluator.app.labelling.fields import Fields
 from prompt_evaluator.app.spreadsheets import csv_line, original_text
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import Position, stop_at_the_first
-from prompt_evaluator.errors import InputError
+from prompt_evaluator.errors import InputError, InvalidLabelError
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
@@ -36,15 +36,28 @@ _EXPORTED = (
     "answer_hash",
     "probability",
     "judge_seen",
+    "withdrawn",
 )
 _COLUMNS = (*_EXPORTED, "sample")
+_CALLED = {"test_case_id": "case_id", "sample_id": "sample"}
+"""Maps columns of files to the fields of a label."""
 _REQUIRED = ("run_id", "test_case_id", "metric", "value")
 
 
-class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A label as written in its file: well formed, but not yet checked against its run."""
+class NoFile:
+    """Where a label is from that is not from a file: its problems name only the field."""
 
-    where: Position
+    label = "the same request"
+
+    def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> InvalidLabelError:
+        what = f"{what} ({note})" if note else what
+        return InvalidLabelError(what, advice=advice, field=_CALLED.get(field, field) if field else None)
+
+
+class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A label as somebody wrote it: well formed, but not yet checked against its run."""
+
+    where: Position | NoFile
     run_id: str
     case_id: str
     sample: int
@@ -61,6 +74,7 @@ class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
     answer_hash: str | None
     probability: float | None
     judge_seen: bool | None
+    withdrawn: bool
 
 
 def read_labels(path: Path, reviewer: str | None) -> list[LabelLine]:
@@ -82,6 +96,15 @@ def read_labels(path: Path, reviewer: str | None) -> list[LabelLine]:
     if not lines:
         raise InputError("The file has no labels", path=path, advice="Add at least one.")
     return lines
+
+
+def read_label(record: dict[str, Any]) -> LabelLine:
+    """Read one label that is not from a file, with the names of columns.
+
+    Raises:
+        InvalidLabelError: A field is missing or wrong.
+    """
+    return _line(Fields(record, NoFile(), _COLUMNS), None)
 
 
 def label_lines(labels: Iterable[Label], kind: str) -> Iterator[bytes]:
@@ -116,6 +139,7 @@ def _line(fields: Fields, reviewer: str | None) -> LabelLine:
         answer_hash=fields.hash("answer_hash"),
         probability=fields.probability(),
         judge_seen=fields.truth("judge_seen"),
+        withdrawn=bool(fields.truth("withdrawn")),
     )
 
 
