@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
-from prompt_evaluator.app.benchmarks import (
-    benchmark_parts,
-    datasets_folder,
-    find_benchmarks,
-    get_benchmarks,
-    open_benchmark,
-)
+from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset, list_datasets, open_benchmark
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
+from prompt_evaluator.app.suites import find_suite, suite_parts, with_suite
+from prompt_evaluator.cli.benchmark_suites import suites_command
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options, several_words
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.text import cells, clean, columns, fit, pad
 from prompt_evaluator.model.several import SEVERAL
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def _folder(config_path: Path | None) -> Path:
-    return datasets_folder(read_settings(config_path))
+    from prompt_evaluator.app.benchmarks import Benchmark
+    from prompt_evaluator.model.suite import Suite
 
 
 @click.group("benchmark")
@@ -43,15 +41,28 @@ def benchmark_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def list_command(*, as_json: bool, config_path: Path | None) -> None:
-    """List benchmark datasets: the project's own, then the built-in ones."""
-    found = find_benchmarks(_folder(config_path))
+    """List benchmark datasets: the project's own, those with a configured name, and the built-in ones."""
+    found = list_datasets(read_settings(config_path))
     if as_json:
-        print_json({"benchmarks": msgspec.to_builtins(found, enc_hook=str)})
+        print_json({"benchmarks": msgspec.to_builtins(found, enc_hook=_text_of_path)})
         return
-    width = max((len(benchmark.name) for benchmark in found), default=0)
+    shown = columns(sys.stdout)
+    widths = [max((cells(text) for text in texts), default=0) for texts in zip(*map(_cells, found), strict=True)]
     for benchmark in found:
-        state = click.style(f"error: {benchmark.error}", fg="red") if benchmark.error else many(benchmark.count, "task")
-        click.echo(f"{benchmark.name:{width}}  {benchmark.origin:7}  {state}")
+        name, origin, size = map(pad, _cells(benchmark), widths)
+        if benchmark.error:
+            click.echo(f"{name}  {origin}  {click.style(f'error: {clean(benchmark.error)}', fg='red')}")
+        else:
+            click.echo(fit(f"{name}  {origin}  {size}  {clean(benchmark.title or '')}", shown).rstrip())
+
+
+def _cells(benchmark: Benchmark) -> tuple[str, str, str]:
+    size = "" if benchmark.error else many(benchmark.count, "task")
+    return clean(benchmark.name), benchmark.origin, size
+
+
+def _text_of_path(path: Path) -> str:
+    return os.fsencode(path).decode(errors="replace")
 
 
 @benchmark_command.command("show")
@@ -60,10 +71,15 @@ def list_command(*, as_json: bool, config_path: Path | None) -> None:
 @config_option
 def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
     """Show the tasks of a benchmark dataset."""
-    dataset = open_benchmark(name, _folder(config_path))
+    dataset = open_benchmark(read_settings(config_path), name)
     if as_json:
         print_json(
-            {"name": dataset.name, "hash": dataset.hash, "path": str(dataset.path), "tasks": list(dataset.cases)}
+            {
+                "name": dataset.name,
+                "hash": dataset.hash,
+                "path": _text_of_path(dataset.path),
+                "tasks": list(dataset.cases),
+            }
         )
         return
     click.echo(f"{dataset.name}: {many(dataset.count, 'task')}, sha256 {dataset.hash}")
@@ -81,9 +97,9 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
     "datasets",
     multiple=True,
     callback=several_words,
-    required=True,
     help=f"Names of the benchmark datasets. {SEVERAL}",
 )
+@click.option("--suite", help="Datasets, models and metrics that the configuration has under this name.")
 @click.option(
     "--model",
     "models",
@@ -106,7 +122,8 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @run_options
 def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`
     *,
-    datasets: tuple[str, ...],
+    datasets: tuple[str, ...] | None,
+    suite: str | None,
     models: tuple[str, ...] | None,
     metrics: tuple[str, ...] | None,
     rubric: str | None,
@@ -119,16 +136,42 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
 
     If a run fails, the others still run. Exit codes are those of evaluate-dataset; the worst run decides.
     """
+    given |= {"metrics": metrics, "rubric": rubric}
+    chosen = _chosen_suite(suite, datasets, config_path)
+    if chosen:
+        given = with_suite(chosen, given | _typed_samples(given))
+    given["num_samples"] = given["num_samples"] or 1
+    fixed = {"rubric": given.pop("rubric"), "metrics": given.pop("metrics") or _own_metrics(given, chosen)}
     command = RunCommand(flags, config_path, given)
-    fixed = {"rubric": rubric, "metrics": metrics or _own_metrics(given), "command": command.typed()}
-    wanted = evaluate_options(command.settings, given, **fixed)
-    chosen = get_benchmarks(dict.fromkeys(datasets), datasets_folder(command.settings))
-    parts = benchmark_parts(wanted, chosen, list(dict.fromkeys(models or (wanted.generator_model,))))
+    wanted = evaluate_options(command.settings, given, **fixed, command=command.typed())
+    if chosen:
+        parts = suite_parts(command.settings, chosen, wanted, models or ())
+    else:
+        found = [find_dataset(command.settings, name) for name in dict.fromkeys(datasets or ())]
+        parts = benchmark_parts(wanted, found, list(dict.fromkeys(models or (wanted.generator_model,))))
     if estimate:
         print_estimates(command, parts)
     else:
         sys.exit(conclude_group(command, run_parts(command, parts)))
 
 
-def _own_metrics(given: dict[str, Any]) -> tuple[str, ...]:
-    return () if given["metrics_file"] else ("correctness",)
+def _chosen_suite(name: str | None, datasets: tuple[str, ...] | None, config_path: Path | None) -> Suite | None:
+    """Return the suite, if one was named; either a suite or datasets have to be."""
+    if name and datasets:
+        raise click.UsageError("--suite and --dataset cannot be combined: a suite has its own datasets.")
+    if not name and not datasets:
+        raise click.UsageError("Name datasets with --dataset, or a suite with --suite.")
+    return find_suite(read_settings(config_path), name) if name else None
+
+
+def _typed_samples(given: dict[str, Any]) -> dict[str, Any]:
+    """The samples only if somebody typed them: the default gives way to the suite."""
+    source = click.get_current_context().get_parameter_source("num_samples")
+    return {"num_samples": given["num_samples"] if source is ParameterSource.COMMANDLINE else None}
+
+
+def _own_metrics(given: dict[str, Any], suite: Suite | None) -> tuple[str, ...]:
+    return () if given["metrics_file"] or suite else ("correctness",)
+
+
+benchmark_command.add_command(suites_command)

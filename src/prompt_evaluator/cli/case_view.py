@@ -36,6 +36,12 @@ def case_page(found: WholeCase, width: int | None) -> list[str]:
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
+def blind_page(case: TestCase, sample: SampleLine, width: int | None) -> list[str]:
+    """A case and one answer in colour, without anything that a judge said about it."""
+    page = _Page(width or _UNLIMITED)
+    return [*page.asked(case), *page.answer(sample)]
+
+
 class _Page:
     def __init__(self, width: int) -> None:
         self._width = width
@@ -79,9 +85,7 @@ class _Page:
             why = attempt.error.message if attempt.error else f"missed {missed}" if missed else "asked again"
             text = f"({why}) {attempt.generator_output or ''}"
             lines += self._block(f"attempt {attempt.attempt + 1}", text, dim=True)
-        if sample.answer is not None:
-            lines += self._block("answer", sample.answer)
-        lines += [line for call in sample.tool_calls for line in self._block("tool call", _call(call))]
+        lines += self.answer(sample)
         if sample.error_message:
             about = f"{sample.error_metric}: " if sample.error_metric else ""
             text = f"{about}{kind(sample.error_kind or '')}: {sample.error_message.removeprefix(about)}"
@@ -90,6 +94,10 @@ class _Page:
         if raised := [name for name, is_raised in sample.flags.items() if is_raised]:
             lines += self._block("flags", ", ".join(raised), colour="yellow")
         return [*lines, *(self._block("comment", sample.comment) if sample.comment else [])]
+
+    def answer(self, sample: SampleLine) -> list[str]:
+        lines = self._block("answer", sample.answer) if sample.answer is not None else []
+        return lines + [line for call in sample.tool_calls for line in self._block("tool call", _call(call))]
 
     def _sample_head(self, sample: SampleLine) -> str:
         costs = [cost for cost in (sample.cost, sample.judge_cost) if cost is not None]

@@ -9,9 +9,10 @@ import click
 
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import SHOWN_CASES, ComparedRuns, is_regression
+from prompt_evaluator.app.comparison_json import comparison_json
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing, fail_on_regression_option
-from prompt_evaluator.cli.compare_output import comparison_json, print_comparisons
+from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type

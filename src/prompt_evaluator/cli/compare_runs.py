@@ -10,10 +10,11 @@ import click
 
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression
+from prompt_evaluator.app.comparison_json import comparison_json
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.compare import REGRESSION
 from prompt_evaluator.cli.compare_options import compare_options, comparing
-from prompt_evaluator.cli.compare_output import comparison_json, print_comparisons
+from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.output import write_lines
 

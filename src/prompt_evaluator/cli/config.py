@@ -11,11 +11,13 @@ import msgspec
 
 from prompt_evaluator.app.settings import read_settings, settings_schema, show_settings
 from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prompt_evaluator.app.settings import ShownName, ShownProvider
+    from prompt_evaluator.model.suite import Suite
 
 
 @click.group("config")
@@ -42,6 +44,9 @@ def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
         if names:
             click.echo(f"\n{title}")
             _print_rows((f"  {name.name}", _path(name), name.origin) for name in names)
+    if settings.suites:
+        click.echo("\nsuites")
+        _print_rows((f"  {suite.name}", _suite(suite), suite.origin) for suite in settings.suites)
     click.echo("\nproviders")
     _print_rows((f"  {provider.name}", _provider(provider), provider.origin) for provider in settings.providers)
 
@@ -88,6 +93,10 @@ def _path(name: ShownName) -> str:
 def _short(text: str) -> str:
     """A path, relative to the working directory if below it."""
     return text.removeprefix(f"{Path.cwd()}/") or "."
+
+
+def _suite(suite: Suite) -> str:
+    return f"{many(len(suite.datasets), 'dataset')}, {many(len(suite.models), 'model')}"
 
 
 def _provider(provider: ShownProvider) -> str:

@@ -121,7 +121,8 @@ def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[
     return values or None
 
 
-def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+def several_tags(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """Collect the pairs `name=value` of a repeatable option; commas separate them if another `name=` follows."""
     return _named(parameter, [part for value in values for part in split_pairs(value) or [value]])
 
 
@@ -158,7 +159,7 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
 
 def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
     """Read `name=value`, where the value is JSON or else text."""
-    pairs = _pairs(context, parameter, values)
+    pairs = several_tags(context, parameter, values)
     return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
 
 
@@ -174,7 +175,7 @@ _CLICK_ARGUMENTS: dict[Kind, dict[str, Any]] = {
     WORDS: {"multiple": True, "callback": several_words},
     CONDITIONS: {"multiple": True, "callback": several_conditions},
     METRICS: {"multiple": True, "callback": _metrics},
-    LABELS: {"multiple": True, "callback": _pairs},
+    LABELS: {"multiple": True, "callback": several_tags},
     NUMBERS: {"multiple": True, "callback": _bars(SCORE, "metric=4.0")},
     SHARES: {"multiple": True, "callback": _bars(SHARE, "flag=0.05")},
     MAPPING: {"multiple": True, "callback": _values},

@@ -11,7 +11,8 @@ import msgspec
 
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression, letter
-from prompt_evaluator.cli.compare_output import comparison_list, print_comparisons
+from prompt_evaluator.app.comparison_json import comparison_list
+from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.comparison_view import GUTTER
 from prompt_evaluator.cli.group_running import conclude_group, conclude_members, group_document
 from prompt_evaluator.cli.group_table import title_line

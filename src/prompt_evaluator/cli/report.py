@@ -124,8 +124,9 @@ def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> Ru
 
 def print_written(paths: Sequence[Path]) -> None:
     """Say which files were written, and how large they are."""
-    print_lines(f"Wrote {clean(str(path))} ({_size(path.stat().st_size)})." for path in paths)
+    print_lines(f"Wrote {clean(str(path))} ({size_in_words(path.stat().st_size)})." for path in paths)
 
 
-def _size(size: int) -> str:
+def size_in_words(size: int) -> str:
+    """A number of bytes as people say it."""
     return f"{size / _KIB**2:,.1f} MB" if size >= _KIB**2 else f"{max(1, round(size / _KIB)):,} kB"

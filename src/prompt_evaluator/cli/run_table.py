@@ -25,6 +25,7 @@ _USUAL = 14
 """Names up to this length are not shortened to make room for one more metric."""
 _COLOURS = {
     "completed": "green",
+    "queued": "cyan",
     "running": "cyan",
     "partial": "yellow",
     "interrupted": "yellow",

@@ -1,0 +1,1 @@
+"""Pages as files, to be opened without a server."""

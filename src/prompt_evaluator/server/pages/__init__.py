@@ -1,0 +1,1 @@
+"""Pages for people. A page collects what to show by use cases, and a template draws it."""
