@@ -11,6 +11,8 @@ from chat_service import ChatService, running_service
 from postgres_server import Cluster, running_cluster
 from workspace import Workspace
 
+from prompt_evaluator.model import REDACTOR
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -21,6 +23,14 @@ def _no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of tests are on loopback, where a tester's own proxy does not lead."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    """A process masks every secret it has ever seen: those of thousands of tests take minutes to look for."""
+    known = dict(vars(REDACTOR))
+    yield
+    vars(REDACTOR).update(known)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prompt_evaluator.app.benchmarks import find_benchmarks, get_benchmark, open_benchmark
+from prompt_evaluator.app.benchmarks import dataset_names, find_dataset, list_datasets, open_benchmark
+from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
     from chat_service import ChatService
     from workspace import Done, Workspace
 
+    from prompt_evaluator.config.loading import Settings
+
 SHIPPED = ["basic-coding", "retrieval-qa", "tool-use-basic"]
 ONE_TASK = "tasks:\n- {id: a, name: A, input: x, expected_output: y}\n"
 
 
+def settings_of(folder: Path) -> Settings:
+    """Settings whose benchmarks are in this folder."""
+    return load_settings(None, {"benchmark.datasets_dir": folder}, {}, folder.parent)
+
+
 def names(folder: Path) -> list[str]:
-    return [benchmark.name for benchmark in find_benchmarks(folder)]
+    return dataset_names(settings_of(folder))
 
 
 def benchmark(workspace: Workspace, *arguments: str, model: str = "openai/test") -> Done:
@@ -36,7 +44,7 @@ def only_run(done: Done, workspace: Workspace) -> Any:
 
 class TestDiscovery:
     def test_without_a_folder_the_shipped_benchmarks_remain(self, tmp_path: Path) -> None:
-        found = find_benchmarks(tmp_path / "benchmarks")
+        found = list_datasets(settings_of(tmp_path / "benchmarks"))
 
         assert [each.name for each in found] == SHIPPED
         assert all(each.origin == "shipped" and each.count and not each.error for each in found)
@@ -45,19 +53,19 @@ class TestDiscovery:
         (tmp_path / "basic-coding.yml").write_text(ONE_TASK)
 
         assert names(tmp_path) == SHIPPED
-        found = get_benchmark("basic-coding", tmp_path)
+        found = find_dataset(settings_of(tmp_path), "basic-coding")
         assert (found.origin, found.count, found.path) == ("project", 1, tmp_path / "basic-coding.yml")
 
     def test_two_files_with_the_same_name_are_both_listed_with_an_error(self, tmp_path: Path) -> None:
         for suffix in ("yaml", "yml"):
             (tmp_path / f"tea.{suffix}").write_text(ONE_TASK)
 
-        both = [each for each in find_benchmarks(tmp_path) if each.name == "tea"]
+        both = [each for each in list_datasets(settings_of(tmp_path)) if each.name == "tea"]
 
         assert [each.path.name for each in both] == ["tea.yaml", "tea.yml"]
         assert all("Two files" in (each.error or "") for each in both)
         with pytest.raises(ConfigurationError, match=r"'tea' cannot be used: Two files in .* Rename one"):
-            get_benchmark("tea", tmp_path)
+            find_dataset(settings_of(tmp_path), "tea")
 
     def test_a_broken_file_is_listed_with_its_error_and_hides_nothing(self, tmp_path: Path) -> None:
         (tmp_path / "broken.yaml").write_text("tasks: [\n")
@@ -67,7 +75,7 @@ class TestDiscovery:
         (tmp_path / "notes.txt").write_text("none of these")
         (tmp_path / "folder.yaml").mkdir()
 
-        found = {each.name: each for each in find_benchmarks(tmp_path)}
+        found = {each.name: each for each in list_datasets(settings_of(tmp_path))}
 
         assert sorted(found) == sorted([*SHIPPED, "broken", "fine", "empty"])
         assert "broken.yaml" in str(found["broken"].error)
@@ -75,15 +83,15 @@ class TestDiscovery:
         assert "has no cases" in str(found["empty"].error)
         assert found["fine"].error is None
         with pytest.raises(ConfigurationError, match=r"broken\.yaml"):
-            open_benchmark("broken", tmp_path)
+            open_benchmark(settings_of(tmp_path), "broken")
 
     def test_a_file_is_read_again_when_it_changes(self, tmp_path: Path) -> None:
         path = tmp_path / "tea.yaml"
         path.write_text(ONE_TASK)
-        before = get_benchmark("tea", tmp_path)
+        before = find_dataset(settings_of(tmp_path), "tea")
         path.write_text(ONE_TASK + ONE_TASK.removeprefix("tasks:\n").replace("id: a", "id: b"))
 
-        after = get_benchmark("tea", tmp_path)
+        after = find_dataset(settings_of(tmp_path), "tea")
 
         assert (before.count, after.count) == (1, 2)
         assert before.hash != after.hash
@@ -92,7 +100,7 @@ class TestDiscovery:
 
     def test_an_unknown_name_is_refused_with_the_nearest(self, tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="Did you mean 'basic-coding'"):
-            get_benchmark("basic-codign", tmp_path)
+            find_dataset(settings_of(tmp_path), "basic-codign")
 
 
 @pytest.mark.parametrize(
@@ -287,7 +295,10 @@ def test_the_settings_give_model_and_folder(online: Workspace, service: ChatServ
 class TestTools:
     def test_the_target_is_offered_the_tools_of_the_case(self, online: Workspace, service: ChatService) -> None:
         service.set(keep=True)
-        tools = {case.id: case.metadata["tools"] for case in open_benchmark("tool-use-basic", online.folder).cases}
+        tools = {
+            case.id: case.metadata["tools"]
+            for case in open_benchmark(settings_of(online.folder), "tool-use-basic").cases
+        }
 
         done = benchmark(online, "--dataset", "tool-use-basic", "--metrics", "tool_correctness", "--max-cases", "4")
 

@@ -15,11 +15,11 @@ from trend_runs import add_run, drawn
 
 from prompt_evaluator.app.chart_data import (
     comparison_chart_data,
-    cost_chart_data,
     run_chart_data,
     trend_chart_data,
 )
 from prompt_evaluator.app.charts import comparison_charts, run_charts
+from prompt_evaluator.app.cost_charts import cost_chart_data
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.slices import slice_cells
 from prompt_evaluator.app.trends import read_trends

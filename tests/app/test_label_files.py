@@ -20,7 +20,7 @@ FIRST = answer_hash("refund", 0)
 
 WRONG = {
     "an unknown run": ({"run_id": f"{RUN}0"}, f"There is no run '{RUN}0'", f"Did you mean '{RUN}'?"),
-    "no run": ({"run_id": None}, "The label has no run_id", "Write run_id on the line."),
+    "no run": ({"run_id": None}, "The label has no run_id", "Add run_id."),
     "a run that is no text": ({"run_id": 7}, "run_id is the number 7, not a text", "Write it in quotes."),
     "an unknown case": (
         {"test_case_id": "refunds", "sample_id": None, "sample": 1},
@@ -60,12 +60,12 @@ WRONG = {
     "a sample without an answer": (
         {"test_case_id": "unanswered", "sample_id": "unanswered-sample-1"},
         "Sample 1 of case 'unanswered' has no answer",
-        "Remove the line: only answers can be labelled.",
+        "Remove the label: only answers can be labelled.",
     ),
     "an attempt that was never made": (
         {"attempt": 1},
         "Sample 1 of case 'refund', attempt 1, has no answer",
-        "Remove the line: only answers can be labelled.",
+        "Remove the label: only answers can be labelled.",
     ),
     "a metric of another run": (
         {"metric": "corect"},

@@ -226,6 +226,7 @@ def test_an_exported_line_has_every_field(settings: Settings, here: Path) -> Non
         "answer_hash": answer_hash("refund", 0),
         "probability": None,
         "judge_seen": None,
+        "withdrawn": False,
     }
 
 

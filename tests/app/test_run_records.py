@@ -183,6 +183,33 @@ def test_samples_are_exported_one_a_line(offline: Workspace, here: Path) -> None
     assert all(line["judge_metrics"] for line in lines)
 
 
+def test_one_document_has_the_run_and_the_same_samples_as_the_lines(offline: Workspace, here: Path) -> None:
+    run_id = offline.evaluate("-n", "2", "--tag", "team=search").run_id
+    assert here == offline.folder
+
+    parts = list(export_run(read_settings(), run_id, "json"))
+    document = json.loads(b"".join(parts))
+
+    assert document["results"] == [json.loads(line) for line in export_run(read_settings(), run_id, "jsonl")]
+    assert (document["run"]["run_id"], document["run"]["tags"]) == (run_id, {"team": "search"})
+    assert document["run"]["totals"]["samples"] == {"completed": 6}
+    assert len(parts) == 8, "a part for each sample, so that any number can be streamed"
+
+
+def test_an_export_that_is_not_read_leaves_the_store_alone(offline: Workspace, here: Path) -> None:
+    run_id = offline.evaluate("-n", "1").run_id
+    assert here == offline.folder
+
+    unread = export_run(read_settings(), run_id, "json")
+    begun = export_run(read_settings(), run_id, "jsonl")
+    next(begun)
+    begun.close()  # type: ignore[attr-defined]  # a generator, as a server closes it if the client has left
+
+    delete_run(read_settings(), run_id)
+    assert list_runs(read_settings()) == []
+    del unread
+
+
 def test_a_table_has_a_column_for_every_metric_also_for_those_of_single_cases(offline: Workspace, here: Path) -> None:
     checks = [{"metric": "length", "max_words": 1}, {"metric": "cost", "max_usd": 1}]
     offline.cases([{"id": "a", "input": "x"}, {"id": "b", "input": "y", "checks": checks}])

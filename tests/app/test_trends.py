@@ -242,7 +242,7 @@ def test_a_run_that_scored_few_of_its_cases_is_left_out(store: Store) -> None:
     assert "Run 00000005 is left out: it has scores for 10 of 20 cases." in said()[1]
 
 
-@pytest.mark.parametrize("status", ["running", "failed", "aborted"])
+@pytest.mark.parametrize("status", ["queued", "running", "failed", "aborted"])
 def test_only_finished_runs_count(store: Store, status: str) -> None:
     add_series(store, [4.0] * 4)
     add_run(store, 5, drawn(Random(1), 1.0), status=status)

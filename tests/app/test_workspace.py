@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt_evaluator import evaluate_async
-from prompt_evaluator.app.benchmarks import benchmark_parts, get_benchmark
+from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset
 from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.groups import run_group
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.model.run_limits import RunLimits
 from prompt_evaluator.providers.calls.meter import Meter
@@ -93,7 +94,8 @@ async def test_a_group_of_runs_uses_the_same_connections(here: Path, service: Ch
     async with Workspace(read_settings()) as workspace:
         session = Session(workspace=workspace, limits=RunLimits(max_concurrency=1))
         wanted = EvaluateOptions(dataset=None, num_samples=1, rubric=None, metrics=("latency(max_ms=60000)",))
-        found = [get_benchmark(name, here) for name in ("tea", "coffee")]
+        settings = load_settings(None, {"benchmark.datasets_dir": here})
+        found = [find_dataset(settings, name) for name in ("tea", "coffee")]
         parts = benchmark_parts(wanted, found, ["openai/a", "openai/b"])
         members = [member async for member in run_group(parts, session)]
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import pypdfium2
 import pytest
 from PIL import Image, ImageStat
+from soak import SOAKING
 
 from browser import opened
+from dashboard_pictures import NAMED as DASHBOARD
+from dashboard_pictures import DashboardPicture, running_sites, take_dashboard_pictures
 from example_report import COMPARE, RUN, make_reports
 from pictures import NAMED, PICTURES, take_pictures
 
@@ -51,21 +54,34 @@ def test_every_named_picture_can_be_taken_again(reports: dict[str, Path], browse
 def test_the_pictures_in_the_docs_are_those_that_are_named() -> None:
     found = sorted(PICTURES.iterdir())
 
-    assert [path.name for path in found] == sorted(f"{name}.png" for name in NAMED)
+    assert [path.name for path in found] == sorted(f"{name}.png" for name in NAMED | DASHBOARD)
     for path in found:
+        _check(path)
+
+
+@pytest.mark.slow
+@pytest.mark.soak
+def test_pictures_of_the_dashboard_can_be_taken_again(browser: Browser, tmp_path: Path) -> None:
+    names = list(DASHBOARD) if SOAKING else ["benchmarks-empty", "dashboard-run-large", "dashboard-compare-matrix"]
+    with running_sites(tmp_path / "sites") as sites:
+        taken = list(take_dashboard_pictures(sites, tmp_path / "pictures", browser, names))
+
+    assert [path.stem for path in taken] == names
+    for path in taken:
         _check(path)
 
 
 def _check(path: Path) -> None:
     """The picture has its size, is small, shows something, and is as dark as it should be."""
-    named = NAMED[path.stem]
+    named = (NAMED | DASHBOARD)[path.stem]
     with Image.open(path) as found:
         assert found.size == named.size
         picture = found.convert("L")
     lightness = ImageStat.Stat(picture)
     assert path.stat().st_size < MOST_BYTES
     assert lightness.stddev[0] > 10
-    assert (lightness.mean[0] < 60) if named.dark else (lightness.mean[0] > 220)
+    shaded = isinstance(named, DashboardPicture) and named.keys  # behind a sheet
+    assert (lightness.mean[0] < 60) if named.dark else (lightness.mean[0] > (150 if shaded else 220))
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -125,7 +141,8 @@ def test_the_docs_show_the_pictures_with_words_for_those_who_cannot_see_them() -
     shown = {page.name: _SHOWN.findall(page.read_text("utf-8")) for page in PAGES}
 
     assert "compare-1400" in shown["README.md"] + shown["compare-runs.md"]
-    assert len(shown["README.md"]) == 1
+    assert shown["README.md"] == ["compare-1400", "benchmarks-1400", "dashboard-compare-1400"]
+    assert "dashboard-run-1400" in shown["use-the-dashboard.md"]
     assert "run-1400" in shown["write-reports.md"]
     assert "run-charts" in shown["make-charts.md"]
-    assert {name for names in shown.values() for name in names} <= set(NAMED)
+    assert {name for names in shown.values() for name in names} <= {*NAMED, *DASHBOARD}

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import pytest
+import quick_start
 
-from prompt_evaluator import __version__
+from prompt_evaluator import __version__, cli
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from workspace import Workspace
 
 HEAVY = {"httptools", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec"}
 ROOMS = {"prompt_evaluator.app", "prompt_evaluator.datasets", "prompt_evaluator.model", "prompt_evaluator.reports"}
@@ -28,6 +32,17 @@ try:
     main()
 finally:
     print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+FIRST = """
+import os, sys
+from importlib import import_module
+import alembic.command, click, httptools, msgspec, sqlalchemy, yaml
+for name in sys.argv[1:]:
+    if not (child := os.fork()):
+        import_module(name)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(name)
 """
 
 
@@ -77,6 +92,15 @@ def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(c
     assert (MAKING_RUNS | {"sqlalchemy", "prompt_evaluator.store.ledger"}) & set(done.stderr.split("\n")) == set()
 
 
+def test_any_module_of_the_command_line_may_be_the_first_that_is_imported() -> None:
+    names = [module.name for module in iter_modules(cli.__path__, "prompt_evaluator.cli.")]
+
+    done = subprocess.run([sys.executable, "-c", FIRST, *names], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "prompt_evaluator.cli.evaluate_dataset" in names
+
+
 def test_help_lists_the_commands() -> None:
     assert "validate" in run("--help").stdout
 
@@ -93,3 +117,28 @@ def test_one_run_loads_nothing_that_groups_and_comparisons_need(tmp_path: Path) 
     assert done.returncode == 2
     of_several = {"prompt_evaluator.app.groups", "prompt_evaluator.cli.matrix", "prompt_evaluator.compare"}
     assert of_several.isdisjoint(done.stderr.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["--version", "no-such-command", "validate data.jsonl", "validate none.jsonl", "generate Hello", "runs list"],
+)
+def test_the_command_is_the_same_in_a_new_python_as_where_tests_run_it(arguments: str, offline: Workspace) -> None:
+    assert offline.run(*arguments.split()) == offline.run_in_new_python(*arguments.split())
+
+
+def test_a_python_that_was_started_with_other_variables_does_not_run_the_command(offline: Workspace) -> None:
+    known = {**offline.environment, "OPENAI_API_KEY": "test-key-1234567890"}
+
+    assert quick_start.can_run(known)
+    assert not quick_start.can_run({**known, "PYTHONUTF8": "0"})
+    assert not quick_start.can_run({**known, "SSL_CERT_FILE": "other.pem"})
+    assert not quick_start.can_run({name: value for name, value in known.items() if name != "PATH"})
+
+
+def test_commands_one_after_the_other_have_different_hash_seeds(offline: Workspace) -> None:
+    offline.write("bot.py", "def answer(question):\n    return str(hash('tea'))\n")
+
+    answers = {offline.run("generate", "Hello", "--model", "python:bot:answer").out for _ in range(4)}
+
+    assert len(answers) == 2

@@ -50,6 +50,18 @@ TABLE = {
     "max_calls": SourcedValue(1, 2, 3, 4, None),
     "benchmark.datasets_dir": SourcedValue("a", "b", "c", "d", "benchmarks"),
     "store": SourcedValue("a.db", "postgresql://host/b", "c.db", "d.db", ".prompt_evaluator/store.db"),
+    "server.host": SourcedValue("0.0.0.0", "10.0.0.1", "::1", "evals.test", "127.0.0.1"),
+    "server.port": SourcedValue(0, 1, 65_535, 8_000, 8_080),
+    "server.allowed_hosts": SourcedValue(("a.test",), "b.test", "b.test:8443", ["c.test"], None),
+    "server.public_url": SourcedValue("https://a.test", "http://b.test:81", "https://c.test", "https://d.test", None),
+    "server.runs_at_once": SourcedValue(1, 2, 4, 5, 3),
+    "server.resume": SourcedValue("wait", "auto", "wait", "wait", "auto"),
+    "server.max_samples": SourcedValue(1, 2, 3, 4, 100),
+    "server.max_cases": SourcedValue(1, 2, 3, 4, None),
+    "server.max_cost": SourcedValue(0.0, 0.5, 1.5, 2.0, None),
+    "server.max_calls": SourcedValue(1, 2, 3, 4, None),
+    "server.max_concurrency": SourcedValue(1, 2, 3, 4, None),
+    "server.max_queued": SourcedValue(1, 2, 3, 4, 100),
 }
 
 
@@ -101,7 +113,7 @@ def _written(value: Any) -> str:
 
 
 def _placed(name: str, value: Any, base: Path) -> Any:
-    if name == "metrics" and value is not None:
+    if name in ("metrics", "server.allowed_hosts") and value is not None:
         return (value,) if isinstance(value, str) else tuple(value)
     is_path = SETTINGS[name].kind in (FILE, FOLDER, STORE) and value is not None and "://" not in value
     return base / value if is_path else value

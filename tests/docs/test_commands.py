@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ import yaml
 from doc_pages import ROOT, Block, Shell, blocks, missing_line, renewed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from chat_service import ChatService
 
 SHIPPED = [ROOT / "src/prompt_evaluator" / name for name in ("app/project/EVALUATION.md", "benchmarks/README.md")]
@@ -38,6 +41,8 @@ ENDS = {
     "--policy noise": {0, 4},  # results of the mock decide
     "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
     "--gate ": {0, 1, 4},
+    'basic-codin"': {22},  # refused
+    '"action": ': {0, 22},  # the run has ended meanwhile
 }
 """Exit codes other than 0, by what is in the command."""
 NOT_OUTPUT = {
@@ -48,15 +53,18 @@ NOT_OUTPUT = {
     "Answer with the help of these passages": "what a model is sent",
     "correct fell from": "takes weeks of runs: tests/cli/test_trends.py",
     "                    Baseline  Latest": "takes a regression: tests/cli/test_evals_gate.py",
+    "prompt-evaluator label RUN": "takes keys: tests/cli/test_label.py",
     "Error: Run 2d65dcae-… is in use by": "takes two processes: tests/e2e/test_together.py",
 }
 """`text` blocks that show something else than what a command prints, by how they start."""
+ENTRIES = ("providers:", "suites:", "server:")
+"""How `yaml` blocks start that show a part of the configuration."""
 FILES = {"run_id,test_case_id": "labels.csv", "Answer in at most two sentences": "prompts/brief.txt"}
 """`text` blocks that show a file, by how they start."""
 _HOW = "UPDATE_SNAPSHOTS=1 pytest tests/docs/test_commands.py renews the blocks; look at the difference."
 _USUAL = "prompt-evaluator evaluate-dataset -d support -s system"
 """What a page is about that shows a summary, or a run, without saying of what."""
-_EXAMPLE_RUN = re.compile(r"\bRUN\b|\b(?:2d65|091a)(?:[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\b")
+_EXAMPLE_RUN = re.compile(r"\b(?:RUN|BASELINE)\b|\b(?:2d65|091a)(?:[0-9a-f]{4}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?\b")
 
 
 class Reader:
@@ -99,24 +107,35 @@ class Reader:
         self.printed += done.out + done.err
 
     def _with_a_run(self, text: str) -> str:
-        return _EXAMPLE_RUN.sub(lambda _: self._last_run(), text) if _EXAMPLE_RUN.search(text) else text
+        return _EXAMPLE_RUN.sub(lambda found: self._last_run(2 if found[0] == "BASELINE" else 1), text)
 
-    def _last_run(self) -> str:
+    def _last_run(self, back: int = 1) -> str:
+        """The last run, or one before it."""
+        if self.shell.server is not None:
+            return self._last_served(back)
         runs = sorted(Path("runs").glob("*/dataset_evaluation.json"), key=lambda path: path.stat().st_mtime)
         if not runs:
             assert self.shell.run(_USUAL).code == 0
             return self._last_run()
-        return runs[-1].parent.name
+        return runs[-back].parent.name
+
+    def _last_served(self, back: int) -> str:
+        assert self.shell.server is not None
+        client = self.shell.server.client
+        for run in client.all_runs():
+            client.wait(run.id, timeout=60)
+        return sorted(client.all_runs(), key=lambda run: run.created_at)[-back].id
 
     def _write(self, block: Block) -> None:
         """A file where the block names one, or entries for the configuration."""
         if block.file is not None:
             Path(block.file).parent.mkdir(parents=True, exist_ok=True)
             Path(block.file).write_text(block.text, encoding="utf-8")
-        elif block.text.startswith("providers:"):
+        elif block.text.startswith(ENTRIES):
             path = Path("prompt_evaluator.yaml")
             settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-            settings["providers"] = {**settings.get("providers", {}), **yaml.safe_load(block.text)["providers"]}
+            for name, entries in yaml.safe_load(block.text).items():
+                settings[name] = {**settings.get(name, {}), **entries}
             path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
             assert self.shell.run("prompt-evaluator config show").code == 0
 
@@ -126,12 +145,12 @@ def _starts(block: Block, table: dict[str, str]) -> str | None:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, service: ChatService, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(tmp_path: Path, service: ChatService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     for folder in ("examples", "prompts", "evals"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    shell = Shell(tmp_path, service.environment, monkeypatch)
-    assert shell.run("prompt-evaluator init --force .").code == 0
-    return shell
+    with closing(Shell(tmp_path, service.environment, monkeypatch)) as shell:
+        assert shell.run("prompt-evaluator init --force .").code == 0
+        yield shell
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

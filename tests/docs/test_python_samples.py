@@ -7,10 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack, closing
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from doc_pages import SERVER
+from served import Served
 
 from prompt_evaluator.app.init import create_project
 
@@ -46,17 +49,25 @@ def test_the_samples_of_a_page_run_one_after_the_other(page: Path, tmp_path: Pat
             shutil.copytree(ROOT / folder, tmp_path / folder)
     for text, name in _YAML_FILE.findall(page.read_text(encoding="utf-8")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "page.py").write_text("\n\n".join(samples(page)), encoding="utf-8")
+    text = "\n\n".join(samples(page))
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    with ExitStack() as stack:
+        if SERVER in text:
+            server = stack.enter_context(closing(Served(tmp_path, "--port", "0", environment=kept)))
+            text = text.replace(SERVER, server.address)
+        (tmp_path / "page.py").write_text(text, encoding="utf-8")
+        done = _run(tmp_path, kept)
 
-    done = subprocess.run(
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _run(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-W", "error", "page.py"],
-        cwd=tmp_path,
-        env=kept,
+        cwd=folder,
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import ExitStack, closing
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from prompt_evaluator.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from postgres_server import Cluster
 
 CHILD = """
     import asyncio, hashlib, sys
@@ -80,6 +83,17 @@ def store(location: Path | str) -> Iterator[Store]:
     opened.close()
 
 
+@pytest.fixture(scope="module", params=["file", "server"])
+def shared_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """For tests of one module that only read: it is filled once."""
+    with ExitStack() as stack:
+        location: Path | str = tmp_path_factory.mktemp("shared") / "store.db"
+        if request.param == "server":
+            cluster: Cluster = request.getfixturevalue("cluster")
+            location = cluster.address(stack.enter_context(cluster.database()))
+        yield stack.enter_context(closing(Store.open(location)))
+
+
 @pytest.fixture
 def run_id(store: Store) -> str:
     store.create_run(record(), cases())
@@ -104,7 +118,7 @@ def child(location: Path | str) -> Iterator[Callable[..., subprocess.Popen[str]]
         process.communicate()
 
 
-@pytest.fixture(name="record")
+@pytest.fixture(name="record", scope="session")
 def _record() -> Callable[..., RunRecord]:
     return record
 

@@ -12,7 +12,8 @@ from stores import ON_FILE
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.condition import condition
-from prompt_evaluator.model.query import CaseQuery
+from prompt_evaluator.model.error_pattern import error_name
+from prompt_evaluator.model.query import CaseQuery, Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,8 +64,19 @@ RESULTS: list[CaseResult] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def filled(shared_store: Store, record: MakeRecord) -> Store:
+    """Not to be changed."""
+    return fill(shared_store, record)
+
+
 @pytest.fixture
-def filled(store: Store, record: MakeRecord) -> Store:
+def own(store: Store, record: MakeRecord) -> Store:
+    """With the same runs, for a test that changes something."""
+    return fill(store, record)
+
+
+def fill(store: Store, record: MakeRecord) -> Store:
     store.create_run(record(), CASES)
     store.create_run(record("run-0002"), CASES)
     writer = store.writer(RUN)
@@ -101,6 +113,10 @@ ASKED = [
     ({"error_kind": "RateLimitedError"}, ["broken"]),
     ({"error_kind": "LimitedError"}, []),
     ({"error_kind": "%"}, []),
+    ({"error_kind": error_name("TimedOutError", "TimedOutError happened")}, ["broken"]),
+    ({"error_kind": error_name("TimedOutError", "RateLimitedError happened")}, []),
+    ({"error_kind": error_name("TimedOutError", "TimedOutError happened"), "metadata": where("topic=tea")}, []),
+    ({"error_kind": "TimedOutError/"}, ["broken"]),
     ({"flags": ("rude",)}, ["flaky"]),
     ({"flags": ("rude", "leaks")}, []),
     ({"metrics": where("clarity<4")}, ["bad"]),
@@ -164,6 +180,43 @@ def test_all_that_a_query_finds_is_counted_and_named_in_the_order_of_the_dataset
 
     assert filled.count_cases(asked) == len(wanted)
     assert filled.matching_ids(asked) == [case.id for case in CASES if case.id in wanted]
+    assert [CASES[mark.position].id for mark in filled.case_marks(asked)] == filled.matching_ids(asked)
+
+
+def test_marks_flags_and_samples_say_of_cases_what_their_lines_say(filled: Store) -> None:
+    marks = {CASES[mark.position].id: mark for mark in filled.case_marks(CaseQuery(run_id=RUN))}
+    ticks = filled.sample_ticks(RUN, range(len(CASES)), ["clarity"])
+
+    for line in filled.query_cases(CaseQuery(run_id=RUN)).items:
+        mark = marks[line.case_id]
+        assert mark[1:5] == (line.status, line.failing, line.flaky, line.flagged)
+        assert mark.errors is bool(line.error_kinds)
+    assert sorted(filled.raised_flags(RUN)) == [(1, "rude"), (2, "leaks")]
+    assert [tick.value for tick in ticks[0]["clarity"]] == [4.0, 4.0]
+    assert {position for position, metadata in filled.case_metadata(RUN) if metadata} == {0, 1, 2, 3, 4}
+    assert [news.case_id for news in filled.first_problems(RUN, limit=5)] == ["bad", "broken"]
+
+
+@pytest.mark.parametrize(("query", "wanted"), ASKED, ids=str)
+def test_every_case_knows_its_place_and_its_neighbours(filled: Store, query: dict[str, Any], wanted: list[str]) -> None:
+    order = filled.case_order(CaseQuery(run_id=RUN, **query, limit=1))
+    found = {case.id: filled.neighbours(RUN, case.id, order) for case in CASES}
+
+    for at, case_id in enumerate(wanted):
+        previous, after = wanted[at - 1] if at else None, wanted[at + 1] if at + 1 < len(wanted) else None
+        assert found[case_id] == Neighbours(previous=previous, next=after, place=at + 1, total=len(wanted))
+    for case_id in found.keys() - wanted:
+        first = wanted[0] if wanted else None
+        assert found[case_id] == Neighbours(previous=None, next=first, place=None, total=len(wanted))
+
+
+def test_an_order_starts_at_the_beginning_whatever_page_is_shown(filled: Store) -> None:
+    page = filled.query_cases(CaseQuery(run_id=RUN, sort="clarity", limit=2))
+
+    order = filled.case_order(CaseQuery(run_id=RUN, sort="clarity", limit=2, cursor=page.next))
+
+    assert [*order] == [2, 0, 1, 3, 4]
+    assert filled.neighbours("run-0001", "nowhere", order).place is None
 
 
 def test_a_pending_case_has_its_input_and_no_results(filled: Store) -> None:
@@ -250,13 +303,13 @@ def test_any_metric_may_be_asked_for_while_no_case_is_finished(store: Store, rec
     assert ids(store, metrics=where("clarity<3"), flags=("rude",)) == []
 
 
-def test_the_beginning_of_a_runs_id_is_enough(filled: Store) -> None:
+def test_the_beginning_of_a_runs_id_is_enough(own: Store) -> None:
     with pytest.raises(UnknownNameError):
-        filled.query_cases(CaseQuery(run_id="nowhere"))
-    filled.delete_run("run-0002")
+        own.query_cases(CaseQuery(run_id="nowhere"))
+    own.delete_run("run-0002")
 
-    assert len(filled.query_cases(CaseQuery(run_id="run-")).items) == 5
-    assert filled.case_detail("run-", "good").case.case_id == "good"
+    assert len(own.query_cases(CaseQuery(run_id="run-")).items) == 5
+    assert own.case_detail("run-", "good").case.case_id == "good"
 
 
 def test_an_unknown_case_is_refused_with_the_nearest(filled: Store) -> None:
@@ -266,16 +319,16 @@ def test_an_unknown_case_is_refused_with_the_nearest(filled: Store) -> None:
 
 @ON_FILE
 @pytest.mark.parametrize(("sort", "sorts"), [("position", False), ("clarity", True)])
-def test_a_page_looks_at_one_run_only_and_sorts_by_metrics_only(filled: Store, sort: str, *, sorts: bool) -> None:
+def test_a_page_looks_at_one_run_only_and_sorts_by_metrics_only(own: Store, sort: str, *, sorts: bool) -> None:
     plans: list[str] = []
-    engine = filled._reading  # noqa: SLF001 - what the database does is not to be seen from outside
+    engine = own._reading  # noqa: SLF001 - what the database does is not to be seen from outside
 
     def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
         if statement.startswith("SELECT"):
             plans.append(str(cursor.execute("EXPLAIN QUERY PLAN " + statement, parameters).fetchall()))
 
     event.listen(engine, "before_cursor_execute", explain)
-    ids(filled, sort=sort, failing=False)
+    ids(own, sort=sort, failing=False)
 
     assert plans
     assert not [plan for plan in plans if "SCAN case" in plan]

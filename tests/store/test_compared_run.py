@@ -280,9 +280,9 @@ def test_many_cases_come_in_batches_and_none_is_lost(store: Store, record: MakeR
 
     batches = list(run.batches())
 
-    assert [len(batch) for batch in batches] == [256, 256, 188]
+    assert [len(batch) for batch in batches] == [512, 188]
     assert [case.case_id for batch in batches for case in batch] == [f"c{at}" for at in range(700)]
-    assert [case.scores["clarity"].values for case in batches[2][:2]] == [(2.0, 2.0), (3.0, 2.0)]
+    assert [case.scores["clarity"].values for case in batches[1][:2]] == [(2.0, 2.0), (3.0, 2.0)]
     assert len(run.find([f"c{at}" for at in range(600)])) == 600
 
 

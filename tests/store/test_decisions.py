@@ -1,8 +1,7 @@
-"""Baselines, verdicts and the queue: kept in order, found again, safe for two processes."""
+"""Baselines and verdicts: kept in order, and found again."""
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,14 +9,12 @@ import pytest
 
 from prompt_evaluator.errors import StoreError, UnknownNameError
 from prompt_evaluator.model.release import Baseline, Verdict
-from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
     from prompt_evaluator.model import RunRecord
+    from prompt_evaluator.store import Store
 
 WHEN = "2026-01-31T12:00:00.000Z"
 
@@ -73,52 +70,3 @@ def test_a_deleted_run_takes_its_verdicts_with_it(store: Store, run_id: str) -> 
     store.delete_run(run_id)
 
     assert store.verdicts() == []
-
-
-def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store) -> None:
-    first = store.enqueue({"dataset": "tea.jsonl", "samples": 2**60}, requested_at="1")
-    second = store.enqueue({}, requested_at="2")
-    taken = store.take_next(started_at="3")
-    also = store.take_next(started_at="4")
-
-    assert (taken and taken.id, also and also.id) == (first.id, second.id)
-    assert taken == msgspec.structs.replace(first, state="started", started_at="3")
-    assert store.take_next(started_at="5") is None
-    store.link_request(first.id, "run-1")
-    store.finish_request(first.id, ended_at="6")
-    store.finish_request(second.id, ended_at="7", error="no such\x00file")
-    done, failed = store.queue()
-    assert (done.state, done.run_id, done.ended_at, done.error) == ("done", "run-1", "6", None)
-    assert (failed.state, failed.run_id, failed.error) == ("failed", None, "no such�file")
-    assert store.queue("waiting") == []
-    with pytest.raises(StoreError, match="has no request 99"):
-        store.finish_request(99, ended_at="8")
-
-
-def test_two_that_take_at_once_never_take_the_same(
-    store: Store, location: Path | str, child: Callable[..., subprocess.Popen[str]]
-) -> None:
-    made = [store.enqueue({"n": at}, requested_at="1").id for at in range(40)]
-    process = child("""
-        store = Store.open(location)
-        while found := store.take_next(started_at="child"):
-            print(found.id)
-    """)
-    taken: list[int] = []
-
-    def take() -> None:
-        other = Store.open(location)
-        while found := other.take_next(started_at="here"):
-            taken.append(found.id)
-        other.close()
-
-    threads = [threading.Thread(target=take) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    out, _ = process.communicate(timeout=60)
-    taken += map(int, out.split())
-
-    assert sorted(taken) == made
-    assert {each.state for each in store.queue()} == {"started"}

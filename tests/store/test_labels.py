@@ -136,3 +136,10 @@ def test_a_run_goes_with_its_labels_when_that_is_wanted_and_others_stay(
     assert store.labels() == [label("run-kept")]
     with pytest.raises(UnknownNameError):
         store.run("run-gone")
+
+
+def test_the_labels_of_one_case_can_be_read_alone(store: Store, run_id: str, label: MakeLabel) -> None:
+    store.add_labels([label(), label(case_id="case-1"), label(value=2.0)])
+
+    assert store.labels(run_id, case_id="case-0") == [label(), label(value=2.0)]
+    assert store.labels(run_id, case_id="case-9") == []

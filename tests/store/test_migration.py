@@ -263,3 +263,17 @@ def test_without_anything_to_fill_with_runs_still_get_their_columns(location: Pa
 
     assert (line.num_samples, line.generator_model, line.summary) == (2, "mock/default", None)
     assert (detail.case.input, detail.case.status, detail.samples) == ("May I?", "pending", ())
+
+
+def test_a_store_of_the_fifth_version_gets_tokens_request_keys_and_runs_that_can_be_stopped(
+    location: Path | str, today: Path
+) -> None:
+    make_store(location, "0005")
+    columns = "run_id, group_id, status, started_at, plan"
+    for row in sql(today, f"SELECT {columns} FROM runs"):
+        sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, 'running', ?, ?)", *row[:2], *row[3:])
+
+    with closing(Store.open(location)) as store:
+        assert store.request_stop(RUN, "cancelled")
+    for table in ("tokens", "request_keys"):
+        assert sql(location, f"SELECT * FROM {table}") == []

@@ -29,8 +29,19 @@ RUBRIC = Rubric(
 PROMPT = PromptRef(path=None, hash="hash of p", text="Be kind.", version="v2")
 
 
+@pytest.fixture(scope="module")
+def filled(shared_store: Store, record: MakeRecord) -> Store:
+    """Not to be changed."""
+    return fill(shared_store, record)
+
+
 @pytest.fixture
-def filled(store: Store, record: MakeRecord) -> Store:
+def own(store: Store, record: MakeRecord) -> Store:
+    """With the same runs, for a test that adds some."""
+    return fill(store, record)
+
+
+def fill(store: Store, record: MakeRecord) -> Store:
     kind = Target(model="openai/big", identity="openai", prompt=PROMPT)
     plans: list[dict[str, Any]] = [
         {"dataset": TEA, "tags": {"team": "a", 'odd "key"': "x"}, "note": "First 100%_Try"},
@@ -155,19 +166,19 @@ def test_a_line_says_what_the_plan_says(filled: Store) -> None:
     assert (filled.run_line("run-1").judge_hash, filled.run_line("run-4").tags) == (None, {})
 
 
-def test_the_judges_hash_changes_with_how_it_is_asked_and_with_nothing_else(filled: Store, record: MakeRecord) -> None:
-    filled.create_run(record("run-5", judge=JUDGE, note="another"), [])
-    hashes = [filled.run_line(f"run-{at}").judge_hash for at in (2, 3, 5)]
+def test_the_judges_hash_changes_with_how_it_is_asked_and_with_nothing_else(own: Store, record: MakeRecord) -> None:
+    own.create_run(record("run-5", judge=JUDGE, note="another"), [])
+    hashes = [own.run_line(f"run-{at}").judge_hash for at in (2, 3, 5)]
 
     assert hashes[0] == hashes[2] != hashes[1]
 
 
-def test_the_judges_hash_is_the_same_with_another_seed(filled: Store, record: MakeRecord) -> None:
+def test_the_judges_hash_is_the_same_with_another_seed(own: Store, record: MakeRecord) -> None:
     seeded = msgspec.structs.replace(JUDGE, seed=7)
-    filled.create_run(record("run-5", judge=seeded, judges={"mock/other": seeded}), [])
-    filled.create_run(record("run-6", judge=JUDGE, judges={"mock/other": JUDGE}), [])
+    own.create_run(record("run-5", judge=seeded, judges={"mock/other": seeded}), [])
+    own.create_run(record("run-6", judge=JUDGE, judges={"mock/other": JUDGE}), [])
 
-    hashes = [filled.run_line(f"run-{at}").judge_hash for at in (5, 6)]
+    hashes = [own.run_line(f"run-{at}").judge_hash for at in (5, 6)]
 
     assert hashes[0] is not None
     assert hashes[0] == hashes[1]

@@ -6,11 +6,14 @@ import io
 import os
 import re
 import shlex
+import subprocess
 import sys
 from difflib import get_close_matches
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from served import Served
 
 from prompt_evaluator.cli.main import main
 
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
     import pytest
 
 ROOT = Path(__file__).parents[2]
+SERVER = "http://localhost:8080"
+"""Where the server is on the pages."""
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# ([\w./-]+\.(?:ya?ml|jsonl?))\b")
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{8}\b")
 _DURATION = re.compile(r"(?<![\w.])<n> (?:ms|s|min|h|d)\b")
+_KEPT = re.compile(r"([A-Z]+)=\$\((.*)\)")
 _TIME = re.compile(r"\b\d+ (?:ms|s|min|h|d)\b")
 _NUMBER = re.compile(r"(?:under )?\$?\d[\d,.:]*k?(?<![,.:])")
 
@@ -59,10 +65,12 @@ class Done(NamedTuple):
 
 
 class Shell:
-    """Runs `prompt-evaluator` in this process, in a folder and an environment of its own."""
+    """Runs `prompt-evaluator` in this process, in a folder and an environment of its own; a server in another one."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         self._patch = monkeypatch
+        self.server: Served | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
         for name in [name for name in os.environ if name.startswith(("PROMPT_EVALUATOR", "OPENAI", "ANTHROPIC"))]:
             monkeypatch.delenv(name)
         for name, value in {"COLUMNS": "80", **environment}.items():
@@ -70,10 +78,16 @@ class Shell:
         monkeypatch.chdir(folder)
 
     def run(self, line: str, known: Callable[[str], str] = str) -> Done:
-        """Run a line with `prompt-evaluator` or `cd`, variables before it, globs, and `> FILE`.
+        """Run a line with `prompt-evaluator` or `cd`, variables before it, globs, and `> FILE`; or with `curl`.
 
         `known` says what a placeholder stands for.
         """
+        if line.startswith("curl "):
+            return self._curl(known(line))
+        if kept := _KEPT.fullmatch(line):
+            done = self.run(kept[2], known)
+            self._patch.setenv(kept[1], done.out.strip())
+            return Done(done.code, "", done.err)
         words = list(_expanded(shlex.split(line, comments=True)))
         target = words[words.index(">") + 1] if ">" in words else None
         if target is not None:
@@ -84,6 +98,8 @@ class Shell:
             self._patch.chdir(words[1])
             return Done(0, "", "")
         assert words[0] == "prompt-evaluator", f"no way to run this here: {line}"
+        if words[1] in ("serve", "work"):
+            return self._start(words[1])
         with self._patch.context() as patch:
             for name, value in given.items():
                 patch.setenv(name, value)
@@ -91,6 +107,32 @@ class Shell:
         if target is not None:
             Path(target).write_text(done.out, encoding="utf-8")
         return done
+
+    def close(self) -> None:
+        """End what runs on."""
+        for worker in self._workers:
+            worker.terminate()
+            worker.wait()
+        if self.server is not None:
+            self.server.close()
+
+    def _start(self, command: str) -> Done:
+        """Start a server at any free port, or a worker."""
+        if command == "work":
+            self._workers.append(subprocess.Popen([sys.executable, "-m", "prompt_evaluator", "work"]))
+            return Done(0, "", "")
+        assert self.server is None, "a page starts one server"
+        self.server = Served(Path.cwd(), "--port", "0", environment=os.environ)
+        return Done(0, "", self.server.log)
+
+    def _curl(self, line: str) -> Done:
+        """Run a line with `curl`, which ends with code 22 where the server refuses."""
+        assert self.server is not None, "the page has not started a server"
+        there = line.replace(SERVER, self.server.address).replace("curl ", "curl -sS --fail-with-body ", 1)
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", there], capture_output=True, text=True, timeout=60, check=False
+        )
+        return Done(done.returncode, f"{done.stdout}\n", done.stderr)
 
     def _invoke(self, arguments: list[str]) -> Done:
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))

@@ -39,8 +39,8 @@ def add_run(
         number: Which one; decides the id and the day.
         scores: One sequence for each case.
         status: How it ended.
-        given: `prompt`, `version`, `model`, `temperature`, `dataset`, `count`, `filters`, `judge`, `name` or
-            `reused`, the number of units that were reused.
+        given: `prompt`, `version`, `model`, `temperature`, `dataset`, `count`, `filters`, `judge`, `name`,
+            `synthetic` or `reused`, the number of units that were reused.
     """
     prompt = str(given.get("prompt", "a"))
     plan = RunPlan(
@@ -63,6 +63,7 @@ def add_run(
         num_samples=max(map(len, scores)),
         output_dir="/nowhere",
         filters=given.get("filters", {}),
+        synthetic=given.get("synthetic", False),
     )
     day = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:30:00.000Z"
     cases = [TestCase(id=f"case-{at}", input="Why?") for at in range(len(scores))]

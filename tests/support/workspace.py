@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import quick_start
 import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "prompt_evaluator")
 REAL = ("--generator-model", "openai/test")
@@ -56,9 +56,7 @@ class Workspace:
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
-        installed = os.pathsep.join([str(Path(sys.executable).parent), home.get("PATH", os.defpath)])
-        self.environment = {**home, "PATH": installed, "PYTHONWARNINGS": "error", **(environment or {})}
+        self.environment = {**quick_start.base_environment(), **(environment or {})}
         self._started: list[Started] = []
         self.write("prompt.txt", "Answer in one sentence.\n")
         self.cases(3)
@@ -80,6 +78,16 @@ class Workspace:
 
     def run(self, *arguments: str, timeout: float = 120, before: Callable[[], None] | None = None) -> Done:
         """Run a command to its end; `before` is called in the child."""
+        if before is None and quick_start.can_run(self.environment):
+            done = Done(*quick_start.run(arguments, self.folder, self.environment, timeout))
+        else:
+            done = self.run_in_new_python(*arguments, timeout=timeout, before=before)
+        assert "Traceback" not in done.err, done.err
+        return done
+
+    def run_in_new_python(
+        self, *arguments: str, timeout: float = 120, before: Callable[[], None] | None = None
+    ) -> Done:
         done = subprocess.run(
             [*COMMAND, *arguments],
             cwd=self.folder,
@@ -90,7 +98,6 @@ class Workspace:
             check=False,
             preexec_fn=before,  # sets a limit of the child; these tests start no threads
         )
-        assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 
     def evaluate(self, *arguments: str, **how: Any) -> Done:

@@ -1,0 +1,188 @@
+"""Groups, errors, views and copies in a browser, as somebody uses them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+from served import Served, served
+from sliced_site import BAD, Sliced, fill
+from watched_page import watched_page
+from workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+_PICTURE = """async () => {
+    const [item] = await navigator.clipboard.read();
+    const image = await createImageBitmap(await item.getType("image/png"));
+    const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
+    const colours = new Set();
+    for (let at = 0; at < data.length; at += 4) colours.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+    return [image.width, image.height, colours.size];
+}"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    found = Workspace(tmp_path_factory.mktemp("sliced"))
+    found.configure(version=1)
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(workspace: Workspace) -> Sliced:
+    return fill(workspace.folder)
+
+
+@pytest.fixture(scope="module")
+def server(workspace: Workspace, runs: Sliced) -> Iterator[Served]:
+    assert runs
+    with served(workspace, "--no-worker") as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser: Browser, server: Served) -> Iterator[Page]:
+    with watched_page(browser, server, dialogs=False) as found:
+        yield found
+
+
+def _copied(page: Page) -> str:
+    expect(page.locator("#said")).to_contain_text("Copied")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_cell_opens_the_cases_that_it_counts(page: Page, server: Served, runs: Sliced) -> None:
+    page.goto(f"{server.address}/runs/{runs.run}")
+    page.get_by_role("link", name="All groups and metrics as a heat map").click()
+    cell = page.locator(".heat td.worse a")
+    expect(cell).to_contain_text("worse")
+    expect(cell).to_have_attribute("title", re.compile("corrected"))
+    count = int(cell.get_attribute("data-n") or "")
+    cell.click()
+
+    expect(page.get_by_label("Filter cases")).to_have_value(re.compile("topic:billing"))
+    assert page.locator("table.cases tbody tr").count() == count == 18
+
+
+def test_the_keys_to_group_by_are_in_the_address(page: Page, server: Served, runs: Sliced) -> None:
+    page.goto(f"{server.address}/runs/{runs.run}/slices")
+    for name in ("topic", "language", "tags"):
+        page.get_by_label(name).uncheck()
+    page.get_by_role("button", name="Group by these").click()
+    expect(page.locator(".heat tbody tr")).to_have_count(2)
+    assert parse_qs(urlsplit(page.url).query) == {"keys": ["difficulty"]}
+    page.reload()
+    expect(page.locator(".heat tbody tr")).to_have_count(2)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_label("Filter cases")).to_have_value(re.compile("difficulty:"))
+
+
+def test_errors_lead_to_their_cases_and_are_tried_again_by_a_button(page: Page, server: Served, runs: Sliced) -> None:
+    page.goto(f"{server.address}/runs/{runs.run}")
+    page.get_by_role("link", name="Errors by message").click()
+    rows = page.locator("table.errors tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("No reply to [id] after [number] s, since [time]")
+    rows.nth(1).get_by_text("example", exact=True).click()
+    expect(rows.nth(1).locator("pre")).to_contain_text(BAD)
+    with page.expect_request(lambda sent: sent.method == "PATCH") as sent:
+        page.get_by_role("button", name="Retry what failed").click()
+    assert sent.value.post_data_json == {"action": "resume", "retry_errors": True}
+    page.goto(f"{server.address}/runs/{runs.run}/errors")
+    rows.first.locator("a[data-n]").click()
+
+    assert page.locator("table.cases tbody tr").count() == 6
+
+
+def test_a_view_is_saved_found_renamed_and_deleted(page: Page, server: Served, runs: Sliced) -> None:
+    page.goto(f"{server.address}/runs/{runs.run}?q=failing&sort=clarity")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_label("Name of the view").fill(BAD)
+    page.get_by_role("button", name="Save this page").click()
+    expect(page.locator("#said")).to_contain_text(f"Saved as {BAD}")
+    page.goto(server.address)
+    page.keyboard.press("Control+k")
+    page.locator("#palette input").fill("view: <img")
+    expect(page.locator("#palette li a")).to_have_text([f"View: {BAD}"])
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/runs/.*\?q=failing&sort=clarity$"))
+    page.get_by_role("button", name="Views").click()
+    page.locator("#views").get_by_role("link", name="All views").click()
+    page.get_by_label(re.compile("New name")).fill("The worst")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("link", name="The worst", exact=True)).to_have_attribute("href", re.compile("q=failing"))
+
+
+def test_a_view_is_deleted_after_a_question(browser: Browser, server: Served) -> None:
+    with watched_page(browser, server) as page:
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(f"{server.address}/errors")
+        page.get_by_role("button", name="Views").click()
+        page.get_by_label("Name of the view").fill("Not for long")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("Saved")
+        page.goto(f"{server.address}/views")
+        row = page.locator("tr", has_text="Not for long")
+        row.get_by_role("button", name="Delete").click()
+
+        expect(row).to_have_count(0)
+
+
+def test_tables_are_copied_as_markdown(page: Page, server: Served, runs: Sliced) -> None:
+    for where in ("/", "/runs/{run}?q=topic:billing", "/runs/{run}/slices", "/runs/{run}/errors", "/errors"):
+        page.goto(server.address + where.format(run=runs.run))
+        page.get_by_role("button", name="Copy as Markdown").click()
+        copied = _copied(page).splitlines()
+
+        assert copied[0].startswith("| "), where
+        assert set(copied[1]) <= set("|- ")
+        assert len(copied) > 3
+        assert not any(BAD in line for line in copied)
+
+
+def test_a_command_is_copied_where_one_gives_the_same(page: Page, server: Served, runs: Sliced) -> None:
+    page.goto(f"{server.address}/runs/{runs.run}?q=failing")
+    page.locator("#cases").get_by_role("button", name="copy", exact=True).click()
+
+    assert _copied(page) == f"prompt-evaluator runs show {runs.run} --failing"
+    page.goto(f"{server.address}/runs/{runs.run}?q=topic:billing")
+    expect(page.locator("#command")).to_have_count(0)
+
+
+def test_figures_are_copied_as_pictures(page: Page, server: Served, runs: Sliced) -> None:
+    for where in ("/runs/{run}/slices", "/compare?a={run}&b={other}&different=1"):
+        page.goto(server.address + where.format(**runs._asdict()))
+        page.get_by_role("button", name="Copy as PNG").click()
+        expect(page.locator("#said")).to_contain_text("Copied as a picture")
+        width, height, colours = page.evaluate(_PICTURE)
+
+        assert width > 500, where
+        assert height > 400
+        assert colours > 20
+
+
+def test_pages_can_be_read_without_scripts_and_fit_a_phone(browser: Browser, server: Served, runs: Sliced) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 800}, java_script_enabled=False)
+    page = context.new_page()
+    wide = browser.new_context(viewport={"width": 360, "height": 800})
+    phone = wide.new_page()
+    for where in (f"/runs/{runs.run}/slices", f"/runs/{runs.run}/errors", "/errors", "/views"):
+        page.goto(server.address + where)
+        expect(page.locator("table")).not_to_have_count(0)
+        phone.goto(server.address + where)
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360, where
+    context.close()
+    wide.close()

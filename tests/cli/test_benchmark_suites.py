@@ -1,0 +1,144 @@
+"""`benchmark suites` and `benchmark run --suite`, as somebody types them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASK = "- {id: a, name: Short, input: x, expected_output: y}\n"
+NIGHTLY: dict[str, Any] = {
+    "title": "Every night",
+    "datasets": ["own", "drinks"],
+    "models": ["mock/a", "mock/b"],
+    "metrics": ["similarity", {"metric": "length", "max_words": 500, "name": "short"}],
+    "judge": "mock/judge",
+    "samples": 2,
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workspace:
+    workspace = Workspace(tmp_path)
+    workspace.write("benchmarks/own.yaml", f"tasks:\n{TASK}")
+    workspace.write("tea.yaml", f"tasks:\n{TASK}")
+    wrong = {"datasets": ["onw"], "models": ["mock/a"], "rubric": "code-review"}
+    workspace.configure(dataset_paths={"drinks": "tea.yaml"}, suites={"nightly": NIGHTLY, "wrong": wrong})
+    return workspace
+
+
+def test_the_list_says_what_is_in_each_suite(project: Workspace) -> None:
+    done = project.run("benchmark", "suites")
+
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "nightly: Every night (4 runs)",
+        "  datasets  own, drinks",
+        "  models    mock/a, mock/b",
+        '  metrics   similarity, length(name="short", max_words=500)',
+        "  judge     mock/judge",
+        "  samples   2",
+        "",
+        "wrong (1 run)",
+        "  datasets  onw",
+        "  models    mock/a",
+        "  rubric    code-review",
+        "  error: There is no dataset 'onw'. Did you mean 'own'?",
+    ]
+    found = project.run("benchmark", "suites", "--json").json["suites"]
+    assert {key: found[0][key] for key in NIGHTLY} == NIGHTLY
+    assert [each["name"] for each in found] == ["nightly", "wrong"]
+
+
+def test_without_suites_the_list_is_empty_and_says_where_they_go(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+
+    assert "under `suites:`" in workspace.run("benchmark", "suites").err
+    assert workspace.run("benchmark", "suites", "--json").json == {"suites": []}
+
+
+def test_a_suite_runs_every_model_on_every_dataset(project: Workspace) -> None:
+    done = project.run("benchmark", "run", "--suite", "nightly", "--json")
+
+    assert done.code == 0, done.err
+    group = done.json["group"]
+    assert (group["datasets"], group["models"]) == (["own", "drinks"], ["mock/a", "mock/b"])
+    for run in done.json["runs"]:
+        artifact = project.artifact(run["run_id"])
+        assert set(artifact["overall_metric_stats"]) == {"similarity", "short"}
+        assert artifact["num_samples_per_case"] == 2
+        assert artifact["generator_config"]["temperature"] == 0
+
+
+def test_what_is_typed_goes_before_the_suite(project: Workspace) -> None:
+    done = project.run(
+        *(
+            "benchmark",
+            "run",
+            "--suite",
+            "nightly",
+            "--model",
+            "mock/c",
+            "--metrics",
+            "exact_match",
+            "-n",
+            "1",
+            "--json",
+        )
+    )
+
+    group = done.json["group"]
+    assert (group["datasets"], group["models"]) == (["own", "drinks"], ["mock/c"])
+    artifact = project.artifact(done.json["runs"][0]["run_id"])
+    assert set(artifact["overall_metric_stats"]) == {"exact_match"}
+    assert artifact["num_samples_per_case"] == 1
+
+
+def test_the_next_command_of_a_run_can_be_pasted(project: Workspace) -> None:
+    done = project.run("benchmark", "run", "--suite", "nightly")
+
+    *_, last = done.out.partition("── drinks · mock/b ──")
+    words = " ".join(last.replace("\\\n", " ").split())
+    assert "benchmark run --dataset drinks --model mock/b --metrics similarity" in words
+    assert "--suite" not in words
+    again = project.run(
+        *("benchmark", "run", "--dataset", "drinks", "--model", "mock/b", "--metrics", "similarity"),
+        *("--metrics", 'length(name="short", max_words=500)', "--judge-model", "mock/judge", "--num-samples", "2"),
+    )
+    assert again.code == 0
+
+
+def test_an_estimate_of_a_suite_makes_no_run(project: Workspace) -> None:
+    done = project.run("benchmark", "run", "--suite", "nightly", "--estimate")
+
+    assert done.code == 0
+    assert project.run("runs", "list", "--json").json["runs"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--suite", "nigthly"), "There is no suite 'nigthly'. Did you mean 'nightly'?"),
+        (("--suite", "wrong"), "There is no dataset 'onw'. Did you mean 'own'?"),
+        (("--suite", "nightly", "--dataset", "own"), "--suite and --dataset cannot be combined"),
+        ((), "Name datasets with --dataset, or a suite with --suite."),
+    ],
+    ids=["unknown suite", "unknown dataset", "both", "neither"],
+)
+def test_a_mistake_is_refused_before_anything_is_run(
+    arguments: tuple[str, ...], sentence: str, project: Workspace
+) -> None:
+    done = project.run("benchmark", "run", *arguments)
+
+    assert done.code == 2
+    assert sentence in done.err
+    assert project.run("runs", "list", "--json").json["runs"] == []
+
+
+def test_config_show_has_the_suites_with_their_lines(project: Workspace) -> None:
+    assert "2 datasets, 2 models" in project.run("config", "show").out
+    assert [each["name"] for each in project.run("config", "show", "--json").json["suites"]] == ["nightly", "wrong"]

@@ -1,0 +1,20 @@
+"""Asks axe what a page has against WCAG 2.1 AA."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+_RUN = """async () => (await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})).violations
+    .map(({id, nodes}) => `${id}: ${nodes.map(({html}) => html.slice(0, 160)).slice(0, 3).join(" | ")}`)"""
+
+
+def violations(page: Page) -> list[str]:
+    """What is wrong, with where."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    found: list[str] = page.evaluate(_RUN)
+    return found

@@ -1,0 +1,241 @@
+"""A folder with datasets in several versions, broken files, and a release harness with a history, for pages about them.
+
+Runs are written straight into result rows, so that making it takes less than a second.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from case_results import WHEN, case_result, sample, stats
+from harness_runs import evaluation, harness_run, summary
+from hostile import HTML
+from seeded_site import settings_of, write_files
+
+from prompt_evaluator.app.evals.baseline import set_baseline
+from prompt_evaluator.app.evals.gate import GateRequest, judge_release
+from prompt_evaluator.app.evals.named_runs import HarnessFolder
+from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.datasets import open_dataset
+from prompt_evaluator.harness.results import add_run
+from prompt_evaluator.model import DatasetRef, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model.harness import HarnessAttempt
+from prompt_evaluator.model.harness_gate import GateLimits
+from prompt_evaluator.model.result import MetricScore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from prompt_evaluator.model.harness import HarnessEvaluation, HarnessRun
+    from prompt_evaluator.store import Store
+
+CASES = 48
+ADDED, REMOVED, REWORDED, RETAGGED = "delivery-new", "returns-047", "billing-040", "account-042"
+CONFIGS = {"baseline": 0.9, "low-temperature": 0.8, "fallback-router": 0.95}
+HOSTILE = tuple(HTML.values())
+MISSING = "'within five days'"
+_TASKS = 24
+_RUNS = 9
+
+
+class DataSite(NamedTuple):
+    """The folder, and its runs."""
+
+    folder: Path
+    first: str
+    """A run of the first version of `support`."""
+    second: str
+    third: str
+    """Runs of the second version."""
+    part: str
+    """A run of ten cases of the second version."""
+    harness: str
+    """The latest run of the harness."""
+    stored: str
+    """The run in the store of one of its configurations."""
+
+
+def make_data_site(folder: Path, *, hostile: bool = True) -> DataSite:
+    """Fill an empty folder. Pictures are taken without texts that only a test wants to see."""
+    write_files(folder, CASES)
+    with closing(open_store(settings_of(folder))) as store:
+        first = _run(store, folder, "11111111-0000-4000-8000-000000000000", "2026-11-10T09:30:00.000Z")
+        _change(folder / "benchmarks/support.jsonl")
+        second = _run(store, folder, "22222222-0000-4000-8000-000000000000", "2026-11-12T09:30:00.000Z")
+        third = _run(store, folder, "33333333-0000-4000-8000-000000000000", "2026-11-16T09:30:00.000Z")
+        part = _run(store, folder, "44444444-0000-4000-8000-000000000000", "2026-11-15T09:30:00.000Z", selected=10)
+        if hostile:
+            _run(store, folder, "55555555-0000-4000-8000-000000000000", WHEN, dataset="hostile")
+        else:
+            (folder / "benchmarks/hostile.jsonl").unlink()
+        _run(store, folder, "66666666-0000-4000-8000-000000000000", WHEN, dataset="support", called="old-name")
+        harness, stored = write_harness_history(folder)
+        _store_tasks(store, stored, HOSTILE if hostile else ("'refund'",))
+    _write_broken(folder, hostile=hostile)
+    return DataSite(folder, first, second, third, part, harness, stored)
+
+
+def _run(store: Store, folder: Path, run_id: str, at: str, **more: Any) -> str:
+    path = folder / f"benchmarks/{more.get('dataset', 'support')}.jsonl"
+    cases = list(open_dataset(path).cases)
+    shown = path.with_stem(more.get("called", path.stem))
+    selected = cases[: more.get("selected", len(cases))]
+    digest = sha256(path.read_bytes()).hexdigest()
+    plan = RunPlan(
+        run_id=run_id,
+        group_id=run_id,
+        dataset=DatasetRef(path=str(shown), hash=digest, count=len(cases), selected=len(selected)),
+        target=Target(model="openai/small", identity="https://example.test"),
+        rubric=None,
+        judge=None,
+        num_samples=1,
+        output_dir="/nowhere",
+    )
+    store.create_run(RunRecord(plan=plan, status="running", started_at=at), selected)
+    store.update_run(run_id, status="completed", ended_at=at)
+    return run_id
+
+
+def _change(path: Path) -> None:
+    """One case added, one removed, one with another input, one with another topic."""
+    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    kept = [case for case in cases if case["id"] != REMOVED]
+    for case in kept:
+        if case["id"] == REWORDED:
+            case["input"] = case["input"].replace("get a refund", "get my money back")
+        if case["id"] == RETAGGED:
+            case["topic"] = "security"
+    new = {**kept[-1], "id": ADDED, "input": "When does parcel 48 come?", "topic": "delivery"}
+    path.write_text("".join(json.dumps(case) + "\n" for case in [*kept, new]), "utf-8")
+
+
+def _write_broken(folder: Path, *, hostile: bool) -> None:
+    lines = [
+        '{"id": "good", "input": "A question that can be used?", "topic": "billing"}',
+        '{"id": "no-input", "topic": "billing"}',
+        '{"id": "cut", "input": "It ends',
+        '{"id": "good", "input": "The same id once more?"}',
+        '{"id": "typo", "input": "Which metric?", "checks": [{"metric": "inclodes", "phrases": ["x"]}]}',
+    ]
+    if hostile:
+        lines.append(json.dumps({"id": HOSTILE[0], "input": HOSTILE[1], "checks": [{"metric": HOSTILE[2]}]}))
+    (folder / "benchmarks/broken.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "benchmarks/nothing.yaml").write_text("tasks:\n", "utf-8")
+
+
+def harness_id(at: int) -> str:
+    return f"{0xA0 + at:x}0cafe0-0000-4000-8000-000000000000"
+
+
+def write_harness_history(folder: Path) -> tuple[str, str]:
+    """Nine runs, of which the last is worse with one configuration; one of its configurations is in the store."""
+    harness = HarnessFolder(folder / "evals")
+    stored = "77777777-0000-4000-8000-000000000000"
+    for at in range(_RUNS):
+        add_run(harness.results, _harness_run(at, stored if at == _RUNS - 1 else None))
+        if at:
+            when = f"2026-11-{6 + at:02}T08:00:00.000Z"
+            judge_release(GateRequest(harness, GateLimits()), when)
+    set_baseline(harness, harness_id(4), note="Release 1.4", now="2026-11-11T08:00:00.000Z")
+    return harness_id(_RUNS - 1), stored
+
+
+def _store_tasks(store: Store, run_id: str, said: Sequence[str]) -> None:
+    """The latest run's tasks with one configuration, with what was missing."""
+    names = [f"task-{task:02}" for task in range(_TASKS)]
+    plan = RunPlan(
+        run_id=run_id,
+        group_id=run_id,
+        dataset=DatasetRef(path=None, hash="cd" * 32, count=_TASKS, selected=_TASKS),
+        target=Target(model="mock/default", identity="mock"),
+        rubric=None,
+        judge=None,
+        num_samples=1,
+        output_dir="/nowhere",
+    )
+    cases = [TestCase(id=name, input=f"Question of {name}?") for name in names]
+    store.create_run(RunRecord(plan=plan, status="running", started_at=WHEN), cases)
+    writer = store.writer(run_id)
+    plain: dict[str, Any] = {
+        "judge_metrics": {},
+        "judge_flags": {},
+        "tool_calls": (),
+        "earlier_attempts": (),
+        "attempt": 0,
+    }
+    for at, name in enumerate(names):
+        passed = _passes("baseline", at, _RUNS - 1, worse=True)
+        reason = "" if passed else f"missing: {MISSING}, {said[at % len(said)]}"
+        scores = {"includes": MetricScore(status="scored", score=float(passed), passed=passed, reason=reason)}
+        writer.put_case(
+            at,
+            case_result(
+                name,
+                num_samples=1,
+                samples=(sample(name, scores=scores, **plain),),
+                per_metric_stats={"includes": stats(float(passed), pass_at=1.0)},
+                per_flag_stats={},
+            ),
+            {},
+        )
+    writer.close()
+    store.update_run(run_id, status="completed", ended_at=WHEN)
+
+
+def _harness_run(at: int, stored: str | None) -> HarnessRun:
+    worse = at == _RUNS - 1
+    found = [
+        _evaluation(name, task, passed=_passes(name, task, at, worse=worse))
+        for name in CONFIGS
+        for task in range(_TASKS)
+    ]
+    summaries = [_summary(name, [each for each in found if each.config_id == name]) for name in CONFIGS]
+    return harness_run(
+        harness_id(at),
+        *summaries,
+        timestamp=f"2026-11-{6 + at:02}T06:00:00.000Z",
+        evaluations=tuple(found),
+        status="completed",
+        synthetic=False,
+        tasks_hash="sha256:" + "ab" * 32,
+        config_hashes={name: f"sha256:{sha256(name.encode()).hexdigest()}" for name in CONFIGS},
+        store_runs={"baseline": stored} if stored else {},
+    )
+
+
+def _passes(name: str, task: int, at: int, *, worse: bool) -> bool:
+    share = CONFIGS[name] - (0.25 if worse and name == "low-temperature" else 0.0)
+    return (task * 37 + at * 11 * (task % 5 == 0)) % 100 < share * 100
+
+
+def _evaluation(name: str, task: int, *, passed: bool) -> HarnessEvaluation:
+    triggered = name == "low-temperature" and task == 3
+    attempt = HarnessAttempt(attempt=0, completion_pass=passed, hallucination_incident=triggered, latency_ms=800.0)
+    return evaluation(
+        name,
+        f"task-{task:02}",
+        category=("web", "code")[task % 2],
+        model="mock/default",
+        completion_pass=passed,
+        retries_used=0 if passed else 1,
+        hallucination_incident=triggered,
+        hallucination_incidents=int(triggered),
+        latency_ms=780.0 + 10 * (task % 7),
+        output_sample=None,
+        attempts=(attempt,),
+    )
+
+
+def _summary(name: str, found: Sequence[HarnessEvaluation]) -> Any:
+    return summary(
+        name,
+        total_tasks=len(found),
+        task_completion_rate=round(100 * sum(bool(each.completion_pass) for each in found) / len(found), 4),
+        retries_per_task=round(sum(each.retries_used for each in found) / len(found), 4),
+        hallucination_incidents=sum(each.hallucination_incidents for each in found),
+        latency_avg_ms=810.0,
+    )
