@@ -72,6 +72,7 @@ docs: $(READY)
 
 pictures: $(READY)
 	PYTHONPATH=tests/support $(BIN)/python docs/pictures.py
+	PYTHONPATH=tests/support $(BIN)/python docs/dashboard_pictures.py
 
 clean:
 	rm -rf $(VENV) .oracle dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,7 +15,7 @@ from prompt_evaluator.pipeline.totals import Totals
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from prompt_evaluator.model.result import CaseResult
 
@@ -44,11 +44,11 @@ def import_sqlalchemy() -> Callable[[], object]:
     return lambda: subprocess.run(bare, check=True)
 
 
-def make_store(folder: Path) -> None:
-    """A store with a run of each size, written as a rebuilt run is."""
+def make_store(folder: Path, names: Iterable[str] = tuple(_RUNS)) -> None:
+    """A store with runs of these sizes, written as a rebuilt run is; `small-b` is a second one of the size `small`."""
     store = Store.open(folder / ".prompt_evaluator" / "store.db")
-    for name, samples in _RUNS.items():
-        count = samples // _SAMPLES
+    for name in names:
+        count = _RUNS[name.removesuffix("-b")] // _SAMPLES
         plan = RunPlan(
             run_id=name,
             group_id=name,

@@ -14,12 +14,14 @@ import click
 import msgspec
 import yaml
 
+from http_api import http_api_page
 from number_places import all_places
 from prompt_evaluator import errors
 from prompt_evaluator.app.metrics import MetricInfo, list_metrics
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, Setting
+from prompt_evaluator.config.suites import ABOUT_SUITES, SUITE_FIELDS
 from prompt_evaluator.datasets.dialects.benchmark import _DIFFICULTIES, _OPTIONAL_TEXTS
 from prompt_evaluator.datasets.dialects.guide import CASE_FIELDS
 from prompt_evaluator.datasets.fields import MAX_ID
@@ -74,6 +76,7 @@ def main() -> int:
         REFERENCE / "metrics.md": metrics_page(),
         REFERENCE / "settings.md": settings_page(),
         REFERENCE / "bounds.md": bounds_page(),
+        REFERENCE / "http-api.md": http_api_page(_NOTE, TEXTS["http_api"]),
         REFERENCE / "dataset-schema.json": dataset_schema(),
         REFERENCE / "config-schema.json": _json(config_schema()),
     }
@@ -348,6 +351,12 @@ def settings_page() -> str:
         parts += [f"## {setting.name}", setting.help, _ways(setting)]
     for table, (_, text) in NAME_TABLES.items():
         parts += [f"## {table}", f"{text} A mapping of names to paths, which start from the file. In the file only."]
+    fields = "\n".join(f"- `{name}`: {text} Has to be {kind.words}." for name, (kind, text) in SUITE_FIELDS.items())
+    parts += [
+        "## suites",
+        f"{ABOUT_SUITES} [How to run them](../how-to/run-benchmarks.md#suites). In the file only.",
+        fields,
+    ]
     about = "How models are reached: [configure providers](../how-to/configure-providers.md). In the file only."
     return "\n\n".join([*parts, "## providers", about]) + "\n"
 

@@ -19,6 +19,7 @@ from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
 from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
+from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.providers.mock.provider import MockOptions
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def all_places() -> Iterator[Place]:
     yield from settings()
     for name, bound in numbers(ProviderSettings):
         yield Place(f"`providers.NAME.{name}`", bound)
+    for name, bound in numbers(Suite):
+        yield Place(f"`suites.NAME.{name}`", bound)
     for name, bound in numbers(MockOptions):
         yield Place(f"`options.{name}` of the mock", bound)
     for name, bound in numbers(ConfigEntry):

@@ -60,7 +60,7 @@ def take_pictures(reports: dict[str, Path], folder: Path, browser: Browser) -> I
     for name, picture in NAMED.items():
         path = folder / f"{name}.png"
         _take(picture, reports[picture.report], path, browser)
-        _make_small(path)
+        make_small(path)
         yield path
 
 
@@ -85,7 +85,7 @@ def first_page(pdf: bytes) -> Image.Image:
         document.close()
 
 
-def _make_small(path: Path) -> None:
+def make_small(path: Path) -> None:
     """Reduce the number of colours, which text and simple charts do not miss."""
     with Image.open(path) as found:
         small = found.convert("RGB").quantize(

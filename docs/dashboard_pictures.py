@@ -1,0 +1,166 @@
+"""Takes the pictures of the dashboard: `make pictures`. The runs are made by the mock in a folder of their own."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from board_site import fill as fill_boards
+from data_site import make_data_site
+from labelled_site import add_label_queue
+from seeded_site import large_run, seed
+from served import served
+from sliced_site import fill
+from workspace import Workspace
+
+from browser import chromium, launched
+from pictures import PICTURES, make_small
+from prompt_evaluator.app.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from playwright.sync_api import Browser, Page
+    from seeded_site import Seeded
+
+_WIDE = (1400, 1000)
+_PHONE = (390, 900)
+_LARGE = 20_000
+_DRAWN = """() => [...document.querySelectorAll("figure[data-chart] .chart")]
+    .every((each) => each.dataset.drawn && each.querySelector(".for-print svg"))"""
+
+
+class DashboardPicture(NamedTuple):
+    """One picture: which address, with names of runs in braces, and how it is looked at."""
+
+    path: str
+    size: tuple[int, int] = _WIDE
+    dark: bool = False
+    site: str = "seeded"
+    """`seeded`, `empty`, `large`, `boards`, or `data`: with versions of datasets and a history of the harness."""
+    keys: tuple[str, ...] = ()
+    """Pressed one after the other."""
+    settled: str = ""
+    """What has to be there before keys are pressed, or after them if there are any."""
+
+
+NAMED = {
+    "benchmarks-1400": DashboardPicture("/"),
+    "benchmarks-dark": DashboardPicture("/", dark=True),
+    "benchmarks-390": DashboardPicture("/", _PHONE),
+    "benchmarks-empty": DashboardPicture("/", site="empty"),
+    "benchmarks-keys": DashboardPicture("/", keys=("?",)),
+    "dashboard-run-1400": DashboardPicture("/runs/{better}", (1400, 1300)),
+    "dashboard-run-dark": DashboardPicture("/runs/{better}", (1400, 1300), dark=True),
+    "dashboard-run-390": DashboardPicture("/runs/{better}", _PHONE),
+    "dashboard-run-errors": DashboardPicture("/runs/{with_errors}", (1400, 1300)),
+    "dashboard-run-large": DashboardPicture("/runs/large?q=failing", (1400, 1300), site="large"),
+    "case-1400": DashboardPicture("/runs/{better}/cases/returns-007?q=flaky"),
+    "case-390": DashboardPicture("/runs/{better}/cases/returns-007?q=flaky", _PHONE),
+    "dashboard-compare-1400": DashboardPicture("/compare?a={baseline}&b={better}", (1400, 1300)),
+    "dashboard-compare-dark": DashboardPicture("/compare?a={baseline}&b={better}", (1400, 1300), dark=True),
+    "dashboard-compare-matrix": DashboardPicture("/compare?a={baseline}&b={better}&b={other_model}&view=matrix"),
+    "slices-1400": DashboardPicture("/runs/{sliced}/slices", site="large"),
+    "slices-dark": DashboardPicture("/runs/{sliced}/slices", dark=True, site="large"),
+    "errors-1400": DashboardPicture("/runs/{with_errors}/errors"),
+    "leaderboard-1400": DashboardPicture("/leaderboard?dataset=contracts", site="boards"),
+    "leaderboard-390": DashboardPicture("/leaderboard?dataset=contracts", _PHONE, site="boards"),
+    "trends-1400": DashboardPicture("/trends?dataset=helpdesk", site="boards"),
+    "trends-dark": DashboardPicture("/trends?dataset=helpdesk", dark=True, site="boards"),
+    "datasets-1400": DashboardPicture("/datasets", (1400, 760), site="data"),
+    "dataset-1400": DashboardPicture("/datasets/support?before={first}&after={second}", (1400, 1100), site="data"),
+    "dataset-problems": DashboardPicture("/datasets/broken", (1400, 760), site="data"),
+    "harness-1400": DashboardPicture("/harness", (1400, 1400), site="data"),
+    "harness-390": DashboardPicture("/harness", _PHONE, site="data"),
+    "labels-1400": DashboardPicture("/labels/{better}?queue={queue}", (1400, 620), settled="[data-place]"),
+    "labels-390": DashboardPicture("/labels/{better}?queue={queue}", _PHONE, settled="[data-place]"),
+    "labels-after": DashboardPicture(
+        "/labels/{better}?queue={queue}", (1400, 620), keys=("4",), settled="[data-after]"
+    ),
+    "dashboard-refusal": DashboardPicture("/runs/no-such-run", (1400, 420)),
+}
+
+
+class Sites(NamedTuple):
+    """Addresses of servers with different stores, and the runs and the label queue of the seeded one."""
+
+    addresses: dict[str, str]
+    runs: dict[str, str]
+
+
+@contextmanager
+def running_sites(folder: Path) -> Iterator[Sites]:
+    """Servers with a seeded, an empty and a large store, and one with models to rank and runs to follow."""
+    found: Seeded = seed(folder / "seeded", called="/home/team/support")
+    large = Workspace(folder / "large")
+    large.configure()
+    with closing(open_store(_settings(folder / "large"))) as store:
+        large_run(store, _LARGE)
+    sliced = fill(folder / "large").run
+    data = make_data_site(folder / "data", hostile=False)
+    boards = Workspace(folder / "boards")
+    boards.configure(version=1)
+    fill_boards(folder / "boards", hostile=False)
+    workspaces = {"seeded": Workspace(folder / "seeded"), "empty": Workspace(folder / "empty")}
+    workspaces |= {"large": large, "boards": boards, "data": Workspace(folder / "data")}
+    with ExitStack() as stack:
+        servers = {name: stack.enter_context(served(each)) for name, each in workspaces.items()}
+        servers["seeded"].client.delete(found.hostile)  # texts that only a test wants to see
+        addresses = {name: server.address for name, server in servers.items()}
+        named = {**found._asdict(), **data._asdict(), "sliced": sliced, "queue": str(add_label_queue(found))}
+        yield Sites(addresses, {name: value for name, value in named.items() if isinstance(value, str)})
+
+
+def _settings(folder: Path) -> Any:
+    from seeded_site import settings_of  # noqa: PLC0415
+
+    return settings_of(folder)
+
+
+def take_dashboard_pictures(
+    sites: Sites, folder: Path, browser: Browser, names: Iterable[str] = tuple(NAMED)
+) -> Iterator[Path]:
+    """Write pictures into a folder, by default all that are named."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        path, picture = folder / f"{name}.png", NAMED[name]
+        with _opened(picture, sites, browser) as page:
+            page.screenshot(path=path)
+        make_small(path)
+        yield path
+
+
+@contextmanager
+def _opened(picture: DashboardPicture, sites: Sites, browser: Browser) -> Iterator[Page]:
+    width, height = picture.size
+    scheme: Any = "dark" if picture.dark else "light"
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    try:
+        context.add_init_script("localStorage.setItem('reviewer', 'anna')")
+        page = context.new_page()
+        page.goto(sites.addresses[picture.site] + picture.path.format(**sites.runs))
+        page.wait_for_load_state("networkidle")
+        page.wait_for_function(_DRAWN)
+        for key in picture.keys:
+            page.keyboard.press(key)
+        if picture.settled:
+            page.wait_for_selector(picture.settled)
+        yield page
+    finally:
+        context.close()
+
+
+def main() -> None:
+    program = chromium()
+    if program is None:
+        sys.exit("There is no Chromium here. Install it, such as Debian's package `chromium`.")
+    with tempfile.TemporaryDirectory() as made, launched(program) as browser, running_sites(Path(made)) as sites:
+        for path in take_dashboard_pictures(sites, PICTURES, browser):
+            print(f"{path.relative_to(PICTURES.parent)}: {path.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()
