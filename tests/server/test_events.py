@@ -12,6 +12,8 @@ from urllib.request import Request, urlopen
 import pytest
 from served import Served, eventually, served
 
+from prompt_evaluator.server.feeds import Feeds
+
 if TYPE_CHECKING:
     from chat_service import ChatService
     from workspace import Workspace
@@ -170,3 +172,11 @@ def test_a_watcher_of_a_run_that_is_deleted_is_told_that_it_is_over(online: Work
 
     assert seen[-1].kind == "ended"
     assert seen[-1].data["status"] == "aborted"
+
+
+async def test_a_watcher_does_not_wait_for_looks_that_fail() -> None:
+    without_settings: Any = None  # so that the first look ends in an error that nobody expects
+
+    with pytest.raises(AttributeError):
+        async for _ in Feeds(without_settings).watch("a-run", None):
+            pass

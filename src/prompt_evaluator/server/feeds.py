@@ -149,6 +149,8 @@ class Feed:
                 if look.is_over:
                     yield _event("ended", _progress(look), OVER)
                     return
+            if self._has_failed and look is self._look:
+                return  # the browser comes back, and the looks begin anew
             if not await _within(changed, _BEAT):
                 yield b": waiting\n\n"
 
@@ -158,7 +160,13 @@ class Feed:
             self._look = None
             self._task = asyncio.create_task(self._poll())
         while self._look is None and not closed.is_set():
+            if self._task.done():
+                self._task.result()  # raises what ended it: nobody waits for a look that never comes
             await _within(self._changed, _BEAT)
+
+    @property
+    def _has_failed(self) -> bool:
+        return self._task is not None and self._task.done()
 
     @property
     def _oldest(self) -> int:
@@ -175,6 +183,12 @@ class Feed:
             since = found[-1].place
 
     async def _poll(self) -> None:
+        try:
+            await self._look_again_and_again()
+        finally:
+            self.tell()
+
+    async def _look_again_and_again(self) -> None:
         while True:
             began = time.monotonic()
             with suppress(StoreError):  # such as one that is locked for a moment
