@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from prompt_evaluator.model import REDACTOR
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as with nohup: programs that tests start would not get it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
