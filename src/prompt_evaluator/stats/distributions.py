@@ -8,6 +8,8 @@ from functools import cache
 _TINY = 1e-300
 """Replaces a zero divisor."""
 _CLOSE = 1e-15
+_SETTLED = 1e-14
+"""A step of this share of a quantile is rounding."""
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
@@ -23,18 +25,31 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
 def _lower_beta(x: float, a: float, b: float) -> float:
     if x in (0, 1):  # 1 - x may have been rounded
         return float(x)
-    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    return math.exp(log_front) * _fraction(x, a, b) / a
+    return _front(x, a, b) * _fraction(x, a, b) / a
+
+
+def _front(x: float, a: float, b: float) -> float:
+    """Return the density of a Beta(a, b) variable at x, times x (1 - x)."""
+    return math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
 
 
 def beta_quantile(chance: float, a: float, b: float) -> float:
-    """Return the x that a Beta(a, b) variable does not exceed with this probability."""
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:  # until no float lies between the two
-        if incomplete_beta(middle, a, b) < chance:
-            low = middle
+    """Return the x that a Beta(a, b) variable does not exceed with this probability.
+
+    Newton's method, kept between bounds that halve where it would leave them: about six steps instead of fifty.
+    """
+    low, high, x = 0.0, 1.0, a / (a + b)
+    while low < x < high:
+        excess = incomplete_beta(x, a, b) - chance
+        if excess < 0:
+            low = x
         else:
-            high = middle
+            high = x
+        slope = _front(x, a, b) / (x * (1 - x))
+        better = x - excess / slope if slope else low
+        if abs(better - x) < _SETTLED * x:
+            return better
+        x = better if low < better < high else (low + high) / 2
     return high
 
 
