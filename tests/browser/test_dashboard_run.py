@@ -196,7 +196,7 @@ class _read:  # noqa: N801 - used as a function
     """What a page says about its table, read without scripts."""
 
     def __init__(self, address: str) -> None:
-        with urllib.request.urlopen(address) as answer:
+        with urllib.request.urlopen(address, timeout=60) as answer:
             text = answer.read().decode()
         table = text[text.index('<section id="cases"') :]
         self.kept = re.sub(r"<time.*?</time>|\d+ s ago", "", table)

@@ -51,7 +51,7 @@ def test_the_documents_request_works_as_it_is_pasted(online: Workspace) -> None:
     with served(online, port=_free_port(8080)) as server:
         pasted = _AS_PASTED.replace("http://localhost:8080", server.address.replace("127.0.0.1", "localhost"))
         with_status = pasted.replace("curl", "curl -sS -w '%{stderr}%{http_code}'", 1)
-        done = subprocess.run(["bash", "-c", with_status], capture_output=True, text=True, check=True)
+        done = subprocess.run(["bash", "-c", with_status], capture_output=True, text=True, timeout=60, check=True)
         answered = json.loads(done.stdout)
         run = server.client.wait(answered["id"])
 
@@ -332,7 +332,8 @@ def _names(client: Client) -> set[str]:
 
 
 def _children(server: Served) -> list[int]:
-    done = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True, check=True)
+    command = ["pgrep", "-P", str(server.process.pid)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     return [int(line) for line in done.stdout.split()]
 
 
