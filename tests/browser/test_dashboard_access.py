@@ -1,4 +1,4 @@
-"""Every page of the dashboard is for everybody: axe finds nothing against WCAG 2.1 AA, in light and dark, wide and narrow."""
+"""Every page of the dashboard is for everybody: axe finds nothing against WCAG 2.1 AA, in any colours and widths."""
 
 from __future__ import annotations
 
