@@ -24,7 +24,7 @@ def watched_page(browser: Browser, server: Served, *, dialogs: bool = True, erro
     """
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.address)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(120_000)
     found = context.new_page()
     wrong: list[str] = []
     found.on("pageerror", lambda error: wrong.append(str(error)))
