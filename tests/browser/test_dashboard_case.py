@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     workspace.configure()
     with closing(open_store(settings_of(workspace.folder))) as store:
         write_gallery(store)
-    with served(workspace) as found:
+    with served(workspace, "--no-worker") as found:
         yield found
 
 

@@ -40,7 +40,7 @@ HOSTILE = list(HTML.values())
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("compared")
     _fill(folder)
-    with served(Workspace(folder)) as found:
+    with served(Workspace(folder), "--no-worker") as found:
         yield found
 
 

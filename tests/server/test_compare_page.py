@@ -35,7 +35,7 @@ ROW = re.compile(r'<tr data-href="[^"]*" data-class="(\w+)" data-case="([^"]*)"'
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("compared")
     _fill(folder)
-    with served(Workspace(folder)) as found:
+    with served(Workspace(folder), "--no-worker") as found:
         yield found
 
 
