@@ -151,6 +151,7 @@ def _opened(picture: DashboardPicture, sites: Sites, browser: Browser) -> Iterat
     scheme: Any = "dark" if picture.dark else "light"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     try:
+        context.set_default_timeout(120_000)
         context.add_init_script("localStorage.setItem('reviewer', 'anna')")
         page = context.new_page()
         page.goto(sites.addresses[picture.site] + picture.path.format(**sites.runs))
