@@ -92,25 +92,37 @@ class Sites(NamedTuple):
 
 
 @contextmanager
-def running_sites(folder: Path) -> Iterator[Sites]:
-    """Servers with a seeded, an empty and a large store, and one with models to rank and runs to follow."""
+def running_sites(folder: Path, names: Iterable[str] = tuple(NAMED), *, cases: int = _LARGE) -> Iterator[Sites]:
+    """The seeded site and those that some pictures need.
+
+    Args:
+        folder: An empty one.
+        names: Of the pictures.
+        cases: How many are far too many.
+    """
+    needed = {NAMED[name].site for name in names}
     found: Seeded = seed(folder / "seeded", called="/home/team/support")
-    large = Workspace(folder / "large")
-    large.configure()
-    with closing(open_store(_settings(folder / "large"))) as store:
-        large_run(store, _LARGE)
-    sliced = fill(folder / "large").run
-    data = make_data_site(folder / "data", hostile=False)
-    boards = Workspace(folder / "boards")
-    boards.configure(version=1)
-    fill_boards(folder / "boards", hostile=False)
-    workspaces = {"seeded": Workspace(folder / "seeded"), "empty": Workspace(folder / "empty")}
-    workspaces |= {"large": large, "boards": boards, "data": Workspace(folder / "data")}
+    workspaces, named = {"seeded": Workspace(folder / "seeded")}, {**found._asdict()}
+    if "empty" in needed:
+        workspaces["empty"] = Workspace(folder / "empty")
+    if "large" in needed:
+        workspaces["large"] = Workspace(folder / "large")
+        workspaces["large"].configure()
+        with closing(open_store(_settings(folder / "large"))) as store:
+            large_run(store, cases)
+        named["sliced"] = fill(folder / "large").run
+    if "data" in needed:
+        named |= make_data_site(folder / "data", hostile=False)._asdict()
+        workspaces["data"] = Workspace(folder / "data")
+    if "boards" in needed:
+        workspaces["boards"] = Workspace(folder / "boards")
+        workspaces["boards"].configure(version=1)
+        fill_boards(folder / "boards", hostile=False)
     with ExitStack() as stack:
         servers = {name: stack.enter_context(served(each)) for name, each in workspaces.items()}
         servers["seeded"].client.delete(found.hostile)  # texts that only a test wants to see
         addresses = {name: server.address for name, server in servers.items()}
-        named = {**found._asdict(), **data._asdict(), "sliced": sliced, "queue": str(add_label_queue(found))}
+        named["queue"] = str(add_label_queue(found))
         yield Sites(addresses, {name: value for name, value in named.items() if isinstance(value, str)})
 
 
@@ -139,6 +151,7 @@ def _opened(picture: DashboardPicture, sites: Sites, browser: Browser) -> Iterat
     scheme: Any = "dark" if picture.dark else "light"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     try:
+        context.set_default_timeout(120_000)
         context.add_init_script("localStorage.setItem('reviewer', 'anna')")
         page = context.new_page()
         page.goto(sites.addresses[picture.site] + picture.path.format(**sites.runs))

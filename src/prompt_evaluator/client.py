@@ -214,16 +214,23 @@ class Client:
         """One case with all its samples."""
         return self.get(f"{_of(run_id)}/cases/{quote(case_id, safe='')}")
 
-    def events(self, run_id: str, *, after: str | None = None) -> Iterator[Event]:
+    def events(self, run_id: str, *, after: str | None = None, timeout: float | None = None) -> Iterator[Event]:
         """What happens in a run, as it happens, until it has ended.
 
         Args:
             run_id: The run.
             after: The id of the last event that was seen; what came after it is repeated first.
+            timeout: Raise `TimeoutError` when the run has not ended after so many seconds; None waits for as long as
+                it takes.
         """
+        until = None if timeout is None else time.monotonic() + timeout
         headers = {"last-event-id": after} if after else {}
         with self._open("GET", f"{_of(run_id)}/events", headers=headers) as answer:
-            yield from _events(answer)
+            for event in _events(answer):
+                if event is not None:
+                    yield event
+                elif until is not None and time.monotonic() > until:
+                    raise TimeoutError(f"Run {run_id} has not ended after {timeout:g} s.")
 
     def export(self, run_id: str, kind: str = "results", **query: Any) -> Iterator[bytes]:
         """A run's results (`format`: json, jsonl or csv) or, as `training`, pairs of answers; piece by piece."""
@@ -305,7 +312,8 @@ def _refused(error: HTTPError) -> RefusedError:
     return RefusedError(error.code, said.error, said.field)
 
 
-def _events(lines: Iterator[bytes] | HTTPResponse) -> Iterator[Event]:
+def _events(lines: Iterator[bytes] | HTTPResponse) -> Iterator[Event | None]:
+    """Events, and None for each line that ends none: a server that has nothing to tell sends comments."""
     kind, data, last = "message", b"", None
     for line in lines:
         name, _, value = line.rstrip(b"\r\n").partition(b": ")
@@ -318,3 +326,5 @@ def _events(lines: Iterator[bytes] | HTTPResponse) -> Iterator[Event]:
         elif not name and data:
             yield Event(kind, msgspec.json.decode(data), last)
             kind, data = "message", b""
+            continue
+        yield None

@@ -283,8 +283,8 @@ def test_pages_can_be_read_without_scripts(browser: Browser, site: Path, seeded:
     with offline_page(browser, site, java_script_enabled=False) as page:
         page.goto((site / "index.html").as_uri())
         page.locator(f"tr[data-run='{seeded.better}'] td a").first.click()
-        assert page.locator("table[data-rows] tbody tr").count() == 50
+        expect(page.locator("table[data-rows] tbody tr")).to_have_count(50)
         page.locator("table[data-rows] tbody a").first.click()
         page.locator("a[data-next]").click()
 
-        assert page.locator("h1 .id").inner_text() == _stored(seeded, seeded.better, "")[1]
+        expect(page.locator("h1 .id")).to_have_text(_stored(seeded, seeded.better, "")[1])

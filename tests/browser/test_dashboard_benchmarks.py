@@ -67,14 +67,14 @@ def test_a_run_in_progress_fills_its_bar_and_can_be_cancelled_and_resumed(page: 
     run_id = server.client.start_run(dataset="support", model="slow/default", rubric="house", metrics=[], samples=20).id
     page.goto(server.address)
     live = page.locator(f".live[data-run='{run_id}']")
-    expect(live.locator("[data-part=count]")).to_have_text(re.compile(r"[1-9]\d* of 960"), timeout=30_000)
+    expect(live.locator("[data-part=count]")).to_have_text(re.compile(r"[1-9]\d* of 960"))
     live.get_by_role("button", name="Cancel").click()
     row = page.locator(f"tr[data-run='{run_id}']")
-    expect(row.locator(".status")).to_have_text("aborted", timeout=30_000)
+    expect(row.locator(".status")).to_have_text("aborted")
     assert server.client.run(run_id).stop_reason == "cancelled by local"
 
     row.get_by_role("button", name="Resume").click()
-    expect(page.locator(f".live[data-run='{run_id}']")).to_be_visible(timeout=30_000)
+    expect(page.locator(f".live[data-run='{run_id}']")).to_be_visible()
     server.client.cancel(run_id)
     server.client.wait(run_id)
 
@@ -94,7 +94,7 @@ def test_each_run_shows_its_change_against_the_baseline_of_its_dataset(
     page.goto(server.address)
     better = page.locator(f"tr[data-run='{seeded.better}'] td[data-change]")
 
-    expect(better.locator(".badge")).to_have_text("better", timeout=30_000)
+    expect(better.locator(".badge")).to_have_text("better")
     expect(better.locator("a")).to_have_attribute("href", f"/compare?a={seeded.baseline}&b={seeded.better}")
     expect(page.locator(f"tr[data-run='{seeded.baseline}']")).to_contain_text("baseline")
 
@@ -104,7 +104,7 @@ def test_a_baseline_is_pinned_and_unpinned_from_the_row(page: Page, server: Serv
     row = page.locator(f"tr[data-run='{seeded.benchmark}']")
     row.locator("summary").click()
     row.get_by_role("button", name="Pin as baseline").click()
-    expect(row).to_contain_text("baseline")
+    expect(row.locator(".tag", has_text="baseline")).to_have_count(1)
     row.locator("summary").click()
     row.get_by_role("button", name="Unpin as baseline").click()
     expect(row.locator(".tag", has_text="baseline")).to_have_count(0)

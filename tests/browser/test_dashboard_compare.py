@@ -40,7 +40,7 @@ HOSTILE = list(HTML.values())
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("compared")
     _fill(folder)
-    with served(Workspace(folder)) as found:
+    with served(Workspace(folder), "--no-worker") as found:
         yield found
 
 
@@ -81,6 +81,7 @@ def _open(page: Page, server: Served, a: int = BEFORE, b: int = AFTER, more: str
 
 
 def _shown(page: Page) -> list[str]:
+    page.wait_for_load_state()
     found: list[str] = page.locator("table[data-rows] tbody tr").evaluate_all(
         "(rows) => rows.map((row) => row.dataset.case)"
     )
@@ -131,6 +132,7 @@ def test_dragging_over_dots_filters_and_survives_a_reload_and_back(page: Page, s
     page.go_forward()
     assert sorted(_shown(page)) == DROPPED
     page.get_by_role("link", name="all scores").click()
+    expect(page.locator(".filter")).to_have_value("")
     assert len(_shown(page)) == CASES
 
 
@@ -160,6 +162,7 @@ def test_keys_lead_through_the_filtered_cases(page: Page, server: Served) -> Non
     page.keyboard.press("ArrowLeft")
     expect(page.locator("[data-place]")).to_have_text("6 of 7")
     page.get_by_role("link", name="all cases").click()
+    expect(page.locator("[data-place]")).to_have_count(0)
     assert _shown(page) == order
     page.keyboard.press("/")
     expect(page.locator(".filter")).to_be_focused()

@@ -55,7 +55,7 @@ def page(browser: Browser, server: Served) -> Iterator[Page]:
 
 def sent(address: str, path: str, value: dict[str, Any]) -> Any:
     headers = {"Content-Type": "application/json"}
-    with urlopen(Request(f"{address}{API}{path}", json.dumps(value).encode(), headers), timeout=30) as answer:
+    with urlopen(Request(f"{address}{API}{path}", json.dumps(value).encode(), headers), timeout=120) as answer:
         return json.load(answer)
 
 

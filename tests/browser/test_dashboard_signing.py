@@ -54,6 +54,7 @@ def test_each_role_sees_what_it_may_do(
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("tbody tr")).not_to_have_count(0)
 
+        page.wait_for_load_state()
         assert page.get_by_text("Start a run").count() == (role in {"runner", "admin"})
         row = page.locator(f"tr[data-run='{seeded.aborted}']")
         assert row.get_by_role("button", name="Resume").count() == (role in {"runner", "admin"})

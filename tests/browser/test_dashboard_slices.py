@@ -72,7 +72,8 @@ def test_a_cell_opens_the_cases_that_it_counts(page: Page, server: Served, runs:
     cell.click()
 
     expect(page.get_by_label("Filter cases")).to_have_value(re.compile("topic:billing"))
-    assert page.locator("table.cases tbody tr").count() == count == 18
+    expect(page.locator("table.cases tbody tr")).to_have_count(count)
+    assert count == 18
 
 
 def test_the_keys_to_group_by_are_in_the_address(page: Page, server: Served, runs: Sliced) -> None:
@@ -104,7 +105,7 @@ def test_errors_lead_to_their_cases_and_are_tried_again_by_a_button(page: Page, 
     page.goto(f"{server.address}/runs/{runs.run}/errors")
     rows.first.locator("a[data-n]").click()
 
-    assert page.locator("table.cases tbody tr").count() == 6
+    expect(page.locator("table.cases tbody tr")).to_have_count(6)
 
 
 def test_a_view_is_saved_found_renamed_and_deleted(page: Page, server: Served, runs: Sliced) -> None:

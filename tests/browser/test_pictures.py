@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pypdfium2
 import pytest
 from PIL import Image, ImageStat
-from soak import SOAKING
+from soak import SOAKING, trials
 
 from browser import opened
 from dashboard_pictures import NAMED as DASHBOARD
@@ -63,7 +63,7 @@ def test_the_pictures_in_the_docs_are_those_that_are_named() -> None:
 @pytest.mark.soak
 def test_pictures_of_the_dashboard_can_be_taken_again(browser: Browser, tmp_path: Path) -> None:
     names = list(DASHBOARD) if SOAKING else ["benchmarks-empty", "dashboard-run-large", "dashboard-compare-matrix"]
-    with running_sites(tmp_path / "sites") as sites:
+    with running_sites(tmp_path / "sites", names, cases=trials(2_000, soak=20_000)) as sites:
         taken = list(take_dashboard_pictures(sites, tmp_path / "pictures", browser, names))
 
     assert [path.stem for path in taken] == names

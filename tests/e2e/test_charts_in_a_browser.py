@@ -54,6 +54,7 @@ def serving(files: dict[str, tuple[str, str]]) -> Iterator[str]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True  # closing it waits for no connection that a browser has opened in advance
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -61,7 +62,7 @@ def serving(files: dict[str, tuple[str, str]]) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(30)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

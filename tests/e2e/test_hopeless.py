@@ -182,7 +182,8 @@ def test_a_service_that_was_never_reached_ends_the_run_soon_and_is_named(
 def test_a_service_that_speaks_no_tls_ends_the_run_at_once(online: Workspace) -> None:
     online.cases(30)
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        threading.Thread(target=server.serve_forever).start()
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         nobody(online, f"https://127.0.0.1:{server.server_port}")
         done = online.evaluate("--generator-model", "anthropic/test", "-n", "2")
         server.shutdown()

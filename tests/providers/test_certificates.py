@@ -91,6 +91,7 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
         with suppress(OSError):
             while True:
                 sock, _ = listener.accept()
+                sock.settimeout(30)
                 with sock.dup() as raw, context.wrap_socket(sock, True, False) as secure:  # noqa: FBT003
                     with suppress(ssl.SSLError):
                         secure.do_handshake()
@@ -99,13 +100,13 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
                         pass
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         try:
             yield f"https://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            thread.join(60)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

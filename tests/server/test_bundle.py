@@ -212,7 +212,12 @@ def test_a_missing_extra_is_named_in_a_sentence(tmp_path: Path) -> None:
     program = "import sys; sys.modules['jinja2'] = None; from prompt_evaluator.cli.main import main; main()"
 
     done = subprocess.run(
-        [sys.executable, "-c", program, "view", "@last"], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", program, "view", "@last"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=120,
     )
 
     assert done.returncode == 2

@@ -35,7 +35,7 @@ ROW = re.compile(r'<tr data-href="[^"]*" data-class="(\w+)" data-case="([^"]*)"'
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("compared")
     _fill(folder)
-    with served(Workspace(folder)) as found:
+    with served(Workspace(folder), "--no-worker") as found:
         yield found
 
 
@@ -63,7 +63,7 @@ def _fill(folder: Path) -> None:
 
 
 def _read(server: Served, path: str) -> str:
-    with urlopen(server.address + path) as answer:
+    with urlopen(server.address + path, timeout=60) as answer:
         text: str = answer.read().decode()
     return text
 
@@ -142,7 +142,8 @@ def test_a_filter_on_the_candidate_and_one_on_both_means_narrow_the_list_and_the
 
 def test_number_fields_become_words_of_the_filter(server: Served) -> None:
     with urlopen(
-        f"{server.address}/compare?a={run_id(20)}&b={run_id(21)}&q=topic%3Ab+a%3E%3D1&b_to=2.5&a_from=4"
+        f"{server.address}/compare?a={run_id(20)}&b={run_id(21)}&q=topic%3Ab+a%3E%3D1&b_to=2.5&a_from=4",
+        timeout=60,
     ) as answer:
         query = parse_qs(urlsplit(answer.url).query)
         page = answer.read().decode()

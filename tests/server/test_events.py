@@ -55,7 +55,7 @@ def test_a_watcher_that_has_seen_the_end_gets_no_content_and_so_does_not_come_ag
         run = server.client.start_run(dataset="basic-coding", model="mock/default", metrics=["exact_match"])
         *_, end = server.client.events(run.id, after="0")
         request = Request(f"{server.address}/api/v1/benchmarks/runs/{run.id}/events", headers={"last-event-id": "over"})
-        with urlopen(request) as answer:
+        with urlopen(request, timeout=60) as answer:
             status, body = answer.status, answer.read()
 
     assert (end.kind, end.id) == ("ended", "over")
@@ -71,7 +71,9 @@ def test_a_watcher_that_comes_back_misses_nothing_and_gets_nothing_twice(
         run_id = server.client.start_run(**request).id
         seen: list[Event] = []
         last: str | None = "0"
+        until = time.monotonic() + 120
         while not seen or seen[-1].kind != "ended":
+            assert time.monotonic() < until
             for event in server.client.events(run_id, after=last):
                 seen.append(event)
                 last = event.id or last
@@ -148,6 +150,7 @@ def _memory(server: Served) -> int:
 def _connected(server: Served, run_id: str, receive_buffer: int | None = None) -> Any:
     address = urlsplit(server.address)
     connection = socket.socket()
+    connection.settimeout(60)
     if receive_buffer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     connection.connect((address.hostname, address.port))

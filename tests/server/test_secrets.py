@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-import pytest
 from asgi_site import AsgiSite, asgi_site, said
 from route_calls import ROUTES, address, body
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
     from asgi_site import Answer
 
 KEY, PASSWORD = "sk-key-of-this-test-4711", "password-of-this-test-4711"
+PROXIES = ("http://user:{}@127.0.0.1:9", "http://user:{}@127.0.0.1:no-port", "socks9://u:{}@x")
 BENCHMARKS = "/api/v1/benchmarks"
 
 
@@ -37,17 +38,18 @@ def every_answer(site: AsgiSite, token: str) -> list[Answer]:
     return found
 
 
-@pytest.mark.parametrize("proxy", ["http://user:{}@127.0.0.1:9", "http://user:{}@127.0.0.1:no-port", "socks9://u:{}@x"])
 def test_no_answer_and_no_line_of_the_log_has_a_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, proxy: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with caplog.at_level(logging.DEBUG), asgi_site(tmp_path, allowed_hosts=("evals.example",)) as site:
-        monkeypatch.setenv("HTTPS_PROXY", proxy.format(PASSWORD))
         token = said("token", "create", "somebody", "--role", "admin").strip()
-        answers = every_answer(site, token)
+        answers = []
+        for proxy in PROXIES:
+            monkeypatch.setenv("HTTPS_PROXY", proxy.format(PASSWORD))
+            answers += every_answer(site, token)
 
-    secret = token.rpartition("_")[2]
+    secret = token.split("_", 2)[2]
     for answer in answers:
         assert answer.status < 500, answer
         shown = answer.body.decode("utf-8", "replace") + str(

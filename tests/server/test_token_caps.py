@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from served import served
+from served import LimitedClient, served
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.server_settings import server_settings
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.client import Client, RefusedError
+from prompt_evaluator.client import RefusedError
 from prompt_evaluator.model.token import Token
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_run_beyond_the_limits_of_its_token_is_refused(offline: Workspace) -> 
     listed = offline.run("token", "list", "--json").json["tokens"][0]
     offline.configure(server={"allowed_hosts": ["eval.example"]})
     with served(offline) as server:
-        client = Client(server.address, token=made.out.strip())
+        client = LimitedClient(server.address, token=made.out.strip())
         with pytest.raises(RefusedError) as samples:
             client.start_run(dataset="basic-coding", model="mock/default", samples=3)
         with pytest.raises(RefusedError) as cost:

@@ -112,7 +112,7 @@ def test_what_is_written_beside_a_thread_that_adds_is_always_whole(tmp_path: Pat
         for number in reversed(range(count)):
             main.add(number, text(ids[number], filler="x" * 500))
 
-    adding = threading.Thread(target=add)
+    adding = threading.Thread(target=add, daemon=True)
     adding.start()
     seen = 0
     while adding.is_alive():
@@ -120,7 +120,7 @@ def test_what_is_written_beside_a_thread_that_adds_is_always_whole(tmp_path: Pat
         found = written(tmp_path)["test_case_results"]
         assert [case["test_case_id"] for case in found] == ids
         seen += 1
-    adding.join()
+    adding.join(60)
     main.close()
 
     assert seen

@@ -86,11 +86,11 @@ def test_two_that_take_at_once_never_take_the_same(
             taken.append(found.id)
         other.close()
 
-    threads = [threading.Thread(target=take) for _ in range(3)]
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     out, _ = process.communicate(timeout=60)
     taken += map(int, out.split())
 

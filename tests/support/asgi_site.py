@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Headers = Sequence[tuple[str, str]]
 
+_SECONDS = 120
 HOST = ("host", "localhost:8080")
 JSON = ("content-type", "application/json")
 _RUNS = (("mock/default", "1"), ("mock/default", "2"), ("mock/other", "1"))
@@ -92,7 +93,8 @@ class AsgiSite:
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 over.set()
 
-        await self.application(_scope(method, path, query, headers), receive, send)
+        async with asyncio.timeout(_SECONDS):
+            await self.application(_scope(method, path, query, headers), receive, send)
         start = sent[0]
         return Answer(
             start["status"],

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-_RUN = """async () => (await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})).violations
+_LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+_RUN = """async (wanted) => (await axe.run(document, {runOnly: wanted})).violations
     .map(({id, nodes}) => `${id}: ${nodes.map(({html}) => html.slice(0, 160)).slice(0, 3).join(" | ")}`)"""
 
 
-def violations(page: Page) -> list[str]:
-    """What is wrong, with where."""
+def violations(page: Page, *rules: str) -> list[str]:
+    """What is wrong, with where; only by some of the rules, or by all."""
     page.wait_for_load_state("networkidle")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
-    found: list[str] = page.evaluate(_RUN)
+    found: list[str] = page.evaluate(_RUN, list(rules) or _LEVELS)
     return found

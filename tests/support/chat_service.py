@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import select
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from urllib.request import Request, urlopen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_SECONDS = 60.0
 
 
 class ChatService:
@@ -28,11 +31,11 @@ class ChatService:
 
         With `prefer="longer"`, it prefers the longer of two answers.
         """
-        with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode())) as reply:
+        with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode()), timeout=_SECONDS) as reply:
             reply.read()
 
     def state(self) -> dict[str, Any]:
-        with urlopen(f"{self.url}/state") as reply:
+        with urlopen(f"{self.url}/state", timeout=_SECONDS) as reply:
             state: dict[str, Any] = json.load(reply)
         return state
 
@@ -68,14 +71,22 @@ class _Process:
             stdout=subprocess.PIPE,
             text=True,
         )
-        atexit.register(self._process.communicate)
+        atexit.register(self._close)
 
     def tell(self, order: str) -> int:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{order}\n")
         self._process.stdin.flush()
+        assert select.select([self._process.stdout], [], [], _SECONDS)[0], f"the service does not {order}"
         return int(self._process.stdout.readline())
+
+    def _close(self) -> None:
+        try:
+            self._process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate(timeout=_SECONDS)
 
 
 _process = cache(_Process)

@@ -112,7 +112,11 @@ class Shell:
         """End what runs on."""
         for worker in self._workers:
             worker.terminate()
-            worker.wait()
+            try:
+                worker.wait(60)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait(60)
         if self.server is not None:
             self.server.close()
 

@@ -111,7 +111,7 @@ class Cluster:
                 self._process.wait(_SECONDS)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
+                self._process.wait(_SECONDS)
 
     @contextmanager
     def gone(self) -> Iterator[None]:
@@ -130,7 +130,10 @@ class Cluster:
 
     def execute(self, statement: str) -> None:
         """Run a statement that stands outside of any transaction, such as CREATE DATABASE."""
-        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+        limits = f"-c statement_timeout={_SECONDS}s"
+        with psycopg.connect(
+            self.address("postgres"), autocommit=True, connect_timeout=_SECONDS, options=limits
+        ) as connection:
             connection.execute(statement.encode())
 
     @contextmanager

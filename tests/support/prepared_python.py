@@ -69,7 +69,10 @@ def wait_to_be_a_command(channel: socket.socket) -> list[str] | None:
 def _read(channel: socket.socket, size: int) -> Any:
     data = b""
     while len(data) < size:
-        data += channel.recv(size - len(data))
+        piece = channel.recv(size - len(data))
+        if not piece:
+            sys.exit("the tests ended in the middle of a request")
+        data += piece
     return json.loads(data)
 
 

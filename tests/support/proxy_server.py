@@ -160,13 +160,14 @@ def running_proxy(**options: Any) -> Iterator[ProxyServer]:
             started.put(proxy)
             await stop.wait()
 
-    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
     thread.start()
     try:
         yield started.get(timeout=10)
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join()
+        thread.join(30)
+        assert not thread.is_alive(), "the proxy does not end"
         loop.close()
 
 

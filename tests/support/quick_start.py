@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _READ_BY_THE_COMMAND = ("ANTHROPIC_", "COLUMNS", "EVAL_ROUTER_", "OPENAI_", "PROMPT_EVALUATOR_")
 """How the names of variables begin that neither Python nor a library reads when it starts or is imported."""
 
+_SECONDS = 30
+
 
 def base_environment() -> dict[str, str]:
     """What every command gets of the tester's own environment."""
@@ -46,6 +48,8 @@ def run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], 
         ending, told = os.pipe()
         with open(ending, encoding="ascii") as answer:  # noqa: PTH123 - a number
             next(_pythons()).send(request, (out.fileno(), err.fileno(), told))
+            if not select.select([answer], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(list(arguments), timeout, "the prepared Python does not answer")
             pid = int(answer.readline())
             if not select.select([answer], [], [], timeout)[0]:
                 with suppress(ProcessLookupError):
@@ -79,7 +83,11 @@ class _Python:
 
     def _close(self) -> None:
         self._channel.close()
-        self._process.wait()
+        try:
+            self._process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_SECONDS)
 
 
 @cache

@@ -72,4 +72,4 @@ def running_router() -> Iterator[Router]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(30)

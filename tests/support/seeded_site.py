@@ -71,6 +71,7 @@ _RUBRIC = {
 }
 _FAULTS = {"timeout": 0.05, "refused": 0.04, "unavailable": 0.03}
 _CONVERSATIONS = 4
+_SECONDS = 240
 
 
 class Seeded(NamedTuple):
@@ -104,8 +105,9 @@ def seed(folder: Path, cases: int = 48, samples: int = 5, *, called: str | None 
         called: What runs say the folder was, for pictures; by default what it is.
     """
     write_files(folder, cases)
+    made = _seeded(folder, samples, called or str(folder))
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(_seeded(folder, samples, called or str(folder)))).result()
+        return thread.submit(lambda: asyncio.run(asyncio.wait_for(made, _SECONDS))).result()
 
 
 def write_files(folder: Path, cases: int = 48) -> None:

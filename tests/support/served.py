@@ -19,8 +19,21 @@ if TYPE_CHECKING:
 
     from workspace import Workspace
 
+    from prompt_evaluator.client import ApiRun, Event
+
 _PATIENCE = 60.0
+_LONGEST = 120.0
 T = TypeVar("T")
+
+
+class LimitedClient(Client):
+    """A client that waits for no run for ever: a test that waits for so long has failed."""
+
+    def wait(self, run_id: str, *, timeout: float | None = _LONGEST, every: float = 0.05) -> ApiRun:
+        return super().wait(run_id, timeout=timeout, every=every)
+
+    def events(self, run_id: str, *, after: str | None = None, timeout: float | None = _LONGEST) -> Iterator[Event]:
+        return super().events(run_id, after=after, timeout=timeout)
 
 
 class Served:
@@ -44,7 +57,7 @@ class Served:
         except BaseException:
             self.close()
             raise
-        self.client = Client(self.address)
+        self.client = LimitedClient(self.address)
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -84,7 +97,7 @@ class Served:
                 self.process.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait()
+                self.process.wait(_PATIENCE)
         self._reading.join(_PATIENCE)
         assert self.process.stderr is not None
         self.process.stderr.close()

@@ -6,9 +6,12 @@ import fcntl
 import os
 import pty
 import re
+import select
+import signal
 import struct
 import subprocess
 import termios
+import time
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ROWS = 50
+_SECONDS = 120
 _PIECE = re.compile(r"\x1b\[([?\d;]*)([A-Za-z])|(\x1b.)|([\r\n\b\t])|([^\x1b\r\n\b\t]+)")
 
 
@@ -42,16 +46,20 @@ def show(command: str, folder: Path, environment: Mapping[str, str], columns: in
             start_new_session=True,
         )
         os.close(slave)
-        written = _read(master)
-        return Shown(process.wait(timeout=60), Screen(columns).feed(written.decode()).text)
+        written = _read(master, process)
+        return Shown(process.wait(_SECONDS), Screen(columns).feed(written.decode()).text)
     finally:
         os.close(master)
 
 
-def _read(master: int) -> bytes:
+def _read(master: int, process: subprocess.Popen[bytes]) -> bytes:
     """Everything until nobody holds the other end any more."""
-    written = b""
+    written, until = b"", time.monotonic() + _SECONDS
     while True:
+        if not select.select([master], [], [], max(0, until - time.monotonic()))[0]:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(_SECONDS)
+            raise AssertionError(f"the command does not end: {written.decode(errors='replace')}")
         try:
             data = os.read(master, 65536)
         except OSError:  # how Linux says so

@@ -24,6 +24,7 @@ def watched_page(browser: Browser, server: Served, *, dialogs: bool = True, erro
     """
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.address)
+    context.set_default_timeout(120_000)
     found = context.new_page()
     wrong: list[str] = []
     found.on("pageerror", lambda error: wrong.append(str(error)))
@@ -41,6 +42,8 @@ def watched_page(browser: Browser, server: Served, *, dialogs: bool = True, erro
         "request",
         lambda asked: wrong.append(asked.url) if not asked.url.startswith((server.address, "data:")) else None,
     )
-    yield found
-    context.close()
+    try:
+        yield found
+    finally:
+        context.close()
     assert wrong == []

@@ -6,20 +6,22 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import quick_start
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "prompt_evaluator")
 REAL = ("--generator-model", "openai/test")
 RUN_TIMES = {"run_id", "group_id", "timestamp_start", "timestamp_end", "duration_seconds"}
+_SECONDS = 120
 SAMPLE_TIMES = {"latency_ms", "tries"}
 
 
@@ -114,7 +116,7 @@ class Workspace:
         for started in self._started:
             if started.process.returncode is None:
                 started.process.kill()
-                started.process.communicate()
+                started.process.communicate(timeout=_SECONDS)
 
     def start_evaluation(self, *arguments: str) -> Started:
         return self.start("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--json", *arguments)
@@ -155,13 +157,16 @@ class Started:
     def is_under_way(self) -> bool:
         """Wait for the line that names the run; there is none when it had ended before."""
         assert self.process.stderr is not None
-        self._first = self.process.stderr.readline()
+        with killed_after(self.process, _SECONDS):
+            self._first = self.process.stderr.readline()
         return self._first.startswith("Run ")
 
     def wait_until_under_way(self) -> str:
         """Wait for the line that names the run; answers with its id."""
         assert self.process.stderr is not None
-        assert self.is_under_way(), self._first + self.process.stderr.read()
+        if not self.is_under_way():
+            with killed_after(self.process, _SECONDS):
+                raise AssertionError(self._first + self.process.stderr.read())
         return self._first.split()[1].rstrip(":")
 
     def finish(self, timeout: float = 120) -> Done:
@@ -172,6 +177,18 @@ class Started:
     def kill(self) -> Done:
         self.process.kill()
         return self.finish()
+
+
+@contextmanager
+def killed_after(process: subprocess.Popen[Any], seconds: float) -> Iterator[None]:
+    """Kill a process that does not say within so many seconds what a test waits for, so that the test fails."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def until(reached: Callable[[], bool], seconds: float = 30) -> None:

@@ -42,6 +42,28 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
+// A table that fits needs no container that scrolls: without one, its header stays at the top of the window, a menu of
+// its last row is not cut off, and nobody has to tab past it.
+const fitting = new ResizeObserver((changes) => {
+  for (const box of new Set(changes.map(({ target }) => target.closest(".scroll")).filter(Boolean))) {
+    const fits = box.scrollWidth <= box.clientWidth;
+    box.classList.toggle("fits", fits);
+    if (fits) box.removeAttribute("tabindex");
+    else box.tabIndex = 0;
+  }
+});
+
+function watchTables() {
+  for (const box of document.querySelectorAll(".scroll:not([data-watched])")) {
+    box.dataset.watched = "";
+    fitting.observe(box);
+    if (box.firstElementChild) fitting.observe(box.firstElementChild);
+  }
+}
+
+watchTables();
+new MutationObserver(watchTables).observe(document.body, { childList: true, subtree: true });
+
 // Times in words grow old while a page is open.
 const spans = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"]];
 setInterval(() => {
