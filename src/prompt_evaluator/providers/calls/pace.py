@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import Literal, Protocol
+
+LimitKind = Literal["requests", "tokens"]
 
 _STEADY = 50
 """How many calls it takes before latencies are trusted."""
@@ -19,6 +22,20 @@ _SUSTAINED = 10.0
 _REMEMBERED = 60
 """Seconds."""
 _INSTANT = 0.05
+
+
+class Rate(Protocol):
+    """A limit per time, kept by this process alone or together with others."""
+
+    per_second: float
+
+    def set_rate(self, per_minute: float) -> None: ...
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until the next `take` is allowed; 0 if it is allowed now."""
+
+    def take(self, amount: float) -> None:
+        """Use some of it; a negative amount gives back what a call was expected to use and did not."""
 
 
 class Bucket:
