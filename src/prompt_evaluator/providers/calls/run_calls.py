@@ -72,7 +72,8 @@ class RunCalls:
         self._stop.stop()
 
     def close(self) -> None:
-        """Release the run's lanes. No call may be in flight or follow."""
+        """Release the run's lanes and what it reserved of shared budgets. No call may be in flight or follow."""
+        self._budget.release()
         for governor, lane in self._lanes.items():
             governor.close_lane(lane)
             self.meter.gauges.remove(lane)

@@ -37,7 +37,9 @@ class StoreThread:
         self._threads.submit(_attempt, what)
 
     async def close(self) -> None:
-        """Return when everything has been asked and told."""
+        """Return when everything has been asked and told, and what followed from the answers."""
+        for _ in range(2):
+            await asyncio.get_running_loop().run_in_executor(self._threads, lambda: None)
         await asyncio.to_thread(self._threads.shutdown)
 
 

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.shared_key import SharedKey
 
 _LOG = logging.getLogger("prompt_evaluator.limits")
-_BLOCK = 0.05
-"""Seconds of the rate that are taken at once: 20 blocks a second at most, for all processes together."""
+_BLOCK, _LARGEST = 0.05, 0.5
+"""Seconds of the rate that are taken at once, so that there are at most 20 blocks a second, whatever the rate; larger
+ones if the store takes long to answer, so that the next is there before one is used up."""
+_FORGOTTEN = 0.9
+"""A slow answer counts less with each later one."""
 _SLACK = {"requests": 0.25, "tokens": 5.0}
 """How many seconds that nobody used may be used afterwards, such as after a pause of the event loop. More for tokens:
 calls in flight hold what they are expected to use, which may be far more than what they do use."""
@@ -50,12 +53,14 @@ class SharedBucket:
         self._unanswered: float | None = None
         """Since when the store has not answered."""
         self._ask_at = 0.0
+        self._slowest = 0.0
+        """Seconds that the store took to answer lately."""
         self._alone: Bucket | None = None
         self.set_rate(per_minute)
 
     def set_rate(self, per_minute: float) -> None:
         self.per_second = per_minute / 60
-        self._block = max(1.0, self.per_second * _BLOCK // 1)
+        self._set_block()
         if self._alone is not None:
             self._alone.set_rate(per_minute)
 
@@ -82,6 +87,10 @@ class SharedBucket:
             self._level -= surplus
             self._key.give_back(self._kind, surplus / self.per_second)
 
+    def _set_block(self) -> None:
+        span = min(_LARGEST, max(_BLOCK, 2 * self._slowest))
+        self._block = max(1.0, self.per_second * span // 1)
+
     def _ask(self, now: float) -> None:
         self._asking = True
         if self._unanswered is None:
@@ -91,6 +100,8 @@ class SharedBucket:
 
         def answered(begins_in: float | StoreError) -> None:
             self._asking = False
+            self._slowest = max(self._clock() - now, self._slowest * _FORGOTTEN)
+            self._set_block()
             if isinstance(begins_in, StoreError):
                 self._ask_at = self._clock() + _AGAIN
             else:
