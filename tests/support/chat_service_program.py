@@ -38,6 +38,7 @@ class Brain:
         self.held: list[Callable[[], None]] = []
         self.paid: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
+        self.models: Counter[str] = Counter()
         self.kept: list[Any] = []
         self.times: list[tuple[float, str]] = []
         self.at_once = self.most_at_once = self.connections = 0
@@ -51,6 +52,7 @@ class Brain:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         self.kinds[kind] += 1
+        self.models[asked["model"]] += 1
         if self.settings["keep"]:
             self.kept.append(asked)
         if self.settings["times"]:
@@ -94,6 +96,7 @@ class Brain:
             "kinds": dict(self.kinds),
             "kept": self.kept,
             "times": self.times,
+            "models": dict(self.models),
             "most_at_once": self.most_at_once,
             "connections": self.connections,
         }

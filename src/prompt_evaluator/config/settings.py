@@ -107,7 +107,7 @@ _SERVER = (
         name="server.runs_at_once",
         kind=number(bounds.RUNS_AT_ONCE),
         default=3,
-        help="How many runs are executed at the same time. The others wait in order.",
+        help="How many runs are executed at the same time. The others wait; people take turns.",
     ),
     Setting(
         name="server.resume",
