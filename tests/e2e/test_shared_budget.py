@@ -48,11 +48,15 @@ def team(request: pytest.FixtureRequest, online: Workspace) -> Team:
 
 
 def test_two_processes_spend_one_budget_together_and_not_more(team: Team, service: ChatService) -> None:
-    team.folder.cases(150)
+    team.folder.cases(250)
     team.allow(max_cost_per_day=200 * EACH, max_cost_per_month=10.0)
-    service.set(latency=0.01)
+    service.set(latency=0.01, hold=True)
+    both = [team.start("one"), team.start("two")]
+    for started in both:
+        started.wait_until_under_way()
+    service.set(hold=False)
 
-    ended = [started.finish() for started in [team.start("one"), team.start("two")]]
+    ended = [started.finish() for started in both]
 
     assert {done.code for done in ended} == {3}
     assert all("The budget of $1.00 per day for all runs is used up" in done.json["stop_reason"] for done in ended)
@@ -66,12 +70,12 @@ def test_two_processes_spend_one_budget_together_and_not_more(team: Team, servic
     assert service.paid <= 200
     assert len(team.folder.index()) == 2  # it was not even created
 
-    team.allow(max_cost_per_day=400 * EACH)
+    team.allow(max_cost_per_day=600 * EACH)
     resumed = [team.folder.run("resume", done.run_id, "--json") for done in ended]
 
     assert {done.code for done in resumed} == {0}
-    assert service.paid == 300
-    assert next(iter(team.spent().values())) == pytest.approx(300 * EACH)
+    assert service.paid == 500
+    assert next(iter(team.spent().values())) == pytest.approx(500 * EACH)
 
 
 def test_what_a_killed_process_had_reserved_is_not_spent_by_others(team: Team, service: ChatService) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.ports import Grant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class InMemoryLimits:
@@ -32,7 +36,7 @@ class InMemoryLimits:
         self._count()
         self.holds[key] = time.monotonic() + seconds
 
-    def held(self, keys: list[str]) -> dict[str, float]:
+    def held(self, keys: Sequence[str]) -> dict[str, float]:
         self._count()
         now = time.monotonic()
         return {key: until - now for key in keys if (until := self.holds.get(key, 0.0)) > now}

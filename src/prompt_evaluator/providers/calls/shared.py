@@ -117,11 +117,11 @@ class SharedCalls:
 
     async def close(self) -> None:
         """Close providers and connections. No call may be in flight."""
+        self._lag.stop()
         if self._thread is not None:
             await self._thread.close()
             self._thread = None
         for provider in self._open.values():
             await provider.close()
         self._open.clear()
-        self._lag.stop()
         await self.resources.close()

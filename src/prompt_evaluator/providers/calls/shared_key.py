@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING, TypeVar
 
 from prompt_evaluator.errors import StoreError
+from prompt_evaluator.model import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model import Secret
     from prompt_evaluator.ports import SharedLimits
 
 T = TypeVar("T")
-
-_ROUNDS = 50_000
-"""Makes each guess at a key take as long as 50,000 hashes. A key that a service made cannot be guessed anyway."""
 
 
 class StoreThread:
@@ -65,9 +61,7 @@ class SharedKey:
     def digest(self) -> str:
         """Names the key in the store. Slow the first time; only for the store's thread."""
         if self._digest is None:
-            said = f"{self._endpoint}\n{self._key.reveal() if self._key else ''}"
-            made = pbkdf2_hmac("sha256", said.encode(errors="surrogatepass"), self._limits.salt(), _ROUNDS)
-            self._digest = made.hex()
+            self._digest = (self._key or Secret("")).digest(self._limits.salt(), self._endpoint)
         return self._digest
 
 
