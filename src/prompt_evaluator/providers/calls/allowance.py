@@ -22,8 +22,8 @@ _SHARE = 200
 """A block is this part of the smallest budget: what a process that is killed may leave reserved and unspent."""
 _LEAST = 1e-9
 """US dollars; less is rounding."""
-_AGAIN, _PATIENCE = 1.0, 10.0
-"""Seconds before the store is asked again, and for which calls wait for one that cannot be reached."""
+_TIMES = 10
+"""How often a store that cannot be reached is asked again."""
 _NAMES: dict[Span, str] = {"day": "day %Y-%m-%d", "month": "month %Y-%m"}
 _NEXT: dict[Span, str] = {"day": "at 00:00 UTC", "month": "on the first of the month, at 00:00 UTC"}
 
@@ -31,7 +31,7 @@ _NEXT: dict[Span, str] = {"day": "at 00:00 UTC", "month": "on the first of the m
 class _Taken(NamedTuple):
     amount: float
     periods: tuple[str, ...]
-    """From which it was taken."""
+    """From which it was taken; empty if nothing was."""
     refusal: str | None = None
 
 
@@ -44,6 +44,7 @@ class Allowance:
         budgets: Callable[[], SharedBudgets],
         thread: Callable[[], StoreThread],
         today: Callable[[], datetime] = lambda: datetime.now(UTC),
+        patience: float = 10.0,
     ) -> None:
         """Reserve nothing yet.
 
@@ -52,8 +53,10 @@ class Allowance:
             budgets: Returns the store that keeps them.
             thread: Returns the thread that asks it.
             today: Returns the time.
+            patience: Seconds for which calls wait for a store that cannot be reached.
         """
         self._most, self._budgets, self._thread, self._today = most, budgets, thread, today
+        self._patience = patience
         self._block = min(most.values()) / _SHARE
         self._periods: tuple[str, ...] = ()
         self._asking = self._returning = False
@@ -111,14 +114,14 @@ class Allowance:
 
     def _answered(self, taken: _Taken | StoreError) -> None:
         if isinstance(taken, StoreError):
-            if time.monotonic() - (self._unanswered or 0.0) < _PATIENCE:
-                asyncio.get_running_loop().call_later(_AGAIN, self._try_again)
+            if time.monotonic() - (self._unanswered or 0.0) < self._patience:
+                asyncio.get_running_loop().call_later(self._patience / _TIMES, self._try_again)
                 return
             self.refusal = taken
         else:
             self._unanswered = None
             self.granted += taken.amount
-            self._periods = taken.periods
+            self._periods = taken.periods or self._periods
             self.refusal = BudgetSpentError(taken.refusal) if taken.refusal else None
         self._try_again()
 
@@ -141,7 +144,7 @@ class Allowance:
             amount = got
             if amount < max(wanted, _LEAST) - _LEAST:
                 _correct(budgets, taken, -amount)
-                return _Taken(0.0, tuple(taken), _used_up(span, most, spent - amount, wanted))
+                return _Taken(0.0, (), _used_up(span, most, spent - amount, wanted))
         return _Taken(amount, tuple(taken))
 
 

@@ -32,10 +32,14 @@ class StoreThread:
         """Tell the store something. It is lost if the store cannot be reached."""
         self._threads.submit(_attempt, what)
 
-    async def close(self) -> None:
+    async def drain(self) -> None:
         """Return when everything has been asked and told, and what followed from the answers."""
         for _ in range(2):
             await asyncio.get_running_loop().run_in_executor(self._threads, lambda: None)
+
+    async def close(self) -> None:
+        """End the thread when it has nothing left to do."""
+        await self.drain()
         await asyncio.to_thread(self._threads.shutdown)
 
 
