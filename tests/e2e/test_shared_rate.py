@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from soak import SOAKING, trials
+from stores import everything, sql
 from workspace import Workspace, until
 
 if TYPE_CHECKING:
@@ -73,3 +74,6 @@ def test_what_the_service_asks_one_process_to_wait_the_other_waits_too(
     first = own[0]
     pauses = [after - before for before, after in itertools.pairwise(others) if before > first]
     assert max(pauses) > 2.0  # of five; it hears of it within a second or two
+    ((key,),) = sql(database, "SELECT DISTINCT key FROM shared_limits")
+    assert len(key) == 64
+    assert service.environment["OPENAI_API_KEY"].encode() not in everything(database)
