@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.providers.calls.lanes import Lane, WaitingCall, next_lane
-from prompt_evaluator.providers.calls.pace import Bucket, Latency, Pace
+from prompt_evaluator.providers.calls.pace import BURST, Bucket, Latency, Pace
 from prompt_evaluator.providers.calls.shared_rate import SharedBucket
 from prompt_evaluator.providers.calls.stop import plain_wait
 
@@ -43,10 +43,6 @@ _FEW = 4
 _REGROWTH = 0.05
 """Share by which a limit that was cut grows back in the time of one call."""
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
-
-
-_BURST: dict[LimitKind, float] = {"requests": 1.0, "tokens": 5.0}
-"""How many seconds of its rate a process that is alone may use at once."""
 
 
 class Governor:
@@ -315,5 +311,5 @@ class Governor:
     def _rate(self, kind: LimitKind, per_minute: float) -> Rate:
         """Make a limit that applies to the key as a whole."""
         if self._shared is None:
-            return Bucket(per_minute, _BURST[kind])
+            return Bucket(per_minute, BURST[kind])
         return SharedBucket(self._shared, kind, per_minute, self._clock, self._pump)

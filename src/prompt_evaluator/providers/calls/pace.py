@@ -7,6 +7,9 @@ from collections import deque
 from typing import Literal, Protocol
 
 LimitKind = Literal["requests", "tokens"]
+BURST: dict[LimitKind, float] = {"requests": 1.0, "tokens": 5.0}
+"""How many seconds of a rate that were not used may be used at once later, such as after a pause of the event loop.
+More for tokens: calls in flight hold what they are expected to use, which may be far more than what they do use."""
 
 _STEADY = 50
 """How many calls it takes before latencies are trusted."""

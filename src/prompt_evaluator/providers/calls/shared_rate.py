@@ -6,11 +6,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import StoreError
-from prompt_evaluator.providers.calls.pace import Bucket
+from prompt_evaluator.providers.calls.pace import BURST, Bucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prompt_evaluator.providers.calls.pace import LimitKind
     from prompt_evaluator.providers.calls.shared_key import SharedKey
 
 _LOG = logging.getLogger("prompt_evaluator.limits")
@@ -19,9 +20,6 @@ _BLOCK, _LARGEST = 0.05, 0.5
 ones if the store takes long to answer, so that the next is there before one is used up."""
 _FORGOTTEN = 0.9
 """A slow answer counts less with each later one."""
-_SLACK = {"requests": 0.25, "tokens": 5.0}
-"""How many seconds that nobody used may be used afterwards, such as after a pause of the event loop. More for tokens:
-calls in flight hold what they are expected to use, which may be far more than what they do use."""
 _SURPLUS = 5
 """How many blocks more than needed a process keeps, if its calls used less than expected."""
 _AGAIN = 1.0
@@ -34,7 +32,12 @@ class SharedBucket:
     """Used as a `Bucket`. What it has was taken from the store, and may be used from a certain time on."""
 
     def __init__(
-        self, key: SharedKey, kind: str, per_minute: float, clock: Callable[[], float], changed: Callable[[], None]
+        self,
+        key: SharedKey,
+        kind: LimitKind,
+        per_minute: float,
+        clock: Callable[[], float],
+        changed: Callable[[], None],
     ) -> None:
         """Start with nothing.
 
@@ -110,4 +113,4 @@ class SharedBucket:
                 self._from = self._clock() + begins_in + debt / rate
             self._changed()
 
-        self._key.reserve(self._kind, amount / rate, _SLACK[self._kind], answered)
+        self._key.reserve(self._kind, amount / rate, BURST[self._kind], answered)
