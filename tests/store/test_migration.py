@@ -277,3 +277,15 @@ def test_a_store_of_the_fifth_version_gets_tokens_request_keys_and_runs_that_can
         assert store.request_stop(RUN, "cancelled")
     for table in ("tokens", "request_keys"):
         assert sql(location, f"SELECT * FROM {table}") == []
+
+
+def test_a_store_of_the_eighth_version_knows_who_asked_for_the_runs_that_wait(location: Path | str) -> None:
+    make_store(location, "0008")
+    for request in ('{"asked_by": "anna"}', '{"asked_by": "anna"}', '{"asked_by": "ben"}', "{}"):
+        row = ("waiting", "1", request)
+        sql(location, "INSERT INTO queue (state, requested_at, request) VALUES (?, ?, ?)", *row)
+
+    with closing(Store.open(location)) as store:
+        taken = [found.request for _ in range(4) if (found := store.take_next(started_at="2"))]
+
+    assert taken == [{"asked_by": "anna"}, {"asked_by": "ben"}, {}, {"asked_by": "anna"}]

@@ -69,6 +69,53 @@ def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store) -
         store.finish_request(99, ended_at="8")
 
 
+def _ask(store: Store, who: str, count: int) -> list[int]:
+    return [store.enqueue({"asked_by": who}, requested_at="1").id for _ in range(count)]
+
+
+def _take(store: Store, count: int, *, ending: bool) -> list[int]:
+    """Take requests one after the other; each ends before the next is taken, or none does."""
+    taken = []
+    for at in range(count):
+        found = store.take_next(started_at=f"{at:03}")
+        assert found is not None
+        taken.append(found.id)
+        if ending:
+            store.finish_request(found.id, ended_at=f"{at:03}")
+    return taken
+
+
+@pytest.mark.parametrize("ending", [True, False], ids=["one at a time", "many at once"])
+def test_one_person_with_many_runs_does_not_make_others_wait_for_all_of_them(store: Store, *, ending: bool) -> None:
+    many, few, one = _ask(store, "anna", 20), _ask(store, "ben", 3), _ask(store, "cleo", 1)
+
+    taken = _take(store, 24, ending=ending)
+
+    assert taken[:7] == [many[0], few[0], one[0], many[1], few[1], many[2], few[2]]
+    assert [each for each in taken if each in many] == many
+
+
+def test_who_has_fewer_runs_in_progress_goes_first(store: Store) -> None:
+    of_anna = _ask(store, "anna", 3)
+    assert _take(store, 2, ending=False) == of_anna[:2]
+    of_ben = _ask(store, "ben", 3)
+
+    assert _take(store, 4, ending=False) == [of_ben[0], of_ben[1], of_anna[2], of_ben[2]]
+
+
+def test_a_run_knows_how_many_of_others_are_taken_before_it(store: Store, record: Callable[..., RunRecord]) -> None:
+    for name in ("anna-1", "anna-2", "anna-3", "ben-1"):
+        run = msgspec.structs.replace(record(name), status="queued")
+        store.create_run(run, [])
+        store.enqueue({"asked_by": name.partition("-")[0]}, requested_at="1", run_id=name)
+
+    before = {name: store.waiting_before(name) for name in ("anna-1", "ben-1", "anna-2", "anna-3")}
+    taken = [found.run_id for _ in range(4) if (found := store.take_next(started_at="2"))]
+
+    assert before == {"anna-1": 0, "ben-1": 1, "anna-2": 2, "anna-3": 3}
+    assert taken == [*before]
+
+
 def test_two_that_take_at_once_never_take_the_same(
     store: Store, location: Path | str, child: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -29,7 +29,7 @@ class ChatService:
     def set(self, **settings: Any) -> None:
         """Behave differently from now on: latency (seconds), padding (characters), rules, keep, drop, hold, prefer.
 
-        With `prefer="longer"`, it prefers the longer of two answers.
+        With `prefer="longer"`, it prefers the longer of two answers; with `times`, it notes when each call arrives.
         """
         with urlopen(Request(f"{self.url}/set", json.dumps(settings).encode()), timeout=_SECONDS) as reply:
             reply.read()
@@ -43,6 +43,10 @@ class ChatService:
     def paid(self) -> int:
         paid: int = self.state()["paid"]
         return paid
+
+    def times(self, model: str | None = None) -> list[float]:
+        """When each call arrived since `times` was set, in seconds; of all models, or of one."""
+        return [at for at, asked in self.state()["times"] if model in (None, asked)]
 
     @property
     def kept(self) -> list[dict[str, Any]]:

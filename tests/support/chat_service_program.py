@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import sys
+import time
 from collections import Counter
 from functools import partial
 from random import Random
@@ -30,13 +31,16 @@ class Brain:
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {
-            "latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False, "hold": False, "prefer": ""
+            "latency": 0.0, "padding": 0, "rules": [], "keep": False, "drop": False, "hold": False, "prefer": "",
+            "times": False,
         }  # fmt: skip
         self.transports: set[asyncio.Transport] = set()
         self.held: list[Callable[[], None]] = []
         self.paid: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
+        self.models: Counter[str] = Counter()
         self.kept: list[Any] = []
+        self.times: list[tuple[float, str]] = []
         self.at_once = self.most_at_once = self.connections = 0
 
     def reply(self, body: bytes) -> tuple[int, dict[str, Any]]:
@@ -48,8 +52,11 @@ class Brain:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         self.kinds[kind] += 1
+        self.models[asked["model"]] += 1
         if self.settings["keep"]:
             self.kept.append(asked)
+        if self.settings["times"]:
+            self.times.append((time.monotonic(), asked["model"]))
         texts = [message["content"] for message in asked["messages"]]
         for rule in self.settings["rules"]:
             meant = rule.get("kind", kind) == kind and rule.get("model", asked["model"]) == asked["model"]
@@ -88,6 +95,8 @@ class Brain:
             "most": max(self.paid.values(), default=0),
             "kinds": dict(self.kinds),
             "kept": self.kept,
+            "times": self.times,
+            "models": dict(self.models),
             "most_at_once": self.most_at_once,
             "connections": self.connections,
         }

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Workspace:
     """An async context manager for many runs on one event loop; closes what they opened on exit.
 
-    Runs share connections, the rate limits of each key and what is learned about them. Each run has its own budget
-    and can be stopped on its own.
+    Runs share connections, the rate limits of each key and what is learned about them; with those of other processes
+    that use the same store, they share the limits that are known. Each run has its own budget and can be stopped on its
+    own.
     """
 
     settings: Settings = field(default_factory=read_settings)
@@ -33,7 +34,7 @@ class Workspace:
     def store(self) -> Store:
         """The store that the settings name, opened on first use."""
         if self._store is None:
-            self._store = open_store(self.settings)
+            self._store = self.calls.limits = open_store(self.settings)
         return self._store
 
     async def __aenter__(self) -> Self:

@@ -107,7 +107,7 @@ _SERVER = (
         name="server.runs_at_once",
         kind=number(bounds.RUNS_AT_ONCE),
         default=3,
-        help="How many runs are executed at the same time. The others wait in order.",
+        help="How many runs are executed at the same time. The others wait; people take turns.",
     ),
     Setting(
         name="server.resume",
@@ -159,6 +159,17 @@ SETTINGS: dict[str, Setting] = {
             kind=STORE,
             default=".prompt_evaluator/store.db",
             help="Where runs are stored: a file or a PostgreSQL database.",
+        ),
+        Setting(
+            name="max_cost_per_day",
+            kind=number(bounds.SHARED_BUDGET),
+            help="Stop runs before all of them together, in every process with this store, spend more US dollars in a "
+            "day (UTC).",
+        ),
+        Setting(
+            name="max_cost_per_month",
+            kind=number(bounds.SHARED_BUDGET),
+            help="The same for a calendar month.",
         ),
         *_SERVER,
     )

@@ -161,6 +161,7 @@ CONCURRENCY = _whole(
     "calls in flight", 1, 10_000, "Each needs a socket and memory; systems allow a process a few thousand sockets."
 )
 BUDGET = _number("US dollars per run", 0, _BILLION, "Leave it out for no limit.")
+SHARED_BUDGET = _number("US dollars per day or month", 0, _BILLION, "Leave it out for no limit.")
 CALLS = _whole("calls per run", 1, 1_000_000_000_000, "Leave it out for no limit.")
 SCORE = _number(
     "scores, their scales and bars", -_BILLION, _BILLION, "Squared differences stay precise enough to average."

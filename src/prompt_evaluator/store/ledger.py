@@ -34,6 +34,7 @@ from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_rows import case_row, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
 from prompt_evaluator.store.scored_answers import ScoredAnswers
+from prompt_evaluator.store.shared_limits import LimitRows
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.tokens import Tokens
 from prompt_evaluator.store.unit_rows import find_units, read_units
@@ -69,6 +70,7 @@ class Store(
     Views,
     LabelQueues,
     LabelOpinions,
+    LimitRows,
 ):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from heapq import heapify, heappop, heapreplace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from sqlalchemy import case, delete, exists, func, insert, select, update
@@ -18,9 +19,9 @@ from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.texts import as_json, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import ColumnElement, Connection, RowMapping
 
     from prompt_evaluator.model.queue import QueueState
 
@@ -57,11 +58,14 @@ class Queue(Access):
             return _added(connection, request, requested_at, run_id)
 
     def take_next(self, *, started_at: str) -> QueuedRequest | None:
-        """Claim the oldest waiting request for this process; None if there is none."""
-        oldest = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(QUEUE.c.id).limit(1)
+        """Claim a waiting request for this process; None if there is none.
+
+        It is the oldest of the person who has the fewest runs in progress and, of several, was served least recently.
+        """
+        # A file has one writer at a time; on a server, two processes must not claim the same request.
+        turn = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(*_fair_order()).limit(1)
         with self._write() as connection:
-            # A file has one writer at a time; on a server, two processes must not claim the same request.
-            found = connection.scalar(oldest.with_for_update(skip_locked=True))
+            found = connection.scalar(turn.with_for_update(skip_locked=True))
             if found is None:
                 return None
             values = {"state": "started", "started_at": started_at}
@@ -97,14 +101,14 @@ class Queue(Access):
             return {str(run_id): at for run_id, at in connection.execute(wanted.group_by(QUEUE.c.run_id))}
 
     def waiting_before(self, run_id: str) -> int | None:
-        """How many requests wait before that of this run; None if it does not wait."""
-        waiting = QUEUE.c.state == "waiting"
-        own = select(func.min(QUEUE.c.id)).where(waiting, QUEUE.c.run_id == run_id)
+        """How many requests are taken before that of this run, if none ends until then; None if it does not wait."""
         with self._read() as connection:
-            place = connection.scalar(own)
-            if place is None:
-                return None
-            return connection.scalar(select(func.count()).where(waiting, QUEUE.c.id < place)) or 0
+            waiting = connection.execute(
+                select(QUEUE.c.run_id, QUEUE.c.asked_by, *_fair_order()).where(QUEUE.c.state == "waiting")
+            ).all()
+        order = taking_order([Waiting(who, running, last or "", at) for _, who, running, last, at in waiting])
+        runs = {at: run for run, _, _, _, at in waiting}
+        return next((before for before, at in enumerate(order) if runs[at] == run_id), None)
 
     def cancel_queued(self, run_id: str, reason: str, *, ended_at: str) -> bool:
         """Abort a run that waits for a worker. Return False if it does not, or a worker has just taken it.
@@ -183,6 +187,46 @@ class Queue(Access):
                 raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
 
 
+class Waiting(NamedTuple):
+    """A waiting request, and what decides whose turn it is."""
+
+    asked_by: str
+    running: int
+    """Requests of the same person in progress."""
+    last: str
+    """When one of them was last started; empty if none was."""
+    id: int
+
+
+def taking_order(waiting: Iterable[Waiting]) -> list[int]:
+    """The ids of waiting requests in the order in which they will be taken, if none ends in the meantime."""
+    people: dict[str, list[Waiting]] = {}
+    for request in sorted(waiting, key=lambda request: request.id):
+        people.setdefault(request.asked_by, []).append(request)
+    # Who was never served comes first, then by time; who has just been served comes last.
+    turns = [(own[0].running, 0, own[0].last, own[0].id, who) for who, own in people.items()]
+    heapify(turns)
+    order: list[int] = []
+    while turns:
+        running, _, _, _, who = turns[0]
+        own = people[who]
+        order.append(own.pop(0).id)
+        if own:
+            heapreplace(turns, (running + 1, len(order), "", own[0].id, who))
+        else:
+            heappop(turns)
+    return order
+
+
+def _fair_order() -> tuple[ColumnElement[Any], ...]:
+    """Whose turn it is: requests of the same person in progress, when one was last started, and the order of asking."""
+    others = QUEUE.alias("others")
+    same = others.c.asked_by == QUEUE.c.asked_by
+    running = select(func.count()).select_from(others).where(same, others.c.state == "started")
+    last = select(func.max(others.c.started_at)).where(same)
+    return running.scalar_subquery(), func.coalesce(last.scalar_subquery(), ""), QUEUE.c.id
+
+
 def start_values(started_at: str) -> dict[str, Any]:
     """Values of a run that starts. A stop requested while it was queued is kept: nobody has seen it yet."""
     unseen = case((RUNS.c.status == "queued", RUNS.c.stop_requested))
@@ -211,7 +255,13 @@ def _close(connection: Connection, run_id: str, states: tuple[QueueState, ...], 
 
 
 def _added(connection: Connection, request: dict[str, Any], requested_at: str, run_id: str | None) -> QueuedRequest:
-    values = {"state": "waiting", "requested_at": requested_at, "request": as_json(request), "run_id": run_id}
+    values = {
+        "state": "waiting",
+        "requested_at": requested_at,
+        "request": as_json(request),
+        "run_id": run_id,
+        "asked_by": clean(str(request.get("asked_by", ""))),
+    }
     return _made(connection.execute(insert(QUEUE).values(values).returning(*QUEUE.c)).mappings().one())
 
 

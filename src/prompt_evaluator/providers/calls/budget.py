@@ -15,6 +15,7 @@ from prompt_evaluator.providers.calls.stop import plain_wait
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from prompt_evaluator.providers.calls.allowance import Allowance
     from prompt_evaluator.providers.calls.stop import Wait
 
 _ROUNDING = 1e-9
@@ -61,9 +62,20 @@ class Budget:
     starts can be finished. Retries and attempts beyond the expected calls use what is not reserved.
     """
 
-    def __init__(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        self._max_calls, self._max_cost = max_calls, max_cost
-        self.limited = max_calls is not None or max_cost is not None
+    def __init__(
+        self, *, max_calls: int | None = None, max_cost: float | None = None, allowance: Allowance | None = None
+    ) -> None:
+        """Start with nothing spent.
+
+        Args:
+            max_calls: The most requests.
+            max_cost: The most US dollars.
+            allowance: What may be spent of budgets that are shared with other processes.
+        """
+        self._max_calls, self._max_cost, self._allowance = max_calls, max_cost, allowance
+        self.limited = max_calls is not None or self.limits_cost
+        if allowance is not None:
+            allowance.changed, allowance.spent = self._changed, self._spent_if_idle
         self._sent = self._in_flight = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
@@ -72,7 +84,7 @@ class Budget:
 
     @property
     def limits_cost(self) -> bool:
-        return self._max_cost is not None
+        return self._max_cost is not None or self._allowance is not None
 
     def try_take(self, kind: Hashable = None, guess: float = 0.0) -> bool:
         """Return whether a request may be sent now; if so, it counts as sent.
@@ -89,7 +101,7 @@ class Budget:
         sample = self._sample()
         if self._max_calls is not None and not self._has_call_left(sample, self._max_calls):
             return False
-        if self._max_cost is not None and not self._affords(self._kinds[kind], guess, self._max_cost):
+        if self.limits_cost and not self._affords(self._kinds[kind], guess):
             return False
         self._sent += 1
         self._in_flight += 1
@@ -200,12 +212,12 @@ class Budget:
             f"{calls:,}."
         )
 
-    def _affords(self, next_one: _Kind, guess: float, most: float) -> bool:
+    def _affords(self, next_one: _Kind, guess: float) -> bool:
         next_one.guess = max(next_one.guess, guess)
-        spent = self._spent()
         expected = sum(kind.in_flight * kind.each for kind in self._kinds.values())
-        if spent + expected + next_one.each <= most + _ROUNDING:
-            return True
+        total, most = self._spent() + expected + next_one.each, self._max_cost
+        if most is None or total <= most + _ROUNDING:
+            return self._allowed(total, waits=bool(self._in_flight))
         if self._in_flight:
             return False
         raise BudgetSpentError(
@@ -214,21 +226,36 @@ class Budget:
         )
 
     def _affords_sample(self, calls: int) -> bool:
-        most = self._max_cost
-        if most is None:
+        if not self.limits_cost:
             return True
         if not self._ended and self._samples >= _FEW:
             return False
-        spent, each = self._spent(), self._sample_cost(calls)
-        rest = max(0.0, self._samples * each - self._samples_cost)
-        if spent + rest + each <= most + _ROUNDING:
-            return True
+        most, each = self._max_cost, self._sample_cost(calls)
+        total = self._spent() + max(0.0, self._samples * each - self._samples_cost) + each
+        if most is None or total <= most + _ROUNDING:
+            return self._allowed(total, waits=bool(self._samples))
         if self._samples:
             return False
         raise BudgetSpentError(
             f"The budget of ${most:,.4f} allows no further sample: {self._spent_text()}, and the next costs about "
             f"${each:,.4f}."
         )
+
+    def _allowed(self, total: float, *, waits: bool) -> bool:
+        """Whether the shared budgets cover this much; if not, and there is nothing to wait for, raise an error."""
+        if self._allowance is None or self._allowance.covers(total):
+            return True
+        if self._allowance.refusal is None or waits:
+            return False
+        raise type(self._allowance.refusal)(str(self._allowance.refusal))
+
+    def release(self) -> None:
+        """Return what is reserved of shared budgets, when a run has ended."""
+        if self._allowance is not None:
+            self._allowance.release()
+
+    def _spent_if_idle(self) -> float | None:
+        return None if self._in_flight or self._samples else self._spent()
 
     def _sample_cost(self, calls: int) -> float:
         """Average cost of ended samples; until the first one ends, the calls at the price of the dearest kind."""

@@ -10,17 +10,20 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from prompt_evaluator.providers.calls.pace import Bucket, Latency, Pace
+from prompt_evaluator.providers.calls.lanes import Lane, WaitingCall, next_lane
+from prompt_evaluator.providers.calls.pace import BURST, Bucket, Latency, Pace
+from prompt_evaluator.providers.calls.shared_rate import SharedBucket
 from prompt_evaluator.providers.calls.stop import plain_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Limits, Usage
+    from prompt_evaluator.providers.calls.pace import LimitKind, Rate
+    from prompt_evaluator.providers.calls.shared_key import SharedKey
     from prompt_evaluator.providers.calls.stop import Wait
 
 DEFAULT_CONCURRENCY = 64
@@ -42,29 +45,6 @@ _REGROWTH = 0.05
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
 
 
-class _Waiting(NamedTuple):
-    number: int
-    """Increases in order of arrival."""
-    future: asyncio.Future[None]
-    tokens: float
-
-
-class Lane:
-    """One run's calls at one governor: those in flight, their cap, and those waiting."""
-
-    def __init__(self, governor: Governor, cap: int) -> None:
-        self._governor = governor
-        self.cap = cap
-        self.in_flight = 0
-        self.urgent: deque[_Waiting] = deque()
-        self.others: deque[_Waiting] = deque()
-
-    @property
-    def limit(self) -> float:
-        """How many calls the run may currently have in flight."""
-        return min(self.cap, self._governor.limit)
-
-
 class Governor:
     """Decides when the next call may go, across all runs that share the key and endpoint."""
 
@@ -74,6 +54,7 @@ class Governor:
         *,
         clock: Callable[[], float] = time.monotonic,
         lag: Callable[[], float] = lambda: 0.0,
+        shared: SharedKey | None = None,
     ) -> None:
         """Start with the limits of one entry.
 
@@ -82,18 +63,19 @@ class Governor:
             clock: Returns seconds.
             lag: Returns how many seconds late the event loop runs. Without it, a saturated client would mistake its own
                 delay for the service's latency and throttle itself.
+            shared: The key in the store, if its limits are kept together with other processes.
         """
         self.cap = DEFAULT_CONCURRENCY
         self.limit = float(_START)
         self.in_flight = 0
-        self._clock, self._lag = clock, lag
+        self._clock, self._lag, self._shared = clock, lag, shared
         self._lanes: list[Lane] = []
-        self._numbers = self._waiting = 0
+        self._turns = self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
         self._held_until = 0.0
         self._configured_cap: int | None = None
-        self._requests: Bucket | None = None
-        self._tokens: Bucket | None = None
+        self._requests: Rate | None = None
+        self._tokens: Rate | None = None
         self._fixed_requests = self._fixed_tokens = False
         self._latency = Latency()
         self._pace = Pace()
@@ -120,15 +102,15 @@ class Governor:
         self.cap = self._configured_cap or max(self.cap, wanted or 0)
         self.limit = min(self.limit, float(self.cap))
         if rate := limits.requests_per_minute:
-            self._requests = _stricter(self._requests, rate, 1.0, fixed=self._fixed_requests)
+            self._requests = self._stricter(self._requests, "requests", rate, fixed=self._fixed_requests)
             self._fixed_requests = True
         if rate := limits.tokens_per_minute:
-            self._tokens = _stricter(self._tokens, rate, 5.0, fixed=self._fixed_tokens)
+            self._tokens = self._stricter(self._tokens, "tokens", rate, fixed=self._fixed_tokens)
             self._fixed_tokens = True
 
     def open_lane(self, cap: int | None = None) -> Lane:
         """Add a lane for one run, with at most `cap` calls in flight."""
-        lane = Lane(self, cap or DEFAULT_CONCURRENCY)
+        lane = Lane(cap or DEFAULT_CONCURRENCY, lambda: self.limit)
         self._lanes.append(lane)
         return lane
 
@@ -149,9 +131,8 @@ class Governor:
         return True
 
     async def enter(self, lane: Lane, tokens: float, *, urgent: bool = False, wait: Wait = plain_wait) -> None:
-        """Wait until a call may go: urgent ones first, otherwise in order of arrival."""
-        self._numbers += 1
-        waiting = _Waiting(self._numbers, asyncio.get_running_loop().create_future(), tokens)
+        """Wait until a call may go: runs take turns; of one run, urgent calls go first, others in order of arrival."""
+        waiting = WaitingCall(asyncio.get_running_loop().create_future(), tokens)
         queue = lane.urgent if urgent else lane.others
         queue.append(waiting)
         self._waiting += 1
@@ -210,7 +191,7 @@ class Governor:
             self._requests.set_rate(self._pace.grow(self._requests.per_second, now) * 60)
 
     @staticmethod
-    def _correct(bucket: Bucket, estimate: float, usage: Usage) -> None:
+    def _correct(bucket: Rate, estimate: float, usage: Usage) -> None:
         if usage.input_tokens is not None and usage.output_tokens is not None:
             bucket.take(usage.input_tokens + usage.output_tokens - estimate)
 
@@ -228,7 +209,9 @@ class Governor:
         self._refused_share += (1 - self._refused_share) / self._recent
         serious = self._refused_share > _REAL_LIMIT
         if hold is not None and serious:
-            self._held_until = max(self._held_until, now + hold)
+            self.hold(hold)
+            if self._shared is not None:
+                self._shared.hold(hold)
         if began < self._last_event or not serious:
             return
         self._last_event = now
@@ -238,18 +221,23 @@ class Governor:
             self._requests = self._requests or Bucket(pace * 60, 0.1)
             self._requests.set_rate(pace * 60)
 
+    def hold(self, seconds: float) -> None:
+        """Let no call go for so long."""
+        self._held_until = max(self._held_until, self._clock() + seconds)
+
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         """Adopt limits from rate-limit headers, unless configured. None means not stated, infinity no limit."""
         if requests_per_minute and not self._fixed_requests:
             if requests_per_minute != math.inf:
-                self._requests = self._requests or Bucket(requests_per_minute, 1.0)
+                if self._requests is None or (self._shared and not self._pace.stated):
+                    self._requests = self._rate("requests", requests_per_minute)
                 self._requests.set_rate(requests_per_minute)
                 self._pace.stated = True
             elif self._pace.stated:  # the assumed limit per minute turned out to be per day
                 self._requests, self._pace.stated = None, False
         if tokens_per_minute and not self._fixed_tokens:
             if tokens_per_minute != math.inf:
-                self._tokens = self._tokens or Bucket(tokens_per_minute, 5.0)
+                self._tokens = self._tokens or self._rate("tokens", tokens_per_minute)
                 self._tokens.set_rate(tokens_per_minute)
             else:
                 self._tokens = None
@@ -288,7 +276,7 @@ class Governor:
             self._timer.cancel()
             self._timer = None
         limited = False
-        while self._waiting and (lane := self._next_lane()):
+        while self._waiting and (lane := next_lane(self._lanes)):
             if self.in_flight >= int(self.limit):
                 limited = self._pushed_back and self.limit < self.cap
                 break
@@ -300,6 +288,8 @@ class Governor:
                     break
                 self._admit(lane, queue[0].tokens)
                 queue[0].future.set_result(None)
+                self._turns += 1
+                lane.turn = self._turns
             queue.popleft()
             self._waiting -= 1
         self._note(limited=limited)
@@ -311,20 +301,15 @@ class Governor:
         elif not limited and self._limited_since != math.inf:
             self._limited_for, self._limited_since = self.limited_seconds(), math.inf
 
-    def _next_lane(self) -> Lane | None:
-        """Return the lane of the next waiting call: an urgent one if there is any, otherwise the oldest."""
-        best, best_rank = None, (True, 0)
-        for lane in self._lanes:
-            if lane.in_flight < lane.cap and (queue := lane.urgent or lane.others):
-                rank = (not lane.urgent, queue[0].number)
-                if best is None or rank < best_rank:
-                    best, best_rank = lane, rank
-        return best
+    def _stricter(self, rate: Rate | None, kind: LimitKind, per_minute: float, *, fixed: bool) -> Rate:
+        """Set the rate to this one, unless its own is configured and lower."""
+        if rate is None or (self._shared is not None and not fixed):
+            return self._rate(kind, per_minute)
+        rate.set_rate(min(per_minute, rate.per_second * 60) if fixed else per_minute)
+        return rate
 
-
-def _stricter(bucket: Bucket | None, per_minute: float, seconds_of_burst: float, *, fixed: bool) -> Bucket:
-    """Set the bucket to this rate, unless its own is configured and lower."""
-    if bucket is None:
-        return Bucket(per_minute, seconds_of_burst)
-    bucket.set_rate(min(per_minute, bucket.per_second * 60) if fixed else per_minute)
-    return bucket
+    def _rate(self, kind: LimitKind, per_minute: float) -> Rate:
+        """Make a limit that applies to the key as a whole."""
+        if self._shared is None:
+            return Bucket(per_minute, BURST[kind])
+        return SharedBucket(self._shared, kind, per_minute, self._clock, self._pump)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TICK = 0.05
 _QUIET = 20
-"""Measuring ends after this many ticks without a call of `seconds`."""
+"""Measuring ends after this many ticks, a second, without a call of `seconds`."""
 
 
 class LoopLag:
     """How late the event loop runs scheduled callbacks."""
 
-    def __init__(self) -> None:
+    def __init__(self, each_second: Callable[[], None] = lambda: None) -> None:
+        """Prepare; nothing is measured yet.
+
+        Args:
+            each_second: Called about once a second while the lag is measured, which is while calls are answered.
+        """
+        self._each_second, self._ticks = each_second, 0
         self._lag = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._quiet = 0
@@ -39,5 +49,8 @@ class LoopLag:
         late = max(0.0, asyncio.get_running_loop().time() - due)
         self._lag += 0.3 * (late - self._lag)
         self._quiet += 1
+        self._ticks += 1
+        if self._ticks % _QUIET == 0:
+            self._each_second()
         if self._quiet < _QUIET:
             self._schedule()

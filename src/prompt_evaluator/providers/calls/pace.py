@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import Literal, Protocol
+
+LimitKind = Literal["requests", "tokens"]
+BURST: dict[LimitKind, float] = {"requests": 1.0, "tokens": 5.0}
+"""How many seconds of a rate that were not used may be used at once later, such as after a pause of the event loop.
+More for tokens: calls in flight hold what they are expected to use, which may be far more than what they do use."""
 
 _STEADY = 50
 """How many calls it takes before latencies are trusted."""
@@ -19,6 +25,20 @@ _SUSTAINED = 10.0
 _REMEMBERED = 60
 """Seconds."""
 _INSTANT = 0.05
+
+
+class Rate(Protocol):
+    """A limit per time, kept by this process alone or together with others."""
+
+    per_second: float
+
+    def set_rate(self, per_minute: float) -> None: ...
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until the next `take` is allowed; 0 if it is allowed now."""
+
+    def take(self, amount: float) -> None:
+        """Use some of it; a negative amount gives back what a call was expected to use and did not."""
 
 
 class Bucket:

@@ -14,7 +14,8 @@ from prompt_evaluator.providers.calls.traits import Traits, tell_limits
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.governor import Governor, Lane
+    from prompt_evaluator.providers.calls.governor import Governor
+    from prompt_evaluator.providers.calls.lanes import Lane
     from prompt_evaluator.providers.calls.shared import SharedCalls
 
 
@@ -71,7 +72,8 @@ class RunCalls:
         self._stop.stop()
 
     def close(self) -> None:
-        """Release the run's lanes. No call may be in flight or follow."""
+        """Release the run's lanes and what it reserved of shared budgets. No call may be in flight or follow."""
+        self._budget.release()
         for governor, lane in self._lanes.items():
             governor.close_lane(lane)
             self.meter.gauges.remove(lane)

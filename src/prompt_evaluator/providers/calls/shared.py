@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.errors import StoreError
 from prompt_evaluator.providers.calls.breaker import Breakers
 from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.loop_lag import LoopLag
+from prompt_evaluator.providers.calls.shared_key import SharedKey, StoreThread
 from prompt_evaluator.providers.catalogue import KINDS, check_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
-    from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.ports import Provider
+    from prompt_evaluator.model import ProviderSettings, Secret
+    from prompt_evaluator.ports import Provider, SharedLimits
     from prompt_evaluator.providers.calls.traits import Traits
     from prompt_evaluator.providers.transport.http import Http
 
@@ -46,6 +48,8 @@ class KeyState(NamedTuple):
 
     governor: Governor
     breakers: Breakers
+    shared: SharedKey | None = None
+    """The key in the store, if its limits are kept together with other processes."""
 
 
 class SharedCalls:
@@ -58,9 +62,12 @@ class SharedCalls:
             clock: Returns seconds, for the breakers.
         """
         self.resources = Resources()
+        self.limits: SharedLimits | None = None
+        """Where limits are kept together with other processes. Set it before the first call."""
+        self._thread: StoreThread | None = None
         self._clock = clock
-        self._lag = LoopLag()
-        self._keys: dict[Hashable, KeyState] = {}
+        self._lag = LoopLag(self._find_holds)
+        self._keys: dict[tuple[str, Secret | None], KeyState] = {}
         self._open: dict[tuple[str, bytes], Provider] = {}
 
     def provider(self, name: str, settings: ProviderSettings) -> Provider:
@@ -76,14 +83,45 @@ class SharedCalls:
         identity = (traits.endpoint or name, traits.key)
         if identity not in self._keys:
             breakers = Breakers(name, traits.endpoint, self._clock)
-            self._keys[identity] = KeyState(Governor(settings.limits, lag=self._lag.seconds), breakers)
+            shared = SharedKey(self.limits, self.thread, *identity) if self.limits else None
+            governor = Governor(settings.limits, lag=self._lag.seconds, shared=shared)
+            self._keys[identity] = KeyState(governor, breakers, shared)
         self._keys[identity].governor.join(settings.limits, wanted)
         return self._keys[identity]
 
+    @property
+    def thread(self) -> StoreThread:
+        """Asks the store; started when it is first needed."""
+        if self._thread is None:
+            self._thread = StoreThread()
+        return self._thread
+
+    def _find_holds(self) -> None:
+        """Ask which keys were refused by their service in another process, and hold back their calls here, too."""
+        keys = [(state.shared, state.governor) for state in self._keys.values() if state.shared is not None]
+        limits = self.limits
+        if not keys or limits is None:
+            return
+
+        def ask() -> dict[str, float]:
+            return limits.held([key.digest() for key, _ in keys])
+
+        def found(held: dict[str, float] | StoreError) -> None:
+            if isinstance(held, StoreError):
+                return  # asked again in a second
+            for key, governor in keys:
+                if seconds := held.get(key.digest()):
+                    governor.hold(seconds)
+
+        self.thread.ask(ask, found)
+
     async def close(self) -> None:
         """Close providers and connections. No call may be in flight."""
+        self._lag.stop()
+        if self._thread is not None:
+            await self._thread.close()
+            self._thread = None
         for provider in self._open.values():
             await provider.close()
         self._open.clear()
-        self._lag.stop()
         await self.resources.close()
