@@ -135,7 +135,7 @@ class Store(
         A stop requested while it was running before is forgotten; one requested while it was queued is not. It no
         longer waits in the queue.
         """
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             leave_queue(connection, run_id, ended_at=started_at)
             self._set(connection, run_id, start_values(started_at))
 
@@ -155,7 +155,7 @@ class Store(
         values = {"status": status, "ended_at": ended_at, "stop_reason": clean_or_none(stop_reason)}
         if summary is not None:
             values |= summary_columns(summary)
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             self._set(connection, run_id, values)
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
@@ -221,7 +221,7 @@ class Store(
             PinnedRunError: It is a baseline.
             LabelledRunError: It has labels, and `with_labels` is not set.
         """
-        with self.own(run_id), self._write() as connection:
+        with self.own(run_id), self._write_run(run_id) as connection:
             delete_decisions(connection, run_id)
             delete_requests(connection, run_id)
             delete_labels(connection, run_id, allowed=with_labels)
@@ -236,7 +236,14 @@ class Store(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> LedgerWriter:
         """Start a writer for a stored run. Close it before closing the store."""
-        return LedgerWriter(self._writing, self._database.where, run_id, flush_at=flush_at, on_commit=on_commit)
+        return LedgerWriter(
+            self._writing,
+            self._database.where,
+            run_id,
+            lease=self._leases.get(run_id),
+            flush_at=flush_at,
+            on_commit=on_commit,
+        )
 
     def _record(self, row: Row[Any]) -> RunRecord:
         with self._readable(row.run_id):

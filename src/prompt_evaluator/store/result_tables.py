@@ -134,6 +134,7 @@ QUEUE = Table(
     Column("request", Text, nullable=False),
     Column("run_id", Text),
     Column("error", Text),
+    Column("worker", Text),
     Index("ix_queue_state", "state", "id"),
     sqlite_autoincrement=True,
 )

@@ -9,8 +9,9 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from prompt_evaluator.errors import StoreError
+from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
 from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Unit
     from prompt_evaluator.model.result import CaseResult
+    from prompt_evaluator.store.fence import Fenced
 
 CAPACITY = 512
 """How many uncommitted units may be queued before callers have to wait.
@@ -57,12 +59,13 @@ class LedgerWriter:
     Used from one thread or event loop.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - only the store makes one
         self,
         engine: Engine,
         where: str,
         run_id: str,
         *,
+        lease: Fenced | None,
         flush_at: int,
         on_commit: Callable[[float], None] | None = None,
     ) -> None:
@@ -72,10 +75,11 @@ class LedgerWriter:
             engine: An engine whose transactions are for writing.
             where: The store's location, for messages.
             run_id: The run of all units.
+            lease: The run, if this process owns it: nothing is written once another process has it.
             flush_at: Commit as soon as this many units are queued.
             on_commit: Called in the writer's thread with each unit's seconds from `put` to commit.
         """
-        self._engine, self._where, self._run_id = engine, where, run_id
+        self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -154,7 +158,7 @@ class LedgerWriter:
     def _check(self) -> None:
         if self._failure:
             self._reported = True
-            raise StoreError(str(self._failure)) from self._failure
+            raise type(self._failure)(str(self._failure)) from self._failure
 
     async def _progress(self, reached: Callable[[], bool]) -> None:
         """Sleep until the next commit, unless the goal has already been reached."""
@@ -179,6 +183,8 @@ class LedgerWriter:
                     self._commit(connection, self._next())
         except FAILURES as error:
             self._failure = sentence(error, self._where)
+        except OwnershipLostError as error:
+            self._failure = error
         except BaseException:
             self._failure = StoreError(f"The ledger of run {self._run_id} stopped because of a bug, shown above.")
             raise
@@ -214,6 +220,7 @@ class LedgerWriter:
         if cases := self._due([item for item in batch if isinstance(item, _Case)]):
             # Right after the units, not with them: paid results must not wait for rows that can be rebuilt.
             with connection.begin():
+                check_owner(connection, self._lease, shared=True)
                 self._write_rows(connection, [case.rows for case in cases])
             self._committed += sum(case.weight for case in cases)
             self._wake()
@@ -234,6 +241,7 @@ class LedgerWriter:
         if not units:
             return
         with connection.begin():
+            check_owner(connection, self._lease, shared=True)
             insert_units(connection, _rows(units))
         self._committed += len(units)
         self._wake()
