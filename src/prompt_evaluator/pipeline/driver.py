@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, OwnershipLostError, ProviderError, StoreError
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.assemble import Assembler
@@ -22,7 +22,7 @@ from prompt_evaluator.pipeline.totals import Totals
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from prompt_evaluator.errors import OwnershipLostError, PromptEvaluatorError
+    from prompt_evaluator.errors import PromptEvaluatorError
     from prompt_evaluator.model import Generation, Judgement, RunRecord, RunStatus, Unit
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.work import ItemEnd, StopCause, WorkItem
@@ -37,6 +37,8 @@ _EVERY = 2.0
 _SHARE = 0.01
 """The main file is written again once the last write took only this share of the time since. Each write takes longer
 than the one before, so all of them together stay below twice this share."""
+
+_ASLEEP = "This process was stopped, or cut off from the store, for so long that another one may have taken its run."
 
 
 class Driver:
@@ -86,6 +88,7 @@ class Driver:
         self._preparing: asyncio.Task[None] | None = None
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
+        self._is_lost = False
         self._lease: Lease
         self._files: Files
         self._ledger: Ledger
@@ -136,8 +139,10 @@ class Driver:
 
     def _lose(self, error: OwnershipLostError) -> None:
         """Stop. Until another process takes the run, what calls in flight return is still stored."""
-        self._stopped_by = self._stopped_by or error
-        self.stop(str(error))
+        if not self._is_lost:
+            self._is_lost = True
+            self._stopped_by = self._stopped_by or error
+            self.stop(str(error))
 
     def _begin(self) -> None:
         run_id, store = self._plan.run_id, self._store
@@ -193,6 +198,8 @@ class Driver:
             work.add(unit, done)
 
     def wait_for_capacity(self) -> Awaitable[None]:
+        if not self._lease.is_held:  # before the next call is paid for: a process that wakes up sees it here first
+            self._lose(OwnershipLostError(f"{_ASLEEP} Resume run {self._plan.run_id}, unless another process has it."))
         return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:

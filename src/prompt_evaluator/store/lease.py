@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from psycopg import Connection
+    from psycopg.errors import Diagnostic
 
 SECONDS = 10.0
 """The server ends the session of an owner that has been silent for this long."""
@@ -53,6 +54,8 @@ class SessionLease:
         """
         self.run_id, self.epoch = run_id, epoch
         self._session, self._on_lost = connection.pgconn, on_lost
+        self._last_words = ""
+        connection.add_notice_handler(self._hear)
         self._confirmed = _now()
         self._is_lost = self._ending = False
         self._ear, self._bell = socket.socketpair()
@@ -85,13 +88,19 @@ class SessionLease:
                     elif not self._ending:
                         self._listen()
         except (OperationalError, OSError) as error:
-            self._lose(str(error))
+            self._lose(self._last_words or str(error))
 
     def _listen(self) -> None:
         """Read what the server says unasked: usually why it ends the session."""
-        self._session.consume_input()
+        try:
+            self._session.consume_input()
+        finally:
+            self._session.is_busy()  # parses what was read, so that `_hear` is called
         if self._session.status != ConnStatus.OK:
             raise OperationalError(self._session.error_message.decode(errors="replace"))
+
+    def _hear(self, said: Diagnostic) -> None:
+        self._last_words = said.message_primary or ""
 
     def _ping(self, answer: selectors.BaseSelector) -> None:
         asked_at = _now()

@@ -30,6 +30,9 @@ CAPACITY = 512
 
 A case counts once per sample, because its rows hold the samples' texts until they are committed."""
 
+_STALLED = 0.3
+"""Seconds without a commit after which callers wait while half a window of units is pending: what is paid for now may
+never be stored, as when the server does not answer. Commits usually take less."""
 _GATHER = 0.02
 """Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
 _MOST_PER_COMMIT = 1_024
@@ -90,6 +93,8 @@ class LedgerWriter:
         """Whether a case's rows were written, indexed by position; one byte each, because there may be a million."""
         self._held_since = 0.0
         self._put = self._committed = 0
+        self._moved = perf_counter()
+        """When something was last committed, or put while nothing was pending."""
         self._closing = self._reported = False
         self._failure: StoreError | None = None
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -119,6 +124,8 @@ class LedgerWriter:
         self._hand_over(_Case(rows, max(1, len(case.samples))))
 
     def _hand_over(self, item: _Item | _Case) -> None:
+        if self._put == self._committed:
+            self._moved = perf_counter()
         self._put += item.weight
         self._queue.put(item)
         if self._queue.qsize() == self._flush_at:
@@ -130,10 +137,14 @@ class LedgerWriter:
         return self._put - self._committed
 
     async def wait_for_capacity(self) -> None:
-        """Wait while too many units are pending."""
-        while self.pending >= CAPACITY:
-            await self._progress(lambda: self.pending < CAPACITY)
+        """Wait while too many units are pending, or some are and commits have stalled."""
+        while self._is_full():
+            await self._progress(lambda: not self._is_full())
         self._check()
+
+    def _is_full(self) -> bool:
+        pending = self._put - self._committed
+        return pending >= CAPACITY or (pending >= self._flush_at and perf_counter() - self._moved > _STALLED)
 
     async def flush(self) -> None:
         """Wait until everything put so far is committed."""
@@ -223,6 +234,7 @@ class LedgerWriter:
                 check_owner(connection, self._lease, shared=True)
                 self._write_rows(connection, [case.rows for case in cases])
             self._committed += sum(case.weight for case in cases)
+            self._moved = perf_counter()
             self._wake()
 
     def _write_rows(self, connection: Connection, cases: list[CaseRows]) -> None:
@@ -244,6 +256,7 @@ class LedgerWriter:
             check_owner(connection, self._lease, shared=True)
             insert_units(connection, _rows(units))
         self._committed += len(units)
+        self._moved = perf_counter()
         self._wake()
         if self._on_commit:
             now = perf_counter()
