@@ -1,4 +1,4 @@
-"""Workers of three machines on one PostgreSQL store, and every way to lose one: the run goes on, and nothing is lost."""
+"""Workers of three machines on one PostgreSQL store, and every way to lose one: the run goes on, nothing is lost."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_10_losses_of_three_machines_lose_no_result_and_pay_little_twice(  # noq
 ) -> None:
     name = database.rpartition("/")[2]
     own_way = f"postgresql://{USER}@127.0.0.1:{ways[-1].port}/{name}"
-    service.set(latency=0.6)
+    service.set(latency=1.0)
     run_id = _queued(own_way, 40 * KILLS, online, monkeypatch)
     seconds: dict[str, list[float]] = {way: [] for way in SOON}
     with ExitStack() as stack:

@@ -137,6 +137,7 @@ class ServerOwnership:
                         connection.scalar(text("SELECT pg_advisory_unlock(:key)"), key)
                         connection.commit()
                 else:
+                    session.close()  # a detached one is not closed by invalidating it
                     connection.invalidate()
 
     def owners(self, run_ids: Collection[str]) -> dict[str, str]:
