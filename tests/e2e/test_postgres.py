@@ -38,7 +38,7 @@ def _units(database: str, run_id: str) -> int:
 def _killed(shared: Workspace, service: ChatService, *arguments: str) -> str:
     """A run that was killed when a third of its answers had come."""
     shared.cases(20)
-    service.set(latency=0.05)
+    service.set(latency=0.2)
     started = shared.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", str(AT_ONCE), *arguments)
     run_id = started.wait_until_under_way()
     before = service.paid

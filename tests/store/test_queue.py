@@ -260,10 +260,12 @@ def test_a_worker_that_wakes_up_late_does_not_end_a_request_that_another_has_tak
     taken = store.take_next(started_at="2", worker="worker-a")
     assert taken is not None
     assert taken.worker == "worker-a"
-    assert store.recover_request(taken.id, again=True, ended_at="3")
+    assert store.recover_request(taken, again=True, ended_at="3")
+    assert not store.recover_request(taken, again=True, ended_at="3")
     again = store.take_next(started_at="4", worker="worker-b")
     assert again is not None
     assert again.run_id == queued
+    assert not store.recover_request(taken, again=True, ended_at="4"), "by a third that saw it before"
 
     store.finish_request(taken.id, ended_at="5", worker="worker-a")
     (open_still,) = store.queue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import StoreError
-from prompt_evaluator.store.fence import check_owner
+from prompt_evaluator.store.fence import check_owner, limit_idling
 from prompt_evaluator.store.migrate import Database, explained
 from prompt_evaluator.store.run_names import find_run
 
@@ -71,8 +71,11 @@ class Access:
             yield connection
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
+    def _write(self, *, quick: bool = True) -> Iterator[Connection]:
+        """A transaction; one that is not quick may do nothing for a while, such as read a file between statements."""
         with explained(self._database.where), self._writing.begin() as connection:
+            if quick:
+                limit_idling(connection)
             yield connection
 
     @contextmanager

@@ -12,8 +12,9 @@ from prompt_evaluator.store.texts import storable
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_IDLE = "5000"
-"""Milliseconds after which the server ends a transaction whose process was stopped: the next owner waits for it."""
+_IDLE = "10000"
+"""Milliseconds after which the server ends a transaction whose process was stopped: others may wait for it."""
+_LIMIT = text("SELECT set_config('idle_in_transaction_session_timeout', :idle, true)")
 _RAISE = text("UPDATE runs SET owner_epoch = owner_epoch + 1 WHERE run_id = :run_id RETURNING owner_epoch")
 _CHECK = """
     SELECT owner_epoch, set_config('idle_in_transaction_session_timeout', :idle, true)
@@ -32,6 +33,12 @@ class Fenced(Protocol):
     @property
     def epoch(self) -> int | None:
         """How many owners the run has had, this one included; None if nobody can take it while it is held."""
+
+
+def limit_idling(connection: Connection) -> None:
+    """Let the server end this transaction if its process is stopped, so that nobody waits for its locks for long."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_LIMIT, {"idle": _IDLE})
 
 
 def raise_epoch(connection: Connection, run_id: str) -> int | None:

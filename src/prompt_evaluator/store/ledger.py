@@ -18,6 +18,7 @@ from prompt_evaluator.store.cost_query import CostRows
 from prompt_evaluator.store.dataset_rows import DatasetRows
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
 from prompt_evaluator.store.error_query import ErrorRows
+from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.label_opinions import LabelOpinions
@@ -96,7 +97,7 @@ class Store(
         """
         run_id = record.plan.run_id
         rows = (case_row(run_id, at, case) for at, case in enumerate(cases))
-        with self._write() as connection:
+        with self._write(quick=False) as connection:
             try:
                 connection.execute(insert(RUNS).values(run_row(record)))
                 while chunk := list(islice(rows, _CHUNK)):
@@ -135,8 +136,9 @@ class Store(
         A stop requested while it was running before is forgotten; one requested while it was queued is not. It no
         longer waits in the queue.
         """
-        with self._write_run(run_id) as connection:
-            leave_queue(connection, run_id, ended_at=started_at)
+        with self._write() as connection:
+            leave_queue(connection, run_id, ended_at=started_at)  # first, in the same order as a request to cancel it
+            check_owner(connection, self._leases.get(run_id))
             self._set(connection, run_id, start_values(started_at))
 
     def update_run(

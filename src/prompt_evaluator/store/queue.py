@@ -163,14 +163,15 @@ class Queue(Access):
             wanted = update(RUNS).where(*unfinished).values(stop_requested=clean(reason))
             return bool(connection.execute(wanted).rowcount)
 
-    def recover_request(self, request_id: int, *, again: bool, ended_at: str) -> bool:
-        """Let the run of a request wait again whose worker is gone, or with `again` False only end the request.
+    def recover_request(self, lost: QueuedRequest, *, again: bool, ended_at: str) -> bool:
+        """Let the run of a lost request wait again, or with `again` False only end the request.
 
-        Return False if there is nothing to recover: the run has ended, was to be stopped, or is worked on.
+        Return False if there is nothing to recover: the run has ended, was to be stopped, or is worked on; or another
+        worker has recovered the request meanwhile, and may have taken it.
         """
-        started = (QUEUE.c.id == request_id, QUEUE.c.state == "started")
-        with self._read() as connection:
-            run_id = connection.scalar(select(QUEUE.c.run_id).where(*started))
+        taken = (QUEUE.c.worker.is_not_distinct_from(lost.worker), QUEUE.c.started_at == lost.started_at)
+        started = (QUEUE.c.id == lost.id, QUEUE.c.state == "started", *taken)
+        run_id = lost.run_id
         if run_id is None:
             return False
         with suppress(RunBusyError), self.own(run_id), self._write_run(run_id) as connection:

@@ -194,7 +194,7 @@ class Worker:
         """Queue runs again whose worker is gone; `mine` are those that this one works on. Return whether any was."""
         store, found = self._workspace.store, False
         for request in store.lost_requests(self._name, mine):
-            if store.recover_request(request.id, again=self._resumes, ended_at=now()):
+            if store.recover_request(request, again=self._resumes, ended_at=now()):
                 found = True
                 how = "goes on" if self._resumes else "can be resumed"
                 _LOG.info("Run %s: its worker is gone; %s", request.run_id, how)
