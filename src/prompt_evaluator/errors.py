@@ -10,6 +10,8 @@ PromptEvaluatorError
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be stored or read
 │   ├── RunBusyError                             another process is working on this run
+│   ├── OwnershipLostError                       this process may no longer work on its run
+│   ├── StoreUnreachableError                    there is no connection to the store's server
 │   ├── LabelledRunError                         a run to be deleted has labels
 │   └── PinnedRunError                           a run to be deleted is a baseline
 ├── IncomparableError                            runs differ in what makes a comparison fair
@@ -166,6 +168,14 @@ class RunBusyError(StoreError):
     """Another process is working on this run."""
 
     exit_code: ClassVar[int] = 2
+
+
+class OwnershipLostError(StoreError):
+    """This process may no longer work on its run: its session on the server has ended, or another process has it."""
+
+
+class StoreUnreachableError(StoreError):
+    """There is no connection to the store's server."""
 
 
 class LabelledRunError(StoreError):

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
+    from prompt_evaluator.errors import OwnershipLostError
     from prompt_evaluator.model import (
         Answer,
         Generation,
@@ -279,11 +280,29 @@ class Description(NamedTuple):
     note: str | None
 
 
-class Store(Protocol):
-    """The part of the store that executing a run needs."""
+class Lease(Protocol):
+    """A run that this process works on."""
 
-    def own(self, run_id: str) -> AbstractContextManager[None]:
-        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
+    @property
+    def is_held(self) -> bool:
+        """Whether no other process can have taken the run, as from a process that was stopped for a while."""
+
+
+class Store(Protocol):
+    """The part of the store that executing a run needs.
+
+    If another process has taken the run, methods that write to it raise `OwnershipLostError`.
+    """
+
+    def own(
+        self, run_id: str, on_lost: Callable[[OwnershipLostError], None] | None = None
+    ) -> AbstractContextManager[Lease]:
+        """Be the only process working on this run, or raise `RunBusyError` naming the one that is.
+
+        Args:
+            run_id: The run.
+            on_lost: Called, in another thread, when this process no longer owns the run, though it has not ended it.
+        """
 
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from postgres_server import Cluster
 
 AT_ONCE = 4
+END_OF_OWNERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 @pytest.fixture
@@ -33,7 +38,7 @@ def _units(database: str, run_id: str) -> int:
 def _killed(shared: Workspace, service: ChatService, *arguments: str) -> str:
     """A run that was killed when a third of its answers had come."""
     shared.cases(20)
-    service.set(latency=0.05)
+    service.set(latency=0.2)
     started = shared.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", str(AT_ONCE), *arguments)
     run_id = started.wait_until_under_way()
     before = service.paid
@@ -131,6 +136,63 @@ def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resu
     assert "cannot be used" in stopped.err
     assert resumed.code == 0
     assert resumed.artifact["status"] == "completed"
+
+
+def test_losing_only_the_session_that_holds_a_run_stops_it_with_the_reason_and_keeps_what_is_in_flight(
+    shared: Workspace, service: ChatService, database: str
+) -> None:
+    shared.cases(20)
+    service.set(latency=0.3)
+    started = shared.start_evaluation(*REAL, "-n", "2", "-j", str(AT_ONCE))
+    run_id = started.wait_until_under_way()
+    until(lambda: _units(database, run_id) > 8)
+
+    sql(database, END_OF_OWNERS)
+    stopped = started.finish()
+    ((status, reason),) = sql(database, "SELECT status, stop_reason FROM runs WHERE run_id = ?", run_id)
+    paid = service.paid
+    units = _units(database, run_id)
+    service.set(latency=0)
+    resumed = shared.run("resume", run_id, "--json")
+
+    assert stopped.code == 3
+    assert status == "aborted"
+    assert f"no longer holds run {run_id}" in reason
+    assert "terminating connection due to administrator command" in reason
+    assert " ".join(reason.split()) in " ".join(stopped.err.split())
+    assert units == paid
+    assert resumed.artifact["status"] == "completed"
+    assert service.paid == 80, "nothing was paid twice"
+
+
+def test_an_owner_that_was_stopped_and_wakes_up_writes_nothing_over_what_its_follower_wrote(
+    shared: Workspace, service: ChatService, database: str
+) -> None:
+    shared.cases(20)
+    service.set(latency=0.3)
+    started = shared.start_evaluation(*REAL, "-n", "2", "-j", str(AT_ONCE))
+    run_id = started.wait_until_under_way()
+    until(lambda: _units(database, run_id) > 8)
+    started.process.send_signal(signal.SIGSTOP)
+    service.set(latency=0)
+    until(lambda: shared.run("resume", run_id).code == 0, 90)
+    before = _everything(shared, database, run_id)
+
+    started.process.send_signal(signal.SIGCONT)
+    woken = started.finish()
+
+    assert woken.code == 3
+    assert "another process" in woken.err or "no longer holds run" in woken.err
+    assert _everything(shared, database, run_id) == before
+    assert shared.artifact(run_id)["status"] == "completed"
+    assert service.paid - 80 <= 1.5 * AT_ONCE
+
+
+def _everything(shared: Workspace, database: str, run_id: str) -> list[object]:
+    tables = ("runs", "units", "case_results")
+    rows = [sorted(map(str, sql(database, f"SELECT * FROM {table} WHERE run_id = ?", run_id))) for table in tables]
+    files = {path.name: path.read_bytes() for path in (shared.folder / "runs" / run_id).iterdir()}
+    return [rows, files, shared.index()]
 
 
 def test_the_doctor_looks_at_the_server(shared: Workspace, database: str) -> None:

@@ -104,11 +104,30 @@ FIRST = "734ac4ae-a734-471f-afdd-08c757a8259e"
 """A run as the first version kept it: two cases, judged twice by a rubric, and a metric that broke."""
 
 
-def test_what_the_first_version_measured_reads_as_it_did(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.executescript((Path(__file__).parent / "first_version.sql").read_text("utf-8"))
+def make_first(location: Path | str) -> None:
+    """A store of the first version with that run: the file as it was, or its rows on a server."""
+    script = (Path(__file__).parent / "first_version.sql").read_text("utf-8")
+    if isinstance(location, Path):
+        location.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(location)) as connection:
+            connection.executescript(script)
+        return
+    make_store(location, "0001")
+    with closing(sqlite3.connect(":memory:")) as kept:
+        kept.executescript(script)
+        for table in ("runs", "cases", "units"):
+            rows = kept.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in rows.description]
+            marks = ", ".join("?" * len(names))
+            for row in rows:
+                values = [bool(value) if name == "ok" else value for name, value in zip(names, row, strict=True)]
+                sql(location, f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", *values)
 
-    with closing(Store.open(tmp_path / "store.db", fill=StoredResults)) as store:
+
+def test_what_the_first_version_measured_reads_as_it_did(location: Path | str) -> None:
+    make_first(location)
+
+    with closing(Store.open(location, fill=StoredResults)) as store:
         result = store.run_line(FIRST).summary
 
     assert result is not None
@@ -145,11 +164,10 @@ def rebuild(store: Store, run_id: str, folder: Path) -> None:
     outcomes.rebuild(store, msgspec.structs.replace(record, plan=plan))
 
 
-def test_a_run_of_the_first_version_gets_the_rows_that_a_new_run_has(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.executescript((Path(__file__).parent / "first_version.sql").read_text("utf-8"))
+def test_a_run_of_the_first_version_gets_the_rows_that_a_new_run_has(location: Path | str, tmp_path: Path) -> None:
+    make_first(location)
 
-    with closing(Store.open(tmp_path / "store.db", fill=StoredResults)) as store:
+    with closing(Store.open(location, fill=StoredResults)) as store:
         filled = everything_said(store, FIRST)
         rebuild(store, FIRST, tmp_path)
         again = everything_said(store, FIRST)

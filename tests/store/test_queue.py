@@ -288,3 +288,36 @@ def test_a_deleted_run_leaves_the_queue(store: Store, queued: str) -> None:
     store.delete_run(queued)
 
     assert store.queue() == []
+
+
+def test_a_request_is_lost_when_neither_its_worker_nor_an_owner_of_its_run_is_there(store: Store, queued: str) -> None:
+    with store.own("worker-a"):
+        taken = store.take_next(started_at="2", worker="worker-a")
+        assert taken is not None
+        assert store.lost_requests("worker-b", ()) == [], "it has just been taken, and its run has no owner yet"
+        assert store.lost_requests("worker-a", {taken.id}) == []
+        assert store.lost_requests("worker-a", ()) == [taken], "a worker knows best what it works on"
+    with store.own(queued):
+        assert store.lost_requests("worker-b", ()) == [], "such as a worker that lost its name, but not its run"
+
+    assert store.lost_requests("worker-b", ()) == [taken]
+
+
+def test_a_worker_that_wakes_up_late_does_not_end_a_request_that_another_has_taken(store: Store, queued: str) -> None:
+    taken = store.take_next(started_at="2", worker="worker-a")
+    assert taken is not None
+    assert taken.worker == "worker-a"
+    assert store.recover_request(taken, again=True, ended_at="3")
+    assert not store.recover_request(taken, again=True, ended_at="3")
+    again = store.take_next(started_at="4", worker="worker-b")
+    assert again is not None
+    assert again.run_id == queued
+    assert not store.recover_request(taken, again=True, ended_at="4"), "by a third that saw it before"
+
+    store.finish_request(taken.id, ended_at="5", worker="worker-a")
+    (open_still,) = store.queue()
+    store.finish_request(taken.id, ended_at="6", worker="worker-b")
+    (ended,) = store.queue()
+
+    assert (open_still.state, open_still.worker) == ("started", "worker-b")
+    assert (ended.state, ended.ended_at) == ("done", "6")

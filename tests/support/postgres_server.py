@@ -113,6 +113,10 @@ class Cluster:
                 self._process.kill()
                 self._process.wait(_SECONDS)
 
+    @property
+    def port(self) -> int:
+        return self._port
+
     @contextmanager
     def gone(self) -> Iterator[None]:
         """Stopped in between; it may have another port afterwards."""

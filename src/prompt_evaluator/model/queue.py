@@ -24,3 +24,5 @@ class QueuedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """None until there is a run."""
     error: str | None = None
     """Why there is no run, or why it ended early."""
+    worker: str | None = None
+    """Name of the worker that took it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoreError
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, OwnershipLostError, ProviderError, StoreError
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.assemble import Assembler
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.case_work import CaseWork
     from prompt_evaluator.pipeline.events import Events
     from prompt_evaluator.pipeline.execute import Executor
-    from prompt_evaluator.ports import Engine, Files, Ledger, Store, UnitSink
+    from prompt_evaluator.ports import Engine, Files, Lease, Ledger, Store, UnitSink
 
 _BRIEFLY = 5.0
 _EVERY = 2.0
@@ -37,6 +37,8 @@ _EVERY = 2.0
 _SHARE = 0.01
 """The main file is written again once the last write took only this share of the time since. Each write takes longer
 than the one before, so all of them together stay below twice this share."""
+
+_ASLEEP = "This process was stopped, or cut off from the store, for so long that another one may have taken its run."
 
 
 class Driver:
@@ -86,6 +88,8 @@ class Driver:
         self._preparing: asyncio.Task[None] | None = None
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
+        self._is_lost = False
+        self._lease: Lease
         self._files: Files
         self._ledger: Ledger
         self._executor: Executor
@@ -105,9 +109,10 @@ class Driver:
 
     async def carry_out(self) -> Outcome:
         """Run all unfinished samples, then write the artifacts."""
-        run_id = self._plan.run_id
         status: RunStatus = "aborted"
-        with self._store.own(run_id), closing(await asyncio.to_thread(self._make_files)) as self._files:
+        async with AsyncExitStack() as stack:
+            self._lease = await self._owned(stack)
+            self._files = stack.enter_context(closing(await asyncio.to_thread(self._make_files)))
             try:
                 await asyncio.to_thread(self._begin)
                 await self._work()
@@ -116,6 +121,28 @@ class Driver:
                 return outcome
             finally:
                 self.events.tell(RunEnded, status=status, stop_reason=self._stop_reason)
+
+    async def _owned(self, stack: AsyncExitStack) -> Lease:
+        """Take the run, in a thread, because the server may first have to end an earlier owner's transaction."""
+        loop = asyncio.get_running_loop()
+
+        def on_lost(error: OwnershipLostError) -> None:
+            with suppress(RuntimeError):  # the loop is closed, so the run is over
+                loop.call_soon_threadsafe(self._lose, error)
+
+        owning = self._store.own(self._plan.run_id, on_lost)
+        entering = asyncio.create_task(asyncio.to_thread(stack.enter_context, owning))
+        try:
+            return await asyncio.shield(entering)
+        finally:
+            await asyncio.wait({entering})  # if cancelled meanwhile, the run must be released, too
+
+    def _lose(self, error: OwnershipLostError) -> None:
+        """Stop. Until another process takes the run, what calls in flight return is still stored."""
+        if not self._is_lost:
+            self._is_lost = True
+            self._stopped_by = self._stopped_by or error
+            self.stop(str(error))
 
     def _begin(self) -> None:
         run_id, store = self._plan.run_id, self._store
@@ -171,6 +198,8 @@ class Driver:
             work.add(unit, done)
 
     def wait_for_capacity(self) -> Awaitable[None]:
+        if not self._lease.is_held:  # before the next call is paid for: a process that wakes up sees it here first
+            self._lose(OwnershipLostError(f"{_ASLEEP} Resume run {self._plan.run_id}, unless another process has it."))
         return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:
@@ -223,7 +252,8 @@ class Driver:
         self._totals.add(work.position, result)
         self._ledger.put_case(work.position, result, self._judges)
         self._saved += 1
-        await self._files.save(work.position, result)
+        if self._lease.is_held:  # otherwise the files may be another process's by now
+            await self._files.save(work.position, result)
 
     @property
     def _caught_up(self) -> bool:
@@ -254,11 +284,11 @@ class Driver:
         due = time.monotonic()
         while not await _set_within(self._over, _EVERY):
             result = self._totals.result("running") if self._caught_up else None
-            with suppress(StoreError):  # progress only; the ledger reports what cannot be stored
+            with suppress(StoreError):  # progress only; the ledger and the lease report what is wrong
                 if requested := await asyncio.to_thread(self._save_progress, result):
                     self.stop(requested)
                 began = time.monotonic()
-                if result and began >= due:
+                if result and began >= due and self._lease.is_held:
                     await asyncio.to_thread(self._files.write, self._record, result)
                     due = time.monotonic() + (time.monotonic() - began) / _SHARE
 
@@ -282,13 +312,15 @@ class Driver:
         self._stop_reason = (self._stop_reason or "interrupted") if status == "aborted" else None
         record = msgspec.structs.replace(self._record, status=status, ended_at=ended, stop_reason=self._stop_reason)
         record, result = self._described(record), totals.result(status)
+        exports = self._caught_up and self._lease.is_held
         if self._caught_up:
             self._save_progress(result)
+        if exports:
             self._files.write(record, result, prepared)
             self._files.index(record, result)
         summary = result if self._caught_up else None
         store.update_run(run_id, status=status, ended_at=ended, stop_reason=self._stop_reason, summary=summary)
-        if (latest := self._described(record)) != record and self._caught_up:  # changed while the files were written
+        if (latest := self._described(record)) != record and exports:  # changed while the files were written
             self._files.write(latest, result, prepared)
             self._files.index(latest, result)
         return Outcome(latest, result, stopped_by)

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import StoreError
+from prompt_evaluator.store.fence import check_owner, limit_idling
 from prompt_evaluator.store.migrate import Database, explained
 from prompt_evaluator.store.run_names import find_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from sqlalchemy import Connection
+
+    from prompt_evaluator.store.ownership import Held, OnLost
 
 
 class Access:
@@ -24,6 +27,8 @@ class Access:
         self._database = database
         self._reading = database.engine
         self._writing = database.engine.execution_options(writes=True)
+        self._leases: dict[str, Held] = {}
+        """The runs that are owned through this store."""
 
     def close(self) -> None:
         self._database.engine.dispose()
@@ -34,17 +39,31 @@ class Access:
             return find_run(connection, name)
 
     @contextmanager
-    def own(self, run_id: str) -> Iterator[None]:
-        """Be the only process working on this run, or raise `RunBusyError` naming the one that is."""
+    def own(self, run_id: str, on_lost: OnLost | None = None) -> Iterator[Held]:
+        """Be the only process working on this run, or raise `RunBusyError` naming the one that is.
+
+        On a server, another process can take the run from one that was stopped or cut off. What this store writes to
+        the run after that raises `OwnershipLostError`.
+
+        Args:
+            run_id: The run.
+            on_lost: Called, in another thread, when this process no longer owns it, or when the server is gone.
+        """
         with ExitStack() as held:
             with explained(self._database.where):
-                held.enter_context(self._database.ownership.own(run_id))
-            yield
+                lease = held.enter_context(self._database.ownership.own(run_id, on_lost))
+            self._leases[run_id] = lease
+            held.callback(self._leases.pop, run_id)
+            yield lease
 
     def owner(self, run_id: str) -> str | None:
         """The process working on this run, such as `process 12 on host since 2025-01-01T00:00:00Z`, if any."""
+        return self.owners([run_id]).get(run_id)
+
+    def owners(self, run_ids: Collection[str]) -> dict[str, str]:
+        """The processes working on these runs, by run; only those that somebody works on."""
         with explained(self._database.where):
-            return self._database.ownership.owner(run_id)
+            return self._database.ownership.owners(run_ids)
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
@@ -52,8 +71,18 @@ class Access:
             yield connection
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
+    def _write(self, *, quick: bool = True) -> Iterator[Connection]:
+        """A transaction; one that is not quick may do nothing for a while, such as read a file between statements."""
         with explained(self._database.where), self._writing.begin() as connection:
+            if quick:
+                limit_idling(connection)
+            yield connection
+
+    @contextmanager
+    def _write_run(self, run_id: str) -> Iterator[Connection]:
+        """A transaction that changes a run. Raise `OwnershipLostError` if this process owned it and another has it."""
+        with self._write() as connection:
+            check_owner(connection, self._leases.get(run_id))
             yield connection
 
     @contextmanager

@@ -18,6 +18,7 @@ from prompt_evaluator.store.cost_query import CostRows
 from prompt_evaluator.store.dataset_rows import DatasetRows
 from prompt_evaluator.store.decisions import Decisions, delete_decisions
 from prompt_evaluator.store.error_query import ErrorRows
+from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.label_opinions import LabelOpinions
@@ -98,7 +99,7 @@ class Store(
         """
         run_id = record.plan.run_id
         rows = (case_row(run_id, at, case) for at, case in enumerate(cases))
-        with self._write() as connection:
+        with self._write(quick=False) as connection:
             try:
                 connection.execute(insert(RUNS).values(run_row(record)))
                 while chunk := list(islice(rows, _CHUNK)):
@@ -138,7 +139,8 @@ class Store(
         longer waits in the queue.
         """
         with self._write() as connection:
-            leave_queue(connection, run_id, ended_at=started_at)
+            leave_queue(connection, run_id, ended_at=started_at)  # first, in the same order as a request to cancel it
+            check_owner(connection, self._leases.get(run_id))
             self._set(connection, run_id, start_values(started_at))
 
     def update_run(
@@ -157,7 +159,7 @@ class Store(
         values = {"status": status, "ended_at": ended_at, "stop_reason": clean_or_none(stop_reason)}
         if summary is not None:
             values |= summary_columns(summary)
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             self._set(connection, run_id, values)
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
@@ -223,7 +225,7 @@ class Store(
             PinnedRunError: It is a baseline.
             LabelledRunError: It has labels, and `with_labels` is not set.
         """
-        with self.own(run_id), self._write() as connection:
+        with self.own(run_id), self._write_run(run_id) as connection:
             delete_decisions(connection, run_id)
             delete_requests(connection, run_id)
             delete_labels(connection, run_id, allowed=with_labels)
@@ -238,7 +240,14 @@ class Store(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> LedgerWriter:
         """Start a writer for a stored run. Close it before closing the store."""
-        return LedgerWriter(self._writing, self._database.where, run_id, flush_at=flush_at, on_commit=on_commit)
+        return LedgerWriter(
+            self._writing,
+            self._database.where,
+            run_id,
+            lease=self._leases.get(run_id),
+            flush_at=flush_at,
+            on_commit=on_commit,
+        )
 
     def _record(self, row: Row[Any]) -> RunRecord:
         with self._readable(row.run_id):

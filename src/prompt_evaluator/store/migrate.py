@@ -25,14 +25,15 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from prompt_evaluator.errors import StoreError
+from prompt_evaluator.errors import StoreError, StoreUnreachableError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.dialects import add_functions
 from prompt_evaluator.store.filling import fill_runs
 from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
+from prompt_evaluator.store.sessions import check_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,8 @@ _KNOWN = (
     ("not a database", "is not a database", "It was left unchanged: move it away, or name another store."),
     ("malformed", "is damaged", "It was left unchanged: restore a backup, or try `sqlite3 FILE .recover`."),
 )
+_CUT = ("57P01", "57P02", "57P03", "57P05", "25P03")
+"""Codes of a server that ends a session: it stops, has crashed, is starting, or the session was idle for too long."""
 FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 """Errors a database can raise. SQLAlchemy does not wrap all of the driver's.
 
@@ -71,20 +74,20 @@ _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
 _OPTIONS = {
     "client_encoding": "utf8",  # otherwise a database created without a locale returns all text as bytes
-    "keepalives_idle": "30",
-    "keepalives_interval": "10",
-    "keepalives_count": "3",
-    "tcp_user_timeout": "60000",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "20000",
 }
-"""Defaults, which the URL can override. A server that vanishes silently is noticed within a minute."""
+"""Defaults, which the URL can override. A server that vanishes silently is noticed within 20 seconds."""
 _SESSION = """
     SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
         ('lock_timeout', %s),
-        ('idle_session_timeout', '0'),  -- an owner's session is idle while it holds its run
-        ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+        ('idle_session_timeout', '0'),  -- a pooled session may be idle; one that holds a run sets its own limit
+        ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '2')
     ) AS wanted (name, value) USING (name)
 """
-"""Settings of our sessions, if the server knows them. A client that vanishes loses its runs within a minute."""
+"""Settings of our sessions, if the server knows them. A client that vanishes is noticed within 20 seconds."""
 
 
 class Database(NamedTuple):
@@ -124,7 +127,16 @@ def sentence(error: Exception, where: str) -> StoreError:
     for part, what, advice in _KNOWN:
         if part in reason.lower():
             return StoreError(f"The store {where} {what}. {advice}")
-    return StoreError(REDACTOR.text(f"The store {where} cannot be used: {reason}. All committed results are safe."))
+    kind = StoreUnreachableError if _is_unreachable(error) else StoreError
+    return kind(REDACTOR.text(f"The store {where} cannot be used: {reason}. All committed results are safe."))
+
+
+def _is_unreachable(error: Exception) -> bool:
+    if not isinstance(error, DBAPIError):
+        return False
+    # A driver of a server gives a code for everything but a connection that failed; that of a file never has one.
+    no_code = isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", "") is None
+    return error.connection_invalidated or no_code or getattr(error.orig, "sqlstate", "") in _CUT
 
 
 def _file(path: Path, patience: float, fill: Fill | None) -> Database:
@@ -206,6 +218,7 @@ def _server(location: str, patience: float, fill: Fill | None) -> Database:
     where = url.set(query=shown).render_as_string(hide_password=True)
     event.listen(engine, "connect", partial(_set_session, patience))
     with _disposed_on_failure(engine), explained(where):
+        check_server(engine, where)
         if _needs_upgrade(engine, where):
             _upgrade(engine, fill)
     return Database(engine, where, ServerOwnership(engine))

@@ -10,19 +10,24 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from prompt_evaluator.errors import RunBusyError, StoreError
+from prompt_evaluator.store.fence import raise_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import Engine
+
+    from prompt_evaluator.errors import OwnershipLostError
+
+    OnLost = Callable[[OwnershipLostError], None]
 
 _SAFE = re.compile(r"[a-z0-9_-][a-z0-9._-]{0,99}")
 _PAUSE = 0.005
@@ -30,14 +35,42 @@ _DYING = 0.5
 """Seconds a server may take to notice that an owner's process is gone."""
 
 
+class Held(Protocol):
+    """A run that this process works on."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def epoch(self) -> int | None:
+        """How many owners the run has had, this one included; None if nobody can take it while it is held."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether no other process can have taken it."""
+
+
+class HeldFile(NamedTuple):
+    """A run held by a lock on a file, which lasts as long as the process."""
+
+    run_id: str
+    epoch: None = None
+    is_held: bool = True
+
+
 class Ownership(Protocol):
-    """Which process works on which run."""
+    """Which process works on which run. Names may be anything, such as that of a worker."""
 
-    def own(self, run_id: str) -> AbstractContextManager[None]:
-        """Hold the run, or raise `RunBusyError`. Released when the process ends, however it ends."""
+    def own(self, run_id: str, on_lost: OnLost | None = None) -> AbstractContextManager[Held]:
+        """Hold the run, or raise `RunBusyError`. Released when the process ends, however it ends.
 
-    def owner(self, run_id: str) -> str | None:
-        """The process that holds the run now. Asking never prevents another process from taking it."""
+        Args:
+            run_id: The run.
+            on_lost: Called, in another thread, if it is released before that.
+        """
+
+    def owners(self, run_ids: Collection[str]) -> dict[str, str]:
+        """The processes that hold these runs now. Asking never prevents another process from taking one."""
 
 
 class FileOwnership:
@@ -47,17 +80,20 @@ class FileOwnership:
         self._folder = folder
 
     @contextmanager
-    def own(self, run_id: str) -> Iterator[None]:
+    def own(self, run_id: str, on_lost: OnLost | None = None) -> Iterator[Held]:  # noqa: ARG002 - it never is
         with _opened(self._file(run_id)) as file:
             if not _taken(file, patience=5):
                 raise _busy(run_id, _read(file))
             _write(file, _myself())
             try:
-                yield
+                yield HeldFile(run_id)
             finally:
                 _write(file, "")
 
-    def owner(self, run_id: str) -> str | None:
+    def owners(self, run_ids: Collection[str]) -> dict[str, str]:
+        return {run_id: who for run_id in run_ids if (who := self._owner(run_id))}
+
+    def _owner(self, run_id: str) -> str | None:
         path = self._file(run_id)
         if not path.exists():
             return None
@@ -71,42 +107,53 @@ class FileOwnership:
 
 
 class ServerOwnership:
-    """Advisory locks of a PostgreSQL server, which releases them with the connection."""
+    """Advisory locks of a PostgreSQL server, which releases them with the session; see `lease`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @contextmanager
-    def own(self, run_id: str) -> Iterator[None]:
-        key = _key(run_id)
+    def own(self, run_id: str, on_lost: OnLost | None = None) -> Iterator[Held]:
+        from prompt_evaluator.store.lease import SECONDS, SessionLease  # noqa: PLC0415 - psycopg is an extra
+
+        key = {"key": _key(run_id)}
         with self._engine.connect() as connection:
             connection.detach()  # closed at the end, not returned to the pool with the lock on it
-            connection.execute(text("SELECT set_config('application_name', :who, false)"), {"who": _myself()})
+            connection.execute(_BEGIN, {"who": _myself(), "limit": str(round(SECONDS * 1_000))})
             until = time.monotonic() + _DYING
-            while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
+            while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), key):
                 if time.monotonic() > until:
-                    raise _busy(run_id, self.owner(run_id) or "")
+                    raise _busy(run_id, self.owners([run_id]).get(run_id, ""))
                 time.sleep(_PAUSE)
+            epoch = raise_epoch(connection, run_id)
             connection.commit()
+            session: Any = connection.connection.dbapi_connection
+            lease = SessionLease(run_id, epoch, session, on_lost)
             try:
-                yield
+                yield lease
             finally:
-                with suppress(SQLAlchemyError):  # closing unlocks too, but a moment later; a lost server has no locks
-                    connection.scalar(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
-                    connection.commit()
+                if lease.end():
+                    with suppress(SQLAlchemyError):  # closing unlocks too, but a moment later
+                        connection.scalar(text("SELECT pg_advisory_unlock(:key)"), key)
+                        connection.commit()
+                else:
+                    session.close()  # a detached one is not closed by invalidating it
+                    connection.invalidate()
 
-    def owner(self, run_id: str) -> str | None:
-        key = _key(run_id)
-        halves = {"high": key >> 32 & 0xFFFFFFFF, "low": key & 0xFFFFFFFF}
+    def owners(self, run_ids: Collection[str]) -> dict[str, str]:
+        if not run_ids:
+            return {}
         with self._engine.connect() as connection:
-            who: str | None = connection.scalar(_ADVISORY_OWNER, halves)
-        return who
+            held = {(high << 32) + low: who for high, low, who in connection.execute(_OWNERS)}
+        keys = {run_id: _key(run_id) % (1 << 64) for run_id in run_ids}
+        return {run_id: held[key] for run_id, key in keys.items() if key in held}
 
 
-_ADVISORY_OWNER = text("""
-    SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+_BEGIN = text("SELECT set_config('application_name', :who, false), set_config('idle_session_timeout', :limit, false)")
+_OWNERS = text("""
+    SELECT l.classid::bigint, l.objid::bigint, a.application_name
+    FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
-      AND l.classid::bigint = :high AND l.objid::bigint = :low
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """)
 

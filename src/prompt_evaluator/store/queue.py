@@ -19,7 +19,7 @@ from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.texts import as_json, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping
 
@@ -47,7 +47,7 @@ class Queue(Access):
         of_run = QUEUE.c.run_id == run_id
         waiting = select(QUEUE).where(of_run, QUEUE.c.state == "waiting").order_by(QUEUE.c.id).limit(1)
         values = {"status": "queued", "ended_at": None, "stop_reason": None, "stop_requested": None}
-        with self.own(run_id), self._write() as connection:
+        with self.own(run_id), self._write_run(run_id) as connection:
             status = connection.scalar(select(RUNS.c.status).where(RUNS.c.run_id == run_id).with_for_update())
             if status is None:
                 raise unknown_run(connection, run_id)
@@ -57,10 +57,14 @@ class Queue(Access):
             connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values))
             return _added(connection, request, requested_at, run_id)
 
-    def take_next(self, *, started_at: str) -> QueuedRequest | None:
+    def take_next(self, *, started_at: str, worker: str | None = None) -> QueuedRequest | None:
         """Claim a waiting request for this process; None if there is none.
 
         It is the oldest of the person who has the fewest runs in progress and, of several, was served least recently.
+
+        Args:
+            started_at: The time now.
+            worker: A name that this process owns while it is there; see `lost_requests`.
         """
         # A file has one writer at a time; on a server, two processes must not claim the same request.
         turn = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(*_fair_order()).limit(1)
@@ -68,19 +72,47 @@ class Queue(Access):
             found = connection.scalar(turn.with_for_update(skip_locked=True))
             if found is None:
                 return None
-            values = {"state": "started", "started_at": started_at}
+            values = {"state": "started", "started_at": started_at, "worker": worker}
             taken = update(QUEUE).where(QUEUE.c.id == found).values(values).returning(*QUEUE.c)
             return _made(connection.execute(taken).mappings().one())
 
+    def lost_requests(self, worker: str, busy: Collection[int]) -> list[QueuedRequest]:
+        """Started requests that nobody works on: neither is the worker there that took it, nor an owner of its run.
+
+        Args:
+            worker: This process, which works on the requests in `busy` and on no others.
+            busy: Numbers of requests.
+        """
+        started = [each for each in self.queue("started") if each.run_id is not None and each.id not in busy]
+        names = {name for each in started for name in (each.run_id, each.worker) if name is not None}
+        there = self.owners(names) if names else {}
+        return [
+            each for each in started if each.run_id not in there and (each.worker == worker or each.worker not in there)
+        ]
+
     def finish_request(
-        self, request_id: int, *, ended_at: str, run_id: str | None = None, error: str | None = None
+        self,
+        request_id: int,
+        *,
+        ended_at: str,
+        run_id: str | None = None,
+        error: str | None = None,
+        worker: str | None = None,
     ) -> None:
-        """Record the outcome of a request: its run, or why there is none."""
+        """Record the outcome of a request: its run, or why there is none.
+
+        Args:
+            request_id: The request.
+            ended_at: The time now.
+            run_id: Its run, if it had none before.
+            error: Why there is no run.
+            worker: Who took the request. If another worker has taken it since, nothing is changed.
+        """
         state: QueueState = "failed" if error else "done"
         values = {"state": state, "ended_at": ended_at, "error": clean(error) if error else None}
         if run_id is not None:
             values["run_id"] = run_id
-        self._set_request(request_id, values)
+        self._set_request(request_id, values, worker)
 
     def link_request(self, request_id: int, run_id: str) -> None:
         """Record the run of a request that is in progress."""
@@ -134,17 +166,18 @@ class Queue(Access):
             wanted = update(RUNS).where(*unfinished).values(stop_requested=clean(reason))
             return bool(connection.execute(wanted).rowcount)
 
-    def recover_request(self, request_id: int, *, again: bool, ended_at: str) -> bool:
-        """Let the run of a request wait again whose worker is gone, or with `again` False only end the request.
+    def recover_request(self, lost: QueuedRequest, *, again: bool, ended_at: str) -> bool:
+        """Let the run of a lost request wait again, or with `again` False only end the request.
 
-        Return False if there is nothing to recover: the run has ended, was to be stopped, or is worked on.
+        Return False if there is nothing to recover: the run has ended, was to be stopped, or is worked on; or another
+        worker has recovered the request meanwhile, and may have taken it.
         """
-        started = (QUEUE.c.id == request_id, QUEUE.c.state == "started")
-        with self._read() as connection:
-            run_id = connection.scalar(select(QUEUE.c.run_id).where(*started))
+        taken = (QUEUE.c.worker.is_not_distinct_from(lost.worker), QUEUE.c.started_at == lost.started_at)
+        started = (QUEUE.c.id == lost.id, QUEUE.c.state == "started", *taken)
+        run_id = lost.run_id
         if run_id is None:
             return False
-        with suppress(RunBusyError), self.own(run_id), self._write() as connection:
+        with suppress(RunBusyError), self.own(run_id), self._write_run(run_id) as connection:
             found = connection.execute(
                 select(RUNS.c.status, RUNS.c.stop_requested)
                 .join(QUEUE, QUEUE.c.run_id == RUNS.c.run_id)
@@ -157,7 +190,7 @@ class Queue(Access):
             if unfinished and again:
                 values = {"status": "queued", "ended_at": None, "stop_reason": None}
                 connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values))
-                connection.execute(update(QUEUE).where(*started).values(state="waiting", started_at=None))
+                connection.execute(update(QUEUE).where(*started).values(state="waiting", started_at=None, worker=None))
                 return True
             _close(connection, run_id, ("started",), ended_at)
             if found.status in ("queued", "running"):
@@ -181,9 +214,10 @@ class Queue(Access):
             values = {"status": "aborted", "stop_reason": NOT_STARTED}
             connection.execute(update(RUNS).where(*forgotten).values(values))
 
-    def _set_request(self, request_id: int, values: dict[str, Any]) -> None:
+    def _set_request(self, request_id: int, values: dict[str, Any], worker: str | None = None) -> None:
+        this = (QUEUE.c.id == request_id, *([QUEUE.c.worker == worker] if worker is not None else ()))
         with self._write() as connection:
-            if not connection.execute(update(QUEUE).where(QUEUE.c.id == request_id).values(values)).rowcount:
+            if not connection.execute(update(QUEUE).where(*this).values(values)).rowcount and worker is None:
                 raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
 
 

@@ -135,6 +135,7 @@ QUEUE = Table(
     Column("run_id", Text),
     Column("error", Text),
     Column("asked_by", Text, nullable=False, server_default=""),
+    Column("worker", Text),
     Index("ix_queue_state", "state", "id"),
     Index("ix_queue_asked_by_state", "asked_by", "state"),
     Index("ix_queue_asked_by_started_at", "asked_by", "started_at"),

@@ -78,13 +78,13 @@ class Results(Access):
             summary: Called after the last case.
             judges: Maps score name to judge model. May grow while `results` is read.
         """
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             delete_results(connection, run_id)
         stream = iter(results)
         while batch := list(islice(stream, _CASES_AT_ONCE)):
-            with self._write() as connection:
+            with self._write_run(run_id) as connection:
                 add_cases(connection, run_id, [FinishedCase(at, result, judges) for at, result in batch])
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             self._set(connection, run_id, summary_columns(summary()))
 
     def known_cases(self, run_id: str) -> int:
@@ -96,7 +96,7 @@ class Results(Access):
         """Store the run's progress for other processes to read. Return why the run is to stop, if it is."""
         values = progress_columns(progress) | (summary_columns(summary) if summary else {})
         saved = update(RUNS).where(RUNS.c.run_id == run_id).values(values).returning(RUNS.c.stop_requested)
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             row = connection.execute(saved).first()
             if row is None:
                 raise unknown_run(connection, run_id)

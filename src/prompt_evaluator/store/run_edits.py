@@ -58,7 +58,7 @@ class RunEdits(Access):
 
     def _change_plan(self, run_id: str, change: Callable[[RunPlan], RunPlan]) -> RunPlan:
         this = RUNS.c.run_id == run_id
-        with self._write() as connection:
+        with self._write_run(run_id) as connection:
             data = connection.scalar(select(RUNS.c.plan).where(this).with_for_update())
             if data is None:
                 raise unknown_run(connection, run_id)

@@ -19,7 +19,7 @@ from sqlalchemy import (
     false,
 )
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
 
 HEAD = REVISIONS[-1]
@@ -59,6 +59,7 @@ RUNS = Table(
     Column("summary", Text),
     Column("progress", Text),
     Column("stop_requested", Text),
+    Column("owner_epoch", BigInteger, nullable=False, server_default="0"),
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_dataset_name", "dataset_name", "started_at"),
     Index("ix_runs_dataset_hash", "dataset_hash", "started_at"),

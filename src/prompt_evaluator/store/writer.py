@@ -9,8 +9,9 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from prompt_evaluator.errors import StoreError
+from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
 from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Unit
     from prompt_evaluator.model.result import CaseResult
+    from prompt_evaluator.store.fence import Fenced
 
 CAPACITY = 512
 """How many uncommitted units may be queued before callers have to wait.
 
 A case counts once per sample, because its rows hold the samples' texts until they are committed."""
 
+_STALLED = 0.3
+"""Seconds without a commit after which callers wait while half a window of units is pending: what is paid for now may
+never be stored, as when the server does not answer. Commits usually take less."""
 _GATHER = 0.02
 """Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
 _MOST_PER_COMMIT = 1_024
@@ -57,12 +62,13 @@ class LedgerWriter:
     Used from one thread or event loop.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - only the store makes one
         self,
         engine: Engine,
         where: str,
         run_id: str,
         *,
+        lease: Fenced | None,
         flush_at: int,
         on_commit: Callable[[float], None] | None = None,
     ) -> None:
@@ -72,10 +78,11 @@ class LedgerWriter:
             engine: An engine whose transactions are for writing.
             where: The store's location, for messages.
             run_id: The run of all units.
+            lease: The run, if this process owns it: nothing is written once another process has it.
             flush_at: Commit as soon as this many units are queued.
             on_commit: Called in the writer's thread with each unit's seconds from `put` to commit.
         """
-        self._engine, self._where, self._run_id = engine, where, run_id
+        self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -86,6 +93,8 @@ class LedgerWriter:
         """Whether a case's rows were written, indexed by position; one byte each, because there may be a million."""
         self._held_since = 0.0
         self._put = self._committed = 0
+        self._moved = perf_counter()
+        """When something was last committed, or put while nothing was pending."""
         self._closing = self._reported = False
         self._failure: StoreError | None = None
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -115,6 +124,8 @@ class LedgerWriter:
         self._hand_over(_Case(rows, max(1, len(case.samples))))
 
     def _hand_over(self, item: _Item | _Case) -> None:
+        if self._put == self._committed:
+            self._moved = perf_counter()
         self._put += item.weight
         self._queue.put(item)
         if self._queue.qsize() == self._flush_at:
@@ -126,10 +137,14 @@ class LedgerWriter:
         return self._put - self._committed
 
     async def wait_for_capacity(self) -> None:
-        """Wait while too many units are pending."""
-        while self.pending >= CAPACITY:
-            await self._progress(lambda: self.pending < CAPACITY)
+        """Wait while too many units are pending, or some are and commits have stalled."""
+        while self._is_full():
+            await self._progress(lambda: not self._is_full())
         self._check()
+
+    def _is_full(self) -> bool:
+        pending = self._put - self._committed
+        return pending >= CAPACITY or (pending >= self._flush_at and perf_counter() - self._moved > _STALLED)
 
     async def flush(self) -> None:
         """Wait until everything put so far is committed."""
@@ -154,7 +169,7 @@ class LedgerWriter:
     def _check(self) -> None:
         if self._failure:
             self._reported = True
-            raise StoreError(str(self._failure)) from self._failure
+            raise type(self._failure)(str(self._failure)) from self._failure
 
     async def _progress(self, reached: Callable[[], bool]) -> None:
         """Sleep until the next commit, unless the goal has already been reached."""
@@ -179,6 +194,8 @@ class LedgerWriter:
                     self._commit(connection, self._next())
         except FAILURES as error:
             self._failure = sentence(error, self._where)
+        except OwnershipLostError as error:
+            self._failure = error
         except BaseException:
             self._failure = StoreError(f"The ledger of run {self._run_id} stopped because of a bug, shown above.")
             raise
@@ -214,8 +231,10 @@ class LedgerWriter:
         if cases := self._due([item for item in batch if isinstance(item, _Case)]):
             # Right after the units, not with them: paid results must not wait for rows that can be rebuilt.
             with connection.begin():
+                check_owner(connection, self._lease, shared=True)
                 self._write_rows(connection, [case.rows for case in cases])
             self._committed += sum(case.weight for case in cases)
+            self._moved = perf_counter()
             self._wake()
 
     def _write_rows(self, connection: Connection, cases: list[CaseRows]) -> None:
@@ -234,8 +253,10 @@ class LedgerWriter:
         if not units:
             return
         with connection.begin():
+            check_owner(connection, self._lease, shared=True)
             insert_units(connection, _rows(units))
         self._committed += len(units)
+        self._moved = perf_counter()
         self._wake()
         if self._on_commit:
             now = perf_counter()

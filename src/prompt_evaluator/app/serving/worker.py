@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import msgspec
 
@@ -17,7 +20,14 @@ from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.serving.queueing import QueuedRun
 from prompt_evaluator.app.serving.run_answers import WORKER_STOPPED
 from prompt_evaluator.app.session import Session
-from prompt_evaluator.errors import PromptEvaluatorError, RunBusyError, StoreError
+from prompt_evaluator.errors import (
+    OwnershipLostError,
+    PromptEvaluatorError,
+    RunBusyError,
+    StoppedError,
+    StoreError,
+    StoreUnreachableError,
+)
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.session import Stoppable
@@ -25,15 +35,17 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.queue import QueuedRequest
     from prompt_evaluator.model.run_limits import RunLimits
+    from prompt_evaluator.ports import Lease
     from prompt_evaluator.store import Store
 
 _LOG = logging.getLogger("prompt_evaluator.worker")
 _EVERY = 1.0
 """Seconds between looks at the queue. What adds to it may wake the worker earlier."""
+_LOST_EVERY = 0.25
+"""Seconds between looks for runs whose worker is gone, so that another one has them within a second."""
+_INTERRUPTED = (OwnershipLostError, StoreUnreachableError)
 _PLANNING = timedelta(minutes=10)
 """How long the runs of a group may take to be planned."""
-_MISSED = 2
-"""Looks in a row that find a started run without an owner: a worker owns a run shortly after it took it."""
 
 
 class Worker:
@@ -55,8 +67,10 @@ class Worker:
         self._stopping = False
         self._is_blind = False
         """Whether the queue could not be read the last time."""
-        self._lost: dict[int, int] = {}
-        """How often in a row a started request was seen without an owner of its run."""
+        self._presence, self._name = ExitStack(), ""
+        """A name that this worker owns in the store, so that others can see that it is there."""
+        self._lease: Lease | None = None
+        self._look_at = 0.0
 
     def wake(self) -> None:
         """Look at the queue now."""
@@ -71,59 +85,88 @@ class Worker:
 
     async def work(self) -> None:
         """Work until stopped."""
-        while not self._stopping:
-            try:
-                await self._look()
-                self._is_blind = False
-            except StoreError as error:
-                if not self._is_blind:
-                    _LOG.warning("The queue cannot be read, and will be tried every second: %s", error)
-                self._is_blind = True
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._awake.wait(), _EVERY)
-            self._awake.clear()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        with self._presence:
+            while not self._stopping:
+                try:
+                    await self._look()
+                    self._is_blind = False
+                except StoreError as error:
+                    if not self._is_blind:
+                        _LOG.warning("The queue cannot be read, and will be tried every second: %s", error)
+                    self._is_blind = True
+                    self._awake.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._awake.wait(), _EVERY if self._is_blind else _LOST_EVERY)
+            if self._tasks:
+                await asyncio.wait(self._tasks)
 
     async def _look(self) -> None:
-        await asyncio.to_thread(self._find_lost, frozenset(self._tasks.values()))
+        await asyncio.to_thread(self._be_present)
+        found = await asyncio.to_thread(self._find_lost, frozenset(self._tasks.values()))
+        if not (found or self._awake.is_set() or time.monotonic() >= self._look_at):
+            return
+        self._awake.clear()
+        self._look_at = time.monotonic() + _EVERY
+        store = self._workspace.store
+        await asyncio.to_thread(store.abort_forgotten, before=as_text(datetime.now(UTC) - _PLANNING))
         while len(self._tasks) < self._most and not self._stopping:
-            request = await asyncio.to_thread(self._workspace.store.take_next, started_at=now())
+            request = await asyncio.to_thread(store.take_next, started_at=now(), worker=self._name)
             if request is None:
                 return
             task = asyncio.create_task(self._make(request))
             self._tasks[task] = request.id
             task.add_done_callback(self._ended)
 
+    def _be_present(self) -> None:
+        """Own a name, a new one if the last was lost: for the store, this worker was gone for a while."""
+        if self._lease is not None and self._lease.is_held:
+            return
+        self._presence.close()
+        self._name = f"worker-{uuid4().hex}"
+        self._lease = self._presence.enter_context(self._workspace.store.own(self._name))
+
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task)
         self._awake.set()
 
     async def _make(self, request: QueuedRequest) -> None:
-        store = self._workspace.store
+        try:
+            error = await self._ending(request)
+        except RunBusyError:  # another worker has it
+            return
+        except _INTERRUPTED as raised:
+            _LOG.warning("Run %s stopped, and goes on by itself: %s", request.run_id, raised)
+            return
+        except StoppedError:  # the next worker goes on with it
+            return
+        finally:
+            self._runs.pop(request.id, None)
+        finish = partial(self._workspace.store.finish_request, worker=request.worker)
+        try:
+            await asyncio.to_thread(finish, request.id, ended_at=now(), error=error)
+        except StoreError as raised:  # a worker that finds the request started and its run ended closes it
+            _LOG.warning("Run %s has ended, but its request is still open: %s", request.run_id, raised)
+
+    async def _ending(self, request: QueuedRequest) -> str | None:
+        """Make the run, and return why it could not be made, if so. Raise an error if the request is not over."""
         error = None
         try:
             outcome = await self._carried_out(request)
-        except RunBusyError:  # another worker has it
-            return
+        except (RunBusyError, *_INTERRUPTED):
+            raise
         except PromptEvaluatorError as raised:
             error = str(raised)
-            if request.run_id is not None:
-                await asyncio.to_thread(self._give_up, request.run_id, error)
         except Exception as raised:  # noqa: BLE001 - a fault in one run must not end the others
             _LOG.exception("Run %s failed", request.run_id)
             error = f"{type(raised).__name__}: {raised}"
-            if request.run_id is not None:
-                await asyncio.to_thread(self._give_up, request.run_id, error)
         else:
+            if isinstance(outcome.stopped_by, _INTERRUPTED):
+                raise outcome.stopped_by
             if self._stopping and outcome.record.status == "aborted":
-                return  # the next worker goes on with it
-        finally:
-            self._runs.pop(request.id, None)
-        try:
-            await asyncio.to_thread(store.finish_request, request.id, ended_at=now(), error=error)
-        except StoreError as raised:  # a worker that finds the request started and its run ended closes it
-            _LOG.warning("Run %s has ended, but its request is still open: %s", request.run_id, raised)
+                raise StoppedError(WORKER_STOPPED)
+        if error is not None and request.run_id is not None:
+            await asyncio.to_thread(self._give_up, request.run_id, error)
+        return error
 
     async def _carried_out(self, request: QueuedRequest) -> Outcome:
         wanted = msgspec.convert(request.request, QueuedRun)
@@ -144,28 +187,18 @@ class Worker:
     def _give_up(self, run_id: str, reason: str) -> None:
         """Say in the run why it could not be made."""
         store = self._workspace.store
-        with suppress(PromptEvaluatorError):
+        with suppress(PromptEvaluatorError), store.own(run_id):
             store.update_run(run_id, status="aborted", stop_reason=reason)
 
-    def _find_lost(self, mine: frozenset[int]) -> None:
-        """Queue runs again whose worker is gone; `mine` are those that this one works on."""
-        store = self._workspace.store
-        store.abort_forgotten(before=as_text(datetime.now(UTC) - _PLANNING))
-        seen: dict[int, int] = {}
-        for request in store.queue("started"):
-            if request.id in mine or request.run_id is None or store.owner(request.run_id):
-                continue
-            seen[request.id] = self._lost.get(request.id, 0) + 1
-            if seen[request.id] >= _MISSED:
-                self._recover(request, seen)
-        self._lost = seen
-
-    def _recover(self, request: QueuedRequest, seen: dict[int, int]) -> None:
-        del seen[request.id]
-        store = self._workspace.store
-        if not store.recover_request(request.id, again=self._resumes, ended_at=now()):
-            return
-        _LOG.info("Run %s: its worker is gone; %s", request.run_id, "goes on" if self._resumes else "can be resumed")
+    def _find_lost(self, mine: frozenset[int]) -> bool:
+        """Queue runs again whose worker is gone; `mine` are those that this one works on. Return whether any was."""
+        store, found = self._workspace.store, False
+        for request in store.lost_requests(self._name, mine):
+            if store.recover_request(request, again=self._resumes, ended_at=now()):
+                found = True
+                how = "goes on" if self._resumes else "can be resumed"
+                _LOG.info("Run %s: its worker is gone; %s", request.run_id, how)
+        return found
 
 
 def _left(wanted: QueuedRun, store: Store) -> RunLimits:
