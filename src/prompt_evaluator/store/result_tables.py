@@ -18,7 +18,7 @@ from sqlalchemy import (
     Text,
 )
 
-from prompt_evaluator.store.schema import METADATA
+from prompt_evaluator.store.schema import BY_NAME, LOCAL, METADATA
 
 CASE_RESULTS = Table(
     "case_results",
@@ -136,6 +136,7 @@ QUEUE = Table(
     Column("error", Text),
     Index("ix_queue_state", "state", "id"),
     sqlite_autoincrement=True,
+    info=LOCAL,
 )
 
 BASELINES = Table(
@@ -145,6 +146,7 @@ BASELINES = Table(
     Column("run_id", Text, ForeignKey("runs.run_id", name="fk_baselines_run_id"), nullable=False),
     Column("pinned_at", Text, nullable=False),
     Column("note", Text),
+    info=BY_NAME,
 )
 
 VERDICTS = Table(
@@ -175,6 +177,7 @@ TOKENS = Table(
     Column("max_samples", Integer),
     Column("max_cost", Float),
     Column("max_concurrency", Integer),
+    info=LOCAL,
 )
 
 REQUEST_KEYS = Table(
@@ -184,6 +187,7 @@ REQUEST_KEYS = Table(
     Column("request_hash", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("answer", Text),
+    info=LOCAL,
 )
 
 VIEWS = Table(
@@ -193,4 +197,5 @@ VIEWS = Table(
     Column("address", Text, nullable=False),
     Column("saved_at", Text, nullable=False),
     Column("saved_by", Text, nullable=False),
+    info=BY_NAME,
 )
