@@ -51,6 +51,12 @@ class RunReader:
             for part in result.partitions():
                 yield [tuple(row) for row in part]
 
+    def numbers(self, table: RunTable) -> list[int]:
+        """The numbers of the rows of the run, in order."""
+        (number,) = table.table.primary_key
+        wanted = select(number).where(table.of_run(self.run_id)).order_by(number)
+        return list(self._connection.scalars(wanted))
+
     def difference(self, other: RunReader, on_rows: OnRows) -> list[str]:
         """Names of tables in which the other store has something else of this run."""
         if self._fingerprint(RUN, on_rows) != other._fingerprint(RUN, on_rows):
@@ -76,9 +82,8 @@ class RunReader:
             place += len(rows)
 
     def _placed(self, table: RunTable, column: Column[Any], parent: Table) -> Iterator[Rows]:
-        (key,) = parent.primary_key
-        numbers = select(key).where(parent.c.run_id == self.run_id).order_by(key)
-        places = {number: place for place, number in enumerate(self._connection.scalars(numbers))}
+        numbered = next(each for each in RUN_TABLES if each.table is parent)
+        places = {number: place for place, number in enumerate(self.numbers(numbered))}
         at = _place(table, column)
         for rows in self.chunks(table):
             yield [(*row[:at], places[row[at]], *row[at + 1 :]) for row in rows]

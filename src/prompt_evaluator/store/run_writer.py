@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store.run_tables import BULK_TABLES, NUMBERED_TABLES, RUN
 from prompt_evaluator.store.texts import storable
+from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,20 +64,21 @@ class RunWriter:
                     self._add(table, _replaced(rows, at, given[parent]))
 
     def _add_numbered(self, table: RunTable, number: Column[Any]) -> Numbers:
+        """Keep the numbers if all are free; otherwise raise all of them, because their order has a meaning."""
         name, at = table.table.name, _place(table, number)
-        given: dict[Any, int] = {}
+        wanted = self._reader.numbers(table)
+        if not wanted:
+            return {}
         if self._on_server:  # no other process gets a number before this transaction ends
             self._connection.execute(text(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE"))
-        highest = self._connection.scalar(select(func.max(number))) or 0
+        raised = 0
+        if any(self._connection.scalar(select(number).where(number.in_(some)).limit(1)) for some in chunks(wanted)):
+            highest: int = self._connection.scalar(select(func.max(number))) or 0
+            raised = max(0, highest + 1 - wanted[0])
+        given = {each: each + raised for each in wanted}
         for rows in self._reader.chunks(table):
-            wanted = [row[at] for row in rows]
-            taken = set(self._connection.scalars(select(number).where(number.in_(wanted))))
-            highest = max(highest, *wanted)
-            for each in wanted:
-                highest += each in taken
-                given[each] = highest if each in taken else each
             self._add(table, _replaced(rows, at, given))
-        if given and self._on_server:
+        if self._on_server:
             self._connection.execute(text(_ADVANCE.format(table=name, number=number.name)))
         return given
 
