@@ -18,11 +18,13 @@ from prompt_evaluator.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prompt_evaluator.model.run import UnitKind
+
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 from postgres_server import running_cluster
 
 _SIZES = {"small": 100, "large": 100_000}
-_KINDS = ("generation", "judgement")
+_KINDS: tuple[UnitKind, ...] = ("generation", "judgement")
 _CHILD = """
 import json, resource, sys, time
 from pathlib import Path
@@ -71,7 +73,7 @@ def _results(folder: Path) -> Iterator[measure.Result]:
         for size, samples in _SIZES.items():
             path = make_store(folder / size, size)
             with cluster.database() as database:
-                ways = {
+                ways: dict[str, tuple[Path | str, Path | str]] = {
                     "file to server": (path, cluster.address(database)),
                     "server to file": (cluster.address(database), folder / size / "back.db"),
                     "file to file": (path, folder / size / "other.db"),

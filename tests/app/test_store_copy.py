@@ -20,7 +20,7 @@ from prompt_evaluator.errors import ConfigurationError, StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.release import Baseline, Verdict
 from prompt_evaluator.store import Store
-from prompt_evaluator.store.run_tables import NOT_COPIED, RUN_TABLES
+from prompt_evaluator.store.run_tables import NOT_COPIED, NUMBERED_TABLES, RUN_TABLES
 from prompt_evaluator.store.schema import METADATA
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def test_what_a_killed_copy_has_left_in_a_file_is_found_by_a_check(tmp_path: Pat
     source, target = tmp_path / "from.db", tmp_path / "to.db"
     fill_store(source, tmp_path / "runs")
     copied(source, target)
-    for name in [*(each.table.name for each in RUN_TABLES if each.number or each.parent), "baselines", "runs"]:
+    for name in [*(each.table.name for each in NUMBERED_TABLES), "baselines", "runs"]:
         sql(target, f"DELETE FROM {name}")
 
     found = problems(target)
@@ -303,6 +303,18 @@ def test_of_two_copies_at_once_one_waits_for_the_other(
     assert said[0] == "['copied', 'copied']"
     assert said[1].startswith("['already there', ")
     assert everything_of(target, RUN) == everything_of(source, RUN)
+
+
+def test_a_run_that_cannot_be_read_stops_no_other_and_leaves_nothing(tmp_path: Path) -> None:
+    source, target = tmp_path / "from.db", tmp_path / "to.db"
+    fill_store(source, tmp_path / "runs")
+    sql(source, "UPDATE sample_results SET comment = CAST(x'ff' AS TEXT) WHERE run_id = ?", RUN)
+
+    report = copied(source, target)
+
+    assert outcomes(report) == {RUN: "left out", OTHER: "copied"}
+    assert only(report, RUN).reason.startswith(f"The store {source} cannot be used: Could not decode to UTF-8")
+    assert problems(target) == []
 
 
 def test_the_same_store_is_refused(tmp_path: Path) -> None:

@@ -27,13 +27,14 @@ def test_a_killed_run_is_copied_resumed_there_and_pays_only_for_what_is_missing(
     online.cases(20)
     expected = online.evaluate(*REAL, "-n", "2", "--seed", "7")
     cost = service.paid
-    service.set(latency=0.05)
+    service.set(latency=0.2)
     started = online.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", str(AT_ONCE))
     run_id = started.wait_until_under_way()
-    busy = online.run("store", "copy", source, target)
     until(lambda: service.paid - cost > 25)
+    service.set(hold=True)
+    busy = online.run("store", "copy", source, target)
     started.kill()
-    service.set(latency=0)
+    service.set(latency=0, hold=False)
 
     copied = online.run("store", "copy", source, target)
     compared = [online.run("compare", expected.run_id, expected.run_id, "--json").out]

@@ -32,25 +32,22 @@ def check_run(
     run_id = record.plan.run_id
     summary = store.run_line(run_id).summary
     counts = store.counts(run_id)
+    if counts.planned is not None and counts.planned != counts.cases:
+        text = f"cases are missing: its plan has {many(counts.planned, 'case')}, the store {counts.cases:,}."
+        yield _problem(run_id, text, "Restore a backup, or copy the run from one.")
+        return
     wrong = list(_counted(record, counts, summary))
     if deep and not wrong:
         wrong += _computed(store, record, summary, say)
     for text in wrong:
-        lost = text.startswith(_LOST)
-        advice = (
-            "Restore a backup, or copy the run from one."
-            if lost
-            else f"Make the results again from its units with `prompt-evaluator runs rebuild {run_id}`."
-        )
-        yield StoreFinding(level="problem", text=f"Run {run_id}: {text}", advice=advice, run_id=run_id)
+        yield _problem(run_id, text, f"Make its results again with `prompt-evaluator runs rebuild {run_id}`.")
 
 
-_LOST = "cases are missing"
+def _problem(run_id: str, text: str, advice: str) -> StoreFinding:
+    return StoreFinding(level="problem", text=f"Run {run_id}: {text}", advice=advice, run_id=run_id)
 
 
 def _counted(record: RunRecord, counts: RunCounts, summary: RunResult | None) -> Iterator[str]:
-    if counts.planned is not None and counts.planned != counts.cases:
-        yield f"{_LOST}: its plan has {many(counts.planned, 'case')}, the store {counts.cases:,}."
     if counts.begun != counts.results:
         yield f"{many(counts.begun, 'case')} have units, but {counts.results:,} have results."
     if summary is None:

@@ -69,8 +69,9 @@ class Checking(Access):
             return []
         how = "integrity_check" if deep else "quick_check"
         with self._read() as connection:
-            found = [str(line) for (line,) in connection.exec_driver_sql(f"PRAGMA {how}({_MOST})")]
-        return [] if found == ["ok"] else found
+            found = [str(text) for (text,) in connection.exec_driver_sql(f"PRAGMA {how}({_MOST})")]
+        lines = [line for text in found for line in text.splitlines() if not line.startswith("*** in database")]
+        return [] if lines == ["ok"] else lines
 
     def strays(self) -> Iterator[list[Strays]]:
         """Rows that refer to something that is not there, one reference at a time."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.dialects import ordered
-from prompt_evaluator.store.migrate import explained
+from prompt_evaluator.store.migrate import FAILURES, explained
 from prompt_evaluator.store.run_reader import RunReader
 from prompt_evaluator.store.run_tables import BULK_TABLES, NAMED_TABLES
 from prompt_evaluator.store.run_writer import RunWriter, add_named
@@ -35,7 +35,7 @@ class Copying(Access):
 
     def has_run(self, run_id: str) -> bool:
         with self._read() as connection:
-            return connection.scalar(select(RUNS.c.run_id).where(RUNS.c.run_id == run_id)) is not None
+            return _has_run(connection, run_id)
 
     @contextmanager
     def reader(self, run_id: str) -> Iterator[RunReader]:
@@ -44,7 +44,7 @@ class Copying(Access):
         if engine.dialect.name == "postgresql":  # a file's transaction always sees one state
             engine = engine.execution_options(isolation_level="REPEATABLE READ")
         with explained(self._database.where), engine.connect() as connection:
-            yield RunReader(connection, run_id)
+            yield RunReader(connection, self._database.where, run_id)
 
     def add_copy(self, reader: RunReader, on_rows: OnRows) -> int:
         """Add a run of another store, and return the number of rows. Own the run; it must not be here yet.
@@ -62,16 +62,15 @@ class Copying(Access):
                 writer.add_numbered()
             return writer.rows
         with self._unlinked() as connection:
-            for table in reversed(BULK_TABLES):
-                connection.execute(delete(table.table).where(table.of_run(reader.run_id)))
-            connection.commit()
-            writer = RunWriter(connection, reader, on_rows)
-            for _ in writer.bulk():
-                connection.commit()
-            writer.add_run()
-            writer.add_numbered()
-            connection.commit()
-        return writer.rows
+            _delete_rows(connection, reader.run_id)
+            try:
+                return _write_in_steps(connection, reader, on_rows)
+            except BaseException:
+                with suppress(*FAILURES):  # the disk may be full; the next copy deletes them, too
+                    connection.rollback()
+                    if not _has_run(connection, reader.run_id):
+                        _delete_rows(connection, reader.run_id)
+                raise
 
     @contextmanager
     def _unlinked(self) -> Iterator[Connection]:
@@ -99,3 +98,23 @@ class Copying(Access):
                 for table in NAMED_TABLES
                 if (left := add_named(connection, table, found.get(table.name, [])))
             }
+
+
+def _has_run(connection: Connection, run_id: str) -> bool:
+    return connection.scalar(select(RUNS.c.run_id).where(RUNS.c.run_id == run_id)) is not None
+
+
+def _write_in_steps(connection: Connection, reader: RunReader, on_rows: OnRows) -> int:
+    writer = RunWriter(connection, reader, on_rows)
+    for _ in writer.bulk():
+        connection.commit()
+    writer.add_run()
+    writer.add_numbered()
+    connection.commit()
+    return writer.rows
+
+
+def _delete_rows(connection: Connection, run_id: str) -> None:
+    for table in reversed(BULK_TABLES):
+        connection.execute(delete(table.table).where(table.of_run(run_id)))
+    connection.commit()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from sqlalchemy import select
 
+from prompt_evaluator.store.migrate import explained
 from prompt_evaluator.store.run_tables import RUN, RUN_TABLES
 from prompt_evaluator.store.texts import storable
 
@@ -37,8 +38,8 @@ class Fingerprint(NamedTuple):
 class RunReader:
     """One run in one store, as it was when reading began."""
 
-    def __init__(self, connection: Connection, run_id: str) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, where: str, run_id: str) -> None:
+        self._connection, self._where = connection, where
         self.run_id = run_id
 
     def chunks(self, table: RunTable) -> Iterator[Rows]:
@@ -47,7 +48,8 @@ class RunReader:
         if table.number is not None:
             wanted = wanted.order_by(table.number)
         streamed = wanted.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
-        with self._connection.execute(streamed) as result:
+        # Whoever writes these rows to another store must not be told that the other one cannot be read.
+        with explained(self._where), self._connection.execute(streamed) as result:
             for part in result.partitions():
                 yield [tuple(row) for row in part]
 
@@ -55,7 +57,8 @@ class RunReader:
         """The numbers of the rows of the run, in order."""
         (number,) = table.table.primary_key
         wanted = select(number).where(table.of_run(self.run_id)).order_by(number)
-        return list(self._connection.scalars(wanted))
+        with explained(self._where):
+            return list(self._connection.scalars(wanted))
 
     def difference(self, other: RunReader, on_rows: OnRows) -> list[str]:
         """Names of tables in which the other store has something else of this run."""
