@@ -96,6 +96,10 @@ def _current(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
+_IN_ONE_ROW = ("config", "store", "token")
+"""Groups of commands that the README describes together: few people need them, and rarely."""
+
+
 def readme() -> str:
     """The README as it is, with a table of all commands between its two comments."""
     before, start, rest = README.read_text(encoding="utf-8").partition("<!-- commands -->\n")
@@ -106,14 +110,18 @@ def readme() -> str:
 
 
 def _command_table() -> str:
-    rows = []
+    rows: dict[str, tuple[list[str], str]] = {}
     for context in _contexts(cli, "prompt-evaluator", None):
         command, path = context.command, context.command_path
+        name = path.removeprefix("prompt-evaluator ")
+        group = name.partition(" ")[0]
+        row = group if group in _IN_ONE_ROW else name
+        line = (command.help or "").partition("\n\n")[0]
+        links, _ = rows.setdefault(row, ([], line))
         if not isinstance(command, click.Group) or command.invoke_without_command:
-            name = path.removeprefix("prompt-evaluator ")
-            line = (command.help or "").partition("\n\n")[0]
-            rows.append(f"| [`{name}`](docs/reference/cli.md#{path.replace(' ', '-')}) | {_in_a_cell(line)} |")
-    return "\n".join(["| Command | What it does |", "|---|---|", *rows])
+            links.append(f"[`{name}`](docs/reference/cli.md#{path.replace(' ', '-')})")
+    cells = [f"| {', '.join(links)} | {_in_a_cell(line)} |" for links, line in rows.values() if links]
+    return "\n".join(["| Command | What it does |", "|---|---|", *cells])
 
 
 def cli_page() -> str:

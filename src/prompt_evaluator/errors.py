@@ -9,6 +9,7 @@ PromptEvaluatorError
 │   ├── InvalidLabelError                        a label does not fit the run it is about
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be stored or read
+│   ├── OutdatedStoreError                       a store has to be migrated before it can be used
 │   ├── RunBusyError                             another process is working on this run
 │   ├── OwnershipLostError                       this process may no longer work on its run
 │   ├── StoreUnreachableError                    there is no connection to the store's server
@@ -162,6 +163,27 @@ class StoreError(PromptEvaluatorError):
     """Runs cannot be stored or read."""
 
     exit_code: ClassVar[int] = 3
+
+
+class OutdatedStoreError(StoreError):
+    """An earlier version made the store, and it is migrated only on purpose."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, where: str, revision: str, newest: str) -> None:
+        """Compose the message.
+
+        Args:
+            where: The store, without a password.
+            revision: The schema revision that it has.
+            newest: The schema revision that this version needs.
+        """
+        self.where, self.revision, self.newest = where, revision, newest
+        super().__init__(
+            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator needs {newest}. "
+            "Nothing was changed. Run `prompt-evaluator store migrate`; after that, everybody who shares the store "
+            "needs this version or a newer one."
+        )
 
 
 class RunBusyError(StoreError):

@@ -1,4 +1,4 @@
-"""A store that an earlier version made is brought up to date when it is opened, and keeps all it has."""
+"""A store that an earlier version made is brought up to date, and keeps all it has."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def old(location: Path | str, record: MakeRecord) -> Path | str:
 def test_a_store_of_the_first_version_keeps_its_runs(
     old: Path | str, record: MakeRecord, unit: Callable[..., Unit]
 ) -> None:
-    store = Store.open(old)
+    store = Store.open(old, upgrade="always")
 
     assert store.run("run-0001").plan == record().plan
     assert [stored.case.id for stored in store.cases("run-0001")] == ["case-0"]
@@ -75,7 +75,7 @@ def test_a_store_of_the_first_version_keeps_its_runs(
 def test_a_run_of_the_first_version_can_be_continued_and_labelled(
     old: Path | str, unit: Callable[..., Unit], label: Callable[..., Label]
 ) -> None:
-    store = Store.open(old)
+    store = Store.open(old, upgrade="always")
     writer = store.writer("run-0001")
     writer.put(unit(name=b"second try", sample=1, attempt=1))
     writer.close()
@@ -83,7 +83,7 @@ def test_a_run_of_the_first_version_can_be_continued_and_labelled(
     store.add_labels([label(sample=1, attempt=1)])
     store.close()
 
-    reopened = Store.open(old)
+    reopened = Store.open(old, upgrade="always")
     assert [found.attempt for found in reopened.units("run-0001", ["case-0"])["case-0"]] == [0, 1]
     assert reopened.labels("run-0001") == [label(sample=1, attempt=1)]
     reopened.close()
@@ -94,7 +94,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(old: str) -> None:
     sql(old, "CREATE TABLE labels AS SELECT 'mine' AS x")
 
     with pytest.raises(StoreError, match='relation "labels" already exists'):
-        Store.open(old)
+        Store.open(old, upgrade="always")
 
     assert sql(old, "SELECT version_num FROM alembic_version") == [("0001",)]
     assert sql(old, "SELECT x FROM labels") == [("mine",)]
@@ -215,7 +215,8 @@ def today(tmp_path: Path) -> Path:
 def test_a_run_of_the_second_version_gets_the_rows_that_a_new_run_has(location: Path | str, today: Path) -> None:
     make_second(location, today)
 
-    with closing(Store.open(location, fill=StoredResults)) as store, closing(Store.open(today)) as other:
+    migrated = Store.open(location, upgrade="always", fill=StoredResults)
+    with closing(migrated) as store, closing(Store.open(today)) as other:
         filled, wanted = everything_said(store, RUN), everything_said(other, RUN)
 
     assert filled == wanted
@@ -231,7 +232,7 @@ def test_a_crash_while_rows_are_made_leaves_the_old_store_untouched(location: Pa
             raise RuntimeError("a bug")
 
     with pytest.raises(RuntimeError, match="a bug"):
-        Store.open(location, fill=Broken)
+        Store.open(location, upgrade="always", fill=Broken)
 
     assert sql(location, "SELECT version_num FROM alembic_version") == [("0002",)]
     assert sql(location, "SELECT count(*) FROM runs") == [(1,)]
@@ -244,7 +245,7 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_getting_its_rows(location
     columns = "run_id, group_id, status, started_at, plan"
     sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?)", "a damaged run", "g", "failed", "2020", b"{")
 
-    with closing(Store.open(location, fill=StoredResults)) as store:
+    with closing(Store.open(location, upgrade="always", fill=StoredResults)) as store:
         assert store.run_line("a damaged run").num_samples is None
         assert len(store.case_detail(RUN, "unanswered").samples) == 2
 
@@ -264,7 +265,7 @@ def test_a_store_of_the_fourth_version_gets_the_hashes_of_judges_that_a_new_run_
     for row in (*rows, damaged):
         sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", *row)
 
-    with closing(Store.open(location)) as store, closing(Store.open(today)) as other:
+    with closing(Store.open(location, upgrade="always")) as store, closing(Store.open(today)) as other:
         wanted = other.run_line("judged").judge_hash
 
         assert wanted is not None
@@ -275,7 +276,7 @@ def test_a_store_of_the_fourth_version_gets_the_hashes_of_judges_that_a_new_run_
 def test_without_anything_to_fill_with_runs_still_get_their_columns(location: Path | str, today: Path) -> None:
     make_second(location, today)
 
-    with closing(Store.open(location)) as store:
+    with closing(Store.open(location, upgrade="always")) as store:
         line = store.run_line(RUN)
         detail = store.case_detail(RUN, "refund")
 
@@ -291,7 +292,7 @@ def test_a_store_of_the_fifth_version_gets_tokens_request_keys_and_runs_that_can
     for row in sql(today, f"SELECT {columns} FROM runs"):
         sql(location, f"INSERT INTO runs ({columns}) VALUES (?, ?, 'running', ?, ?)", *row[:2], *row[3:])
 
-    with closing(Store.open(location)) as store:
+    with closing(Store.open(location, upgrade="always")) as store:
         assert store.request_stop(RUN, "cancelled")
     for table in ("tokens", "request_keys"):
         assert sql(location, f"SELECT * FROM {table}") == []

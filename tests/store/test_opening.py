@@ -19,8 +19,8 @@ from stores import ON_FILE, ON_SERVER, engine, sql
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
-from prompt_evaluator.store.migrate import migrate
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
+from prompt_evaluator.store.upgrade import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

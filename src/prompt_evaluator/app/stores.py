@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -69,17 +70,25 @@ class ServedSettings(Settings, frozen=True, kw_only=True):
     @classmethod
     def of(cls, settings: Settings, kind: type[KeptStore] = KeptStore) -> Self:
         """The same settings, with the store opened now."""
-        return cls(**msgspec.structs.asdict(settings), opened=kind.open(settings.store, fill=_fill))
+        return cls(**msgspec.structs.asdict(settings), opened=kind.open(settings.store, fill=fill_results))
 
 
 def open_store(settings: Settings) -> Store:
     """Open the store, or create it. A store from an earlier version is migrated."""
     if isinstance(settings, ServedSettings):
         return settings.opened
-    return Store.open(settings.store, fill=_fill)
+    return Store.open(settings.store, fill=fill_results)
 
 
-def _fill(record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+def named_store(settings: Settings, given: str | None) -> Path | str:
+    """The store that a command names, relative to the working directory, or else that of the settings."""
+    if given is None:
+        return settings.store
+    return given if "://" in given else settings.cwd / Path(given).expanduser()
+
+
+def fill_results(record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+    """Compute the results of a run from its units, for a store of an earlier version."""
     from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - queries do not need metrics
 
     return StoredResults(record, prepared)

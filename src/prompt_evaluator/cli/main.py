@@ -45,6 +45,7 @@ COMMANDS = {
     ),
     "view": ("prompt_evaluator.cli.view:view_command", "Write the pages of runs to a folder that needs no server."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, edit, pin, export, rebuild or delete runs."),
+    "store": ("prompt_evaluator.cli.store:store_command", "Check, copy or migrate a store."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
     "leaderboard": (
         "prompt_evaluator.cli.leaderboard:leaderboard_command",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from prompt_evaluator.model.upkeep import Migration
     from prompt_evaluator.store.ownership import Held, OnLost
 
 
@@ -32,6 +33,16 @@ class Access:
 
     def close(self) -> None:
         self._database.engine.dispose()
+
+    @property
+    def where(self) -> str:
+        """For display; without a password."""
+        return self._database.where
+
+    @property
+    def migration(self) -> Migration | None:
+        """What opening the store has changed."""
+        return self._database.migration
 
     def full_id(self, name: str) -> str:
         """Return the id of the run that a name means; see `run_names`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from sqlalchemy import bindparam, select, update
@@ -35,14 +35,25 @@ _plan = msgspec.json.Decoder(RunPlan).decode
 _case = msgspec.json.Decoder(TestCase).decode
 
 
-def fill_runs(connection: Connection, fill: Fill | None) -> None:
+class Filled(NamedTuple):
+    """What was filled in."""
+
+    runs: int
+    unreadable: tuple[str, ...]
+    """Runs that were left as they are."""
+
+
+def fill_runs(connection: Connection, fill: Fill | None) -> Filled:
     """Fill in all runs, skipping unreadable ones. Without `fill`, only columns are filled, not result rows."""
-    for run_id in connection.scalars(select(RUNS.c.run_id)).all():
+    run_ids = connection.scalars(select(RUNS.c.run_id)).all()
+    unreadable: list[str] = []
+    for run_id in run_ids:
         try:
             with connection.begin_nested():
                 _fill_run(connection, run_id, fill)
         except _UNREADABLE:
-            continue
+            unreadable.append(run_id)
+    return Filled(len(run_ids) - len(unreadable), tuple(unreadable))
 
 
 def _fill_run(connection: Connection, run_id: str, fill: Fill | None) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Label, RunStatus
     from prompt_evaluator.model.result import RunResult
     from prompt_evaluator.ports import Fill
+    from prompt_evaluator.store.upgrade import Upgrade
 
 _CHUNK = 256
 _IDS_AT_ONCE = 512
@@ -76,7 +77,9 @@ class Store(
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 
     @classmethod
-    def open(cls, location: Path | str, *, patience: float = 30.0, fill: Fill | None = None) -> Self:
+    def open(
+        cls, location: Path | str, *, patience: float = 30.0, fill: Fill | None = None, upgrade: Upgrade = "files"
+    ) -> Self:
         """Open or create a store. One that cannot be read is refused and left unchanged.
 
         Args:
@@ -84,8 +87,9 @@ class Store(
             patience: Seconds to wait for locks held by other processes.
             fill: Computes the results of runs when a store of an older version is upgraded, which happens here.
                 Without it, such runs have no result rows until they are rebuilt.
+            upgrade: Which stores of an earlier version are upgraded; others are refused.
         """
-        return cls(open_database(location, patience=patience, fill=fill))
+        return cls(open_database(location, patience=patience, fill=fill, upgrade=upgrade))
 
     def create_run(
         self, record: RunRecord, cases: Iterable[TestCase], *, finish: Callable[[], RunRecord] | None = None

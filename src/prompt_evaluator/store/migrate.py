@@ -1,4 +1,4 @@
-"""Opens a database: checks that it is a store, and creates or upgrades it."""
+"""Opens a database: connects to it, checks that it is a store, and creates or upgrades its tables if need be."""
 
 from __future__ import annotations
 
@@ -8,36 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Engine,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    create_engine,
-    event,
-    func,
-    inspect,
-    make_url,
-    select,
-    text,
-)
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from prompt_evaluator.errors import StoreError, StoreUnreachableError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.dialects import add_functions
-from prompt_evaluator.store.filling import fill_runs
 from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
-from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
 from prompt_evaluator.store.sessions import check_server
+from prompt_evaluator.store.upgrade import Upgrade, needs_upgrade, upgrade_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prompt_evaluator.model.upkeep import Migration
     from prompt_evaluator.ports import Fill
 
 T = TypeVar("T")
@@ -60,16 +44,6 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 
 UnicodeError is for a run id or host name that is not valid text."""
 
-_VERSION = Table(
-    "alembic_version",
-    MetaData(),
-    Column("version_num", String(32), nullable=False),
-    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
-)
-"""The same table as Alembic creates."""
-_WITHOUT_RESULTS = ("0001", "0002")
-"""Revisions without result rows."""
-_MIGRATION_KEY = 5_067_402_301
 _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
 _OPTIONS = {
@@ -97,19 +71,22 @@ class Database(NamedTuple):
     where: str
     """For display; without a password."""
     ownership: Ownership
+    migration: Migration | None = None
+    """What opening it has changed."""
 
 
-def open_database(location: Path | str, *, patience: float, fill: Fill | None) -> Database:
-    """Connect, check that the database is a store, and upgrade it.
+def open_database(location: Path | str, *, patience: float, fill: Fill | None, upgrade: Upgrade = "files") -> Database:
+    """Connect, check that the database is a store, and create or upgrade it.
 
     Args:
         location: A file, or the URL of a PostgreSQL database.
         patience: Seconds to wait for locks held by other processes.
         fill: Computes results for the runs of an older store.
+        upgrade: Which stores of an earlier version are upgraded.
     """
     if isinstance(location, str) and "://" in location:
-        return _server(location, patience, fill)
-    return _file(Path(location).absolute(), patience, fill)
+        return _server(location, patience, fill, upgrade)
+    return _file(Path(location).absolute(), patience, fill, upgrade)
 
 
 @contextmanager
@@ -139,8 +116,10 @@ def _is_unreachable(error: Exception) -> bool:
     return error.connection_invalidated or no_code or getattr(error.orig, "sqlstate", "") in _CUT
 
 
-def _file(path: Path, patience: float, fill: Fill | None) -> Database:
+def _file(path: Path, patience: float, fill: Fill | None, upgrade: Upgrade) -> Database:
     try:
+        if upgrade != "files" and not path.exists():
+            raise StoreError(f"There is no store {path}. Name the file of an existing one.")
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise StoreError(f"The store {path} is not a file. Name a file, such as {path / 'store.db'}.")
@@ -148,12 +127,12 @@ def _file(path: Path, patience: float, fill: Fill | None) -> Database:
     except OSError as error:
         raise StoreError(f"The store {path} cannot be opened: {error.strerror}. Choose another place.") from error
     locks = path.parent / "locks"
-    engine = _sqlite_engine(path, patience)
+    engine, ownership, migration = _sqlite_engine(path, patience), FileOwnership(locks), None
     with _disposed_on_failure(engine), explained(str(path)):
-        if new or _needs_upgrade(engine, str(path)):
+        if (new and upgrade != "never") or needs_upgrade(engine, str(path), upgrade):
             with only_one(locks / f".{path.name}.lock", patience=patience):
-                _upgrade_file(engine, str(path), fill)
-    return Database(engine, str(path), FileOwnership(locks))
+                migration = _upgrade_file(engine, str(path), ownership, fill)
+    return Database(engine, str(path), ownership, migration)
 
 
 def _sqlite_engine(path: Path, patience: float) -> Engine:
@@ -186,18 +165,18 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _upgrade_file(engine: Engine, where: str, fill: Fill | None) -> None:
-    if not _needs_upgrade(engine, where):
-        return
+def _upgrade_file(engine: Engine, where: str, ownership: Ownership, fill: Fill | None) -> Migration | None:
+    if not needs_upgrade(engine, where, "always"):
+        return None
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode=WAL")  # persists in the file
     finally:
         connection.close()
-    _upgrade(engine, fill)
+    return upgrade_tables(engine, where, ownership, fill)
 
 
-def _server(location: str, patience: float, fill: Fill | None) -> Database:
+def _server(location: str, patience: float, fill: Fill | None, upgrade: Upgrade) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
@@ -217,11 +196,12 @@ def _server(location: str, patience: float, fill: Fill | None) -> Database:
     shown = {name: value for name, value in url.query.items() if name in _SHOWN_OPTIONS}
     where = url.set(query=shown).render_as_string(hide_password=True)
     event.listen(engine, "connect", partial(_set_session, patience))
+    ownership, migration = ServerOwnership(engine), None
     with _disposed_on_failure(engine), explained(where):
         check_server(engine, where)
-        if _needs_upgrade(engine, where):
-            _upgrade(engine, fill)
-    return Database(engine, where, ServerOwnership(engine))
+        if needs_upgrade(engine, where, upgrade):
+            migration = upgrade_tables(engine, where, ownership, fill)
+    return Database(engine, where, ownership, migration)
 
 
 def _set_session(patience: float, connection: Any, _record: object) -> None:
@@ -236,64 +216,3 @@ def _disposed_on_failure(engine: Engine) -> Iterator[None]:
     except BaseException:
         engine.dispose()
         raise
-
-
-def _needs_upgrade(engine: Engine, where: str) -> bool:
-    """Whether the store is new or outdated. Raise StoreError if it is newer, or not a store."""
-    with engine.connect() as connection:
-        tables = set(inspect(connection).get_table_names())
-        if not {"alembic_version", "runs"} <= tables:
-            _refuse_foreign(connection, tables, where)
-            return True
-        revision: Any = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    if revision not in REVISIONS:
-        raise StoreError(
-            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator supports only "
-            f"revisions up to {HEAD}. Update prompt-evaluator, or name another store."
-        )
-    return bool(revision != HEAD)
-
-
-def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> None:
-    # A server's database may hold other tables too; a file with other tables belongs to another program.
-    foreign = tables if connection.dialect.name == "sqlite" else tables & {"alembic_version", *METADATA.tables}
-    if foreign:
-        raise StoreError(
-            f"{where} is a database, but not a store: it has a table {min(foreign)!r}. It was left unchanged: "
-            "name another store."
-        )
-
-
-def _upgrade(engine: Engine, fill: Fill | None) -> None:
-    with engine.execution_options(writes=True).begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_KEY)))
-        before = _revision(connection)
-        if before is None:
-            # Same result as running all migrations; a test compares the two.
-            METADATA.create_all(connection, checkfirst=False)
-            _VERSION.create(connection)
-            connection.execute(_VERSION.insert().values(version_num=HEAD))
-        elif before != HEAD:
-            migrate(connection)
-        if before in _WITHOUT_RESULTS:
-            fill_runs(connection, fill)
-
-
-def migrate(connection: Connection) -> None:
-    """Run every migration from the store's revision to the newest."""
-    from alembic import command  # noqa: PLC0415 - takes 100 ms, and only an old store needs it
-    from alembic.config import Config  # noqa: PLC0415 - same
-
-    config = Config()
-    config.set_main_option("script_location", "prompt_evaluator.store:migrations")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
-def _revision(connection: Connection) -> str | None:
-    """None for a new store."""
-    if "alembic_version" not in inspect(connection).get_table_names():
-        return None
-    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return found

@@ -18,7 +18,7 @@ from sqlalchemy import (
     Text,
 )
 
-from prompt_evaluator.store.schema import METADATA
+from prompt_evaluator.store.schema import BY_NAME, LOCAL, METADATA
 
 CASE_RESULTS = Table(
     "case_results",
@@ -140,6 +140,7 @@ QUEUE = Table(
     Index("ix_queue_asked_by_state", "asked_by", "state"),
     Index("ix_queue_asked_by_started_at", "asked_by", "started_at"),
     sqlite_autoincrement=True,
+    info=LOCAL,
 )
 
 BASELINES = Table(
@@ -149,6 +150,7 @@ BASELINES = Table(
     Column("run_id", Text, ForeignKey("runs.run_id", name="fk_baselines_run_id"), nullable=False),
     Column("pinned_at", Text, nullable=False),
     Column("note", Text),
+    info=BY_NAME,
 )
 
 VERDICTS = Table(
@@ -179,6 +181,7 @@ TOKENS = Table(
     Column("max_samples", Integer),
     Column("max_cost", Float),
     Column("max_concurrency", Integer),
+    info=LOCAL,
 )
 
 REQUEST_KEYS = Table(
@@ -188,6 +191,7 @@ REQUEST_KEYS = Table(
     Column("request_hash", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("answer", Text),
+    info=LOCAL,
 )
 
 VIEWS = Table(
@@ -197,4 +201,5 @@ VIEWS = Table(
     Column("address", Text, nullable=False),
     Column("saved_at", Text, nullable=False),
     Column("saved_by", Text, nullable=False),
+    info=BY_NAME,
 )

@@ -26,6 +26,11 @@ HEAD = REVISIONS[-1]
 
 METADATA = MetaData()
 
+LOCAL = {"copied": False}
+"""The `info` of a table or column that means something in one store only, so that `store copy` leaves it out."""
+BY_NAME = {"copied": "by name"}
+"""The `info` of a table whose rows are copied unless there is already one with that name."""
+
 RUNS = Table(
     "runs",
     METADATA,
