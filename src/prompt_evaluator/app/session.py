@@ -56,6 +56,11 @@ class Session:
         """The workspace's store, which the workspace closes."""
         return self.workspace.store
 
+    @property
+    def budget(self) -> Budget:
+        """What all runs of the session may spend together."""
+        return self._budget
+
     def models(self) -> Models:
         """The models of one run, with the workspace's connections and limits and this session's budget and meter."""
         return Models(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.breaker import Breaker, Breakers
     from prompt_evaluator.providers.calls.budget import Budget
-    from prompt_evaluator.providers.calls.governor import Governor, Lane
+    from prompt_evaluator.providers.calls.governor import Governor
+    from prompt_evaluator.providers.calls.lane import Lane
     from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.calls.stop import Stop, Wait
     from prompt_evaluator.providers.calls.traits import Traits

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from prompt_evaluator.providers.calls.lane import Lane, Waiting
 from prompt_evaluator.providers.calls.pace import Bucket, Latency, Pace
 from prompt_evaluator.providers.calls.stop import plain_wait
 
@@ -42,29 +42,6 @@ _REGROWTH = 0.05
 _SLOWER, _MUCH_SLOWER = 1.5, 2.0
 
 
-class _Waiting(NamedTuple):
-    number: int
-    """Increases in order of arrival."""
-    future: asyncio.Future[None]
-    tokens: float
-
-
-class Lane:
-    """One run's calls at one governor: those in flight, their cap, and those waiting."""
-
-    def __init__(self, governor: Governor, cap: int) -> None:
-        self._governor = governor
-        self.cap = cap
-        self.in_flight = 0
-        self.urgent: deque[_Waiting] = deque()
-        self.others: deque[_Waiting] = deque()
-
-    @property
-    def limit(self) -> float:
-        """How many calls the run may currently have in flight."""
-        return min(self.cap, self._governor.limit)
-
-
 class Governor:
     """Decides when the next call may go, across all runs that share the key and endpoint."""
 
@@ -74,6 +51,8 @@ class Governor:
         *,
         clock: Callable[[], float] = time.monotonic,
         lag: Callable[[], float] = lambda: 0.0,
+        share: float = 1.0,
+        on_push_back: Callable[[float | None], None] | None = None,
     ) -> None:
         """Start with the limits of one entry.
 
@@ -82,9 +61,12 @@ class Governor:
             clock: Returns seconds.
             lag: Returns how many seconds late the event loop runs. Without it, a saturated client would mistake its own
                 delay for the service's latency and throttle itself.
+            share: The share of every limit that is this process's, if several processes make the calls of a run.
+            on_push_back: Told if all calls slow down after a 429, with the seconds that the service asks to wait.
         """
-        self.cap = DEFAULT_CONCURRENCY
-        self.limit = float(_START)
+        self._share, self._on_push_back = share, on_push_back
+        self.cap = self._part(DEFAULT_CONCURRENCY)
+        self.limit = float(self._part(_START))
         self.in_flight = 0
         self._clock, self._lag = clock, lag
         self._lanes: list[Lane] = []
@@ -115,15 +97,15 @@ class Governor:
             limits: The entry's limits.
             wanted: How many calls a run wants in flight. Ignored if an entry sets `max_concurrency`.
         """
-        if most := limits.max_concurrency:
+        if most := limits.max_concurrency and self._part(limits.max_concurrency):
             self._configured_cap = min(most, self._configured_cap or most)
         self.cap = self._configured_cap or max(self.cap, wanted or 0)
         self.limit = min(self.limit, float(self.cap))
         if rate := limits.requests_per_minute:
-            self._requests = _stricter(self._requests, rate, 1.0, fixed=self._fixed_requests)
+            self._requests = _stricter(self._requests, rate * self._share, 1.0, fixed=self._fixed_requests)
             self._fixed_requests = True
         if rate := limits.tokens_per_minute:
-            self._tokens = _stricter(self._tokens, rate, 5.0, fixed=self._fixed_tokens)
+            self._tokens = _stricter(self._tokens, rate * self._share, 5.0, fixed=self._fixed_tokens)
             self._fixed_tokens = True
 
     def open_lane(self, cap: int | None = None) -> Lane:
@@ -151,7 +133,7 @@ class Governor:
     async def enter(self, lane: Lane, tokens: float, *, urgent: bool = False, wait: Wait = plain_wait) -> None:
         """Wait until a call may go: urgent ones first, otherwise in order of arrival."""
         self._numbers += 1
-        waiting = _Waiting(self._numbers, asyncio.get_running_loop().create_future(), tokens)
+        waiting = Waiting(self._numbers, asyncio.get_running_loop().create_future(), tokens)
         queue = lane.urgent if urgent else lane.others
         queue.append(waiting)
         self._waiting += 1
@@ -232,6 +214,24 @@ class Governor:
         if began < self._last_event or not serious:
             return
         self._last_event = now
+        self._slow_down(now, began)
+        if self._on_push_back is not None:
+            self._on_push_back(hold)
+
+    def pushed_back_elsewhere(self, hold: float | None) -> None:
+        """Slow down like another process that got a 429 for the same key.
+
+        Args:
+            hold: How many seconds the service asks to wait.
+        """
+        now = self._clock()
+        if hold is not None:
+            self._held_until = max(self._held_until, now + hold)
+        if now > self._last_event:
+            self._last_event = now
+            self._slow_down(now, now)
+
+    def _slow_down(self, now: float, began: float) -> None:
         self._pushed_back = True
         self._cut(began, _CUT, at_least=1 if self._refused_share > _HARD_LIMIT else _FEW)
         if not self._fixed_requests and (pace := self._pace.learn(now)):
@@ -240,6 +240,8 @@ class Governor:
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         """Adopt limits from rate-limit headers, unless configured. None means not stated, infinity no limit."""
+        requests_per_minute = requests_per_minute and requests_per_minute * self._share
+        tokens_per_minute = tokens_per_minute and tokens_per_minute * self._share
         if requests_per_minute and not self._fixed_requests:
             if requests_per_minute != math.inf:
                 self._requests = self._requests or Bucket(requests_per_minute, 1.0)
@@ -253,6 +255,9 @@ class Governor:
                 self._tokens.set_rate(tokens_per_minute)
             else:
                 self._tokens = None
+
+    def _part(self, count: int) -> int:
+        return max(1, int(count * self._share))
 
     def _cut(self, began: float, share: float, *, at_least: float) -> None:
         if began >= self._last_cut:  # otherwise it was sent before the last cut took effect

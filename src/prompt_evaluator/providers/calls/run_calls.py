@@ -14,7 +14,8 @@ from prompt_evaluator.providers.calls.traits import Traits, tell_limits
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.governor import Governor, Lane
+    from prompt_evaluator.providers.calls.governor import Governor
+    from prompt_evaluator.providers.calls.lane import Lane
     from prompt_evaluator.providers.calls.shared import SharedCalls
 
 
