@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.work import WorkerSource, WorkItem
     from prompt_evaluator.ports import MakeRemote, RemoteWorker
 
-_MOST_UNSENT = 1_000
-"""Messages to the driver that may wait before new calls do."""
+_FEWEST_WAITING = 4
 _END_WITHIN = 2.0
 """Seconds that cancelled items have for cleaning up."""
 
@@ -40,7 +39,16 @@ _END_WITHIN = 2.0
 class WorkerActor:
     """Ray makes one in each worker process. Its methods run on one event loop, and several may be in progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: int) -> None:
+        """Start without a worker.
+
+        Args:
+            window: The most items in progress. Calls wait while half as many units have not reached the driver, so
+                that a death costs at most the calls of one and a half windows.
+        """
+        self._most_waiting = max(_FEWEST_WAITING, window // 2)
+        self._units = self._in_transit = 0
+        """Units that wait to be collected, and those collected last, which arrived if there is a next time."""
         self._worker: RemoteWorker | None = None
         self._outbox: list[ToDriver] = []
         self._something = asyncio.Event()
@@ -80,12 +88,14 @@ class WorkerActor:
 
     async def collect(self) -> bytes | None:
         """Return messages for the driver as soon as there are any; None after the last ones."""
+        self._in_transit = 0
+        self._taken.set()
         await self._something.wait()
         self._something.clear()
-        self._taken.set()
         if not self._outbox:
             return None
         messages, self._outbox = self._outbox, []
+        self._in_transit, self._units = self._units, 0
         if self._closed:
             self._something.set()
         return encode(messages)
@@ -106,10 +116,11 @@ class WorkerActor:
     # The sink of the worker.
 
     def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:  # noqa: ARG002 - the driver decodes it
+        self._units += 1
         self._say(Made(unit))
 
     async def wait_for_capacity(self) -> None:
-        while len(self._outbox) >= _MOST_UNSENT:
+        while self._units + self._in_transit >= self._most_waiting:
             self._taken.clear()
             await self._taken.wait()
 

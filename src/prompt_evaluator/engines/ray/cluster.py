@@ -35,6 +35,14 @@ _OF_OUR_OWN = {
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),  # one per process, because Ray reads it only once
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # despite its name: keeps every port on loopback
+    **dict.fromkeys(  # seconds: a busy machine takes longer than Ray expects
+        (
+            "RAY_DASHBOARD_STARTUP_TIMEOUT_S",
+            "RAY_gcs_server_request_timeout_seconds",
+            "RAY_raylet_start_wait_time_s",
+        ),
+        "300",
+    ),
 }
 _CLEANED_WITHIN = 10.0
 
@@ -51,9 +59,9 @@ class RayCluster:
         """
         if importlib.util.find_spec("ray") is None:
             raise ConfigurationError(_MISSING)
-        self._address, self._cpus = address, cpus or len(os.sched_getaffinity(0))
+        self._address, self._cpus = address, cpus or _cpus()
         self._ray: Any = None
-        self._session: Path | None = None
+        self.session: Path | None = None
         self._cleaner: subprocess.Popen[bytes] | None = None
         self._connects, self._joined = asyncio.Lock(), False
 
@@ -93,13 +101,13 @@ class RayCluster:
             self._begin_session()
         ray = _quiet(importlib.import_module("ray"))
         given: dict[str, Any] = {"address": self._address}
-        if self._session is not None:
+        if self.session is not None:
             given = {
                 "address": "local",
                 "num_cpus": self._cpus,
                 "include_dashboard": False,
                 "object_store_memory": _OBJECT_STORE,
-                "_temp_dir": str(self._session),
+                "_temp_dir": str(self.session),
             }
         try:
             ray.init(**given, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL)
@@ -118,15 +126,15 @@ class RayCluster:
         base = tempfile.gettempdir()
         if len(base) > _LONGEST_FOLDER and os.access("/tmp", os.W_OK):  # noqa: S108 - the folder below it is new
             base = "/tmp"  # noqa: S108
-        self._session = Path(tempfile.mkdtemp(prefix="pe-ray-", dir=base))
+        self.session = Path(tempfile.mkdtemp(prefix="pe-ray-", dir=base))
         self._cleaner = subprocess.Popen(  # noqa: S603 - our own script
-            [sys.executable, "-I", "-S", cleaner.__file__, str(self._session), _MARK],
+            [sys.executable, "-I", "-S", cleaner.__file__, str(self.session), _MARK],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # or Ctrl-C would end it before Ray
         )
-        os.environ.update(_OF_OUR_OWN | {_MARK: str(self._session)})
+        os.environ.update(_OF_OUR_OWN | {_MARK: str(self.session)})
 
     def _disconnect(self, ray: Any) -> None:
         if not self._joined:
@@ -134,15 +142,21 @@ class RayCluster:
         self._end_session()
 
     def _end_session(self) -> None:
-        if self._session is None or self._cleaner is None:
+        if self.session is None or self._cleaner is None:
             return
         assert self._cleaner.stdin is not None  # noqa: S101 - a pipe
         self._cleaner.stdin.close()
         try:
             self._cleaner.wait(_CLEANED_WITHIN)
         except subprocess.TimeoutExpired:
-            shutil.rmtree(self._session, ignore_errors=True)
-        self._session = self._cleaner = None
+            shutil.rmtree(self.session, ignore_errors=True)
+        self.session = self._cleaner = None
+
+
+def _cpus() -> int:
+    """CPUs that this process may use; not every system says."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def _quiet(ray: Any) -> Any:

@@ -140,7 +140,7 @@ class Pool:
         """Keep one process working, and start another when it dies."""
         while not self._closing and self._failure is None:
             self._numbers += 1
-            seat = _Seat(self._numbers, self._actors.remote())
+            seat = _Seat(self._numbers, self._actors.remote(self._options.each))
             try:
                 await self._serve(seat)
             except self._ray.exceptions.RayTaskError as error:
