@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,10 @@ class LinkedEngine(LocalEngine):
             worker.stop()
 
     async def run(self, items: Items, make_local: MakeWorker, results: Results) -> None:  # noqa: ARG002 - the port's
-        loop = asyncio.get_running_loop()
         for number in range(WORKERS):
-            self._desk.joined(number, lambda note, at=number: loop.call_soon(self._remote[at].heard, note))
-            source = self._source(WORKERS)
-            tell = lambda note, at=number: loop.call_soon(self._desk.heard, at, note)  # noqa: E731 - two of a kind
-            self._remote.append(make_worker(source, results, tell))
+            self._desk.joined(number, functools.partial(self._to_worker, number))
+            tell = functools.partial(self._to_desk, number)
+            self._remote.append(make_worker(self._source(WORKERS), results, tell))
         try:
             await super().run(items, lambda _sink: _InTurn(self._remote), results)
         finally:
@@ -56,6 +55,12 @@ class LinkedEngine(LocalEngine):
             await asyncio.sleep(0)
             for number in range(WORKERS):
                 self._desk.left(number)
+
+    def _to_worker(self, number: int, note: bytes) -> None:
+        asyncio.get_running_loop().call_soon(self._remote[number].heard, note)
+
+    def _to_desk(self, number: int, note: bytes) -> None:
+        asyncio.get_running_loop().call_soon(self._desk.heard, number, note)
 
 
 class _InTurn:

@@ -13,6 +13,7 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ _OF_OUR_OWN = {
         "300",
     ),
 }
-_CLEANED_WITHIN = 10.0
+_CLEANED_WITHIN, _REACHED_WITHIN = 10.0, 10.0
 
 
 class RayCluster:
@@ -110,6 +111,7 @@ class RayCluster:
                 "_temp_dir": str(self.session),
             }
         try:
+            _reach(self._address)
             ray.init(**given, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL)
         except Exception as error:  # noqa: BLE001 - Ray raises many kinds
             self._end_session()
@@ -151,6 +153,13 @@ class RayCluster:
         except subprocess.TimeoutExpired:
             shutil.rmtree(self.session, ignore_errors=True)
         self.session = self._cleaner = None
+
+
+def _reach(address: str | None) -> None:
+    """Raise OSError if nobody is at HOST:PORT; Ray itself tries for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), _REACHED_WITHIN).close()
 
 
 def _cpus() -> int:
