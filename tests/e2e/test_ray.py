@@ -56,6 +56,10 @@ def reference(online: Workspace, service: ChatService) -> tuple[dict[str, object
     return done.artifact, service.paid
 
 
+def paid_for(service: ChatService, calls: int) -> None:
+    until(lambda: service.paid >= calls, seconds=120)
+
+
 @pytest.mark.soak
 def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_each(
     online: Workspace, service: ChatService, on_ray: tuple[str, ...], ray_head: RayHead
@@ -70,7 +74,8 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
     committed = online.units(run_id)
     for _ in range(kills):
         paid = service.paid
-        until(lambda paid=paid: service.paid >= paid + AT_ONCE and len(workers(online.folder)) == 2, seconds=120)
+        paid_for(service, paid + AT_ONCE)
+        until(lambda: len(workers(online.folder)) == 2, seconds=120)
         os.kill(rng.choice(workers(online.folder)), signal.SIGKILL)
         now = online.units(run_id)
         assert committed.items() <= now.items()
@@ -102,16 +107,15 @@ def test_killed_drivers_lose_nothing_and_a_resume_finishes_what_they_left(
     service.set(latency=0.05)
 
     started, run_id = online.start_evaluation(*REAL, *SETTINGS, *on_ray), ""
-    committed: dict[object, object] = {}
+    committed: dict[tuple[str, bytes], bytes] = {}
     for _ in range(kills):
         run_id = started.wait_until_under_way()
-        goal = service.paid + rng.randrange(40, 120)
-        until(lambda goal=goal: service.paid >= goal, seconds=120)
+        paid_for(service, service.paid + rng.randrange(40, 120))
         started.kill()
         until(lambda: not workers(online.folder), seconds=60)
         now = online.units(run_id)
         assert committed.items() <= now.items()
-        committed = {**now}
+        committed = now
         started = online.start("resume", run_id, "--json", "-j", str(AT_ONCE), *on_ray)
     service.set(latency=0)
     done = started.finish()
