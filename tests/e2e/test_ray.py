@@ -65,9 +65,9 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
     online: Workspace, service: ChatService, on_ray: tuple[str, ...], ray_head: RayHead
 ) -> None:
     kills, rng = trials(2, soak=20), random.Random(4)
-    online.cases(40 + 40 * kills)
+    online.cases(40 + 80 * kills)
     expected, cost = reference(online, service)
-    service.set(latency=0.05)
+    service.set(latency=1)  # so that the run cannot end before the last kill
 
     started = online.start_evaluation(*REAL, *SETTINGS, *on_ray)
     run_id = started.wait_until_under_way()
@@ -75,7 +75,8 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
     for _ in range(kills):
         paid = service.paid
         paid_for(service, paid + AT_ONCE)
-        until(lambda: len(workers(online.folder)) == 2, seconds=120)
+        until(lambda: len(workers(online.folder)) == 2 or started.process.poll() is not None, seconds=120)
+        assert started.process.poll() is None, "it ended before the last kill"
         os.kill(rng.choice(workers(online.folder)), signal.SIGKILL)
         now = online.units(run_id)
         assert committed.items() <= now.items()
@@ -202,6 +203,7 @@ def test_without_the_extra_the_error_names_it(offline: Workspace) -> None:
     assert done.returncode == 2
     assert "Install the extra `ray`: pip install 'prompt-evaluator[ray]'." in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+    assert not (offline.folder / "runs").exists()
 
 
 def test_a_cluster_that_is_not_there_is_named(offline: Workspace) -> None:

@@ -53,22 +53,24 @@ class Driver:
 
 
 class Kills:
-    """A worker whose process dies at some items: at each so many times."""
+    """A worker whose process gets a signal at some items: at each so many times."""
 
-    def __init__(self, engine: BridgedEngine, times: dict[int, int]) -> None:
-        self._engine, self._times = engine, times
+    def __init__(self, engine: BridgedEngine, times: dict[int, int], sent: signal.Signals) -> None:
+        self._engine, self._times, self._sent = engine, times, sent
 
     async def work(self, item: WorkItem) -> ItemEnd:
         if self._times.get(item.sample):
             self._times[item.sample] -= 1
-            os.kill(self._engine.processes[-1], signal.SIGKILL)
+            os.kill(self._engine.processes[-1], self._sent)
             await asyncio.sleep(600)
         return ItemEnd(case_id=CASE.id, sample=item.sample, state="finished")
 
 
-async def run(engine: BridgedEngine, driver: Driver, times: dict[int, int]) -> None:
+async def run(
+    engine: BridgedEngine, driver: Driver, times: dict[int, int], sent: signal.Signals = signal.SIGKILL
+) -> None:
     def make(_sink: UnitSink) -> Kills:
-        return Kills(engine, times)
+        return Kills(engine, times, sent)
 
     await engine.run(driver.feed, make, driver)
     await driver.feed.close()
@@ -82,6 +84,15 @@ async def test_what_a_dead_process_worked_on_is_lost_and_handed_out_again_to_ano
     assert 3 in driver.samples("lost")
     assert driver.samples("finished") == list(range(8))
     assert len(set(engine.processes)) > 1
+
+
+async def test_a_process_that_is_stopped_counts_as_dead_after_a_while(ray_head: RayHead) -> None:
+    engine, driver = BridgedEngine(2, ray_head.address, silence=5), Driver(8)
+
+    await run(engine, driver, {3: 1}, signal.SIGSTOP)
+
+    assert 3 in driver.samples("lost")
+    assert driver.samples("finished") == list(range(8))
 
 
 async def test_an_item_that_kills_every_process_ends_the_run_and_is_named(ray_head: RayHead) -> None:

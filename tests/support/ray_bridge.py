@@ -79,12 +79,12 @@ class NoDesk:
 class BridgedEngine:
     """The Ray engine with two processes, used like the local one."""
 
-    def __init__(self, count: int, address: str, *, refuse: str = "") -> None:
+    def __init__(self, count: int, address: str, *, refuse: str = "", silence: float = 600) -> None:
         self.processes: list[int] = []
         """Which process got each item, in order."""
         self._place = ""
         self._refuse = refuse
-        self._engine = RayEngine(RayCluster(address), self._source, NoDesk(), window=count, workers=2)
+        self._engine = RayEngine(RayCluster(address), self._source, NoDesk(), window=count, workers=2, silence=silence)
 
     def stop(self, drain_seconds: float | None) -> None:
         self._engine.stop(drain_seconds)

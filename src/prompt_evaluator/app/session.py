@@ -71,6 +71,11 @@ class Session:
             budget=self._budget,
         )
 
+    def check_engine(self) -> None:
+        """Raise `ConfigurationError` if the engine's extra is not installed."""
+        if self.limits.engine == "ray":
+            self.workspace.ray(self.limits.ray_address)
+
     def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
         """Raise `ConfigurationError` if the cost limit cannot be enforced because a price is unknown."""
         if self.limits.max_cost is None or self.limits.max_calls is not None:

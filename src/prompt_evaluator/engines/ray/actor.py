@@ -86,11 +86,17 @@ class WorkerActor:
                 case Note(data):
                     worker.heard(data)
 
-    async def collect(self) -> bytes | None:
-        """Return messages for the driver as soon as there are any; None after the last ones."""
+    async def collect(self, patience: float) -> bytes | None:
+        """Return messages for the driver as soon as there are any; None after the last ones.
+
+        Return none after this many seconds, so that the driver knows that the process is not stuck.
+        """
         self._in_transit = 0
         self._taken.set()
-        await self._something.wait()
+        try:
+            await asyncio.wait_for(self._something.wait(), patience)
+        except TimeoutError:
+            return encode([])
         self._something.clear()
         if not self._outbox:
             return None

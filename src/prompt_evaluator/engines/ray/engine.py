@@ -28,6 +28,7 @@ class RayEngine(LocalEngine):
         workers: int | None = None,
         most_workers: int | None = None,
         gpus: float = 0.0,
+        silence: float = 600.0,
     ) -> None:
         """Prepare; nothing is started.
 
@@ -39,10 +40,12 @@ class RayEngine(LocalEngine):
             workers: How many processes; by default one for each CPU or, with `gpus`, for what GPUs there are.
             most_workers: No more than this, whatever `workers` and the cluster say.
             gpus: GPUs of each.
+            silence: Seconds after which a process that says nothing counts as dead.
         """
         super().__init__(window)
         self._cluster, self._source, self._desk = cluster, source, desk
         self._window, self._processes, self._gpus = window, workers, gpus
+        self._silence = silence
         self._most = min(window, most_workers or window)
         self._pool: Pool | None = None
 
@@ -56,7 +59,13 @@ class RayEngine(LocalEngine):
         """Work on all items. If a worker raises, cancel the others and raise its error."""
         ray = await self._cluster.ray()
         workers = max(1, min(self._processes or self._places(ray), self._most))
-        options = PoolOptions(workers=workers, window=self._window, gpus=self._gpus, own_ray=self._cluster.is_ours)
+        options = PoolOptions(
+            workers=workers,
+            window=self._window,
+            gpus=self._gpus,
+            own_ray=self._cluster.is_ours,
+            silence=self._silence,
+        )
         async with Pool(ray, self._source(workers), self._desk, options, results) as pool:
             self._pool = pool
             if self._stopped:

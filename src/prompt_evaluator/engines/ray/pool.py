@@ -48,11 +48,18 @@ class PoolOptions:
     """Items in progress, over all workers."""
     gpus: float = 0.0
     own_ray: bool = True
+    silence: float = 600.0
+    """Seconds after which a process that says nothing counts as dead: stopped, or stuck in a function that lets
+    nothing else run."""
 
     @property
     def each(self) -> int:
         """The most items in progress at one worker."""
         return math.ceil(self.window / self.workers)
+
+
+class _StuckError(Exception):
+    """A process lives, but does nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +152,7 @@ class Pool:
                 await self._serve(seat)
             except self._ray.exceptions.RayTaskError as error:
                 self._fail(EngineError(f"A worker process failed: {type(error.cause).__name__}: {error.cause}"))
-            except self._ray.exceptions.RayError as error:
+            except (self._ray.exceptions.RayError, _StuckError) as error:
                 self._died(seat, error)
             except Exception as error:  # noqa: BLE001 - e.g. of the store or of Ray; it ends the run
                 self._fail(error)
@@ -174,10 +181,19 @@ class Pool:
         if self._stopping:
             self._send(seat, StartNothing())
         self._send_soon(seat)
-        while (messages := await seat.actor.collect.remote()) is not None:
+        while (messages := await self._collected(seat)) is not None:
             for message in read_by_driver(messages):
                 self._take(seat, message)
             await self._results.wait_for_capacity()
+
+    async def _collected(self, seat: _Seat) -> bytes | None:
+        silence = self._options.silence
+        try:
+            async with asyncio.timeout(silence):
+                messages: bytes | None = await seat.actor.collect.remote(silence / 4)
+        except TimeoutError:
+            raise _StuckError(f"It has not answered for {silence:,.0f} s.") from None
+        return messages
 
     async def _set_up(self, seat: _Seat, source: WorkerSource) -> tuple[str, str] | int:
         try:
