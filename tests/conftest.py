@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from chat_service import ChatService, running_service
 from postgres_server import Cluster, running_cluster
+from ray_head import RayHead, shared_head
 from workspace import Workspace
 
 from prompt_evaluator.model import REDACTOR
@@ -69,3 +70,11 @@ def database(cluster: Cluster) -> Iterator[str]:
     """The address of a new, empty database."""
     with cluster.database() as name:
         yield cluster.address(name)
+
+
+@pytest.fixture(scope="session")
+def ray_head() -> RayHead:
+    """Started by the first that asks for it. This process is let in as well: Ray reads these variables only once."""
+    head = shared_head()
+    os.environ.update(head.environment)
+    return head

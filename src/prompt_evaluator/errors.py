@@ -17,6 +17,7 @@ PromptEvaluatorError
 │   └── PinnedRunError                           a run to be deleted is a baseline
 ├── IncomparableError                            runs differ in what makes a comparison fair
 ├── BudgetSpentError                             the next call would exceed --max-calls, --max-cost or a shared budget
+├── EngineError                                  the workers of a run cannot be started, or keep dying
 ├── StoppedError                                 the run is stopping, so nothing new is started
 └── ProviderError                                a call gave no answer
     ├── RateLimitedError            retried      too many requests or tokens for now
@@ -238,6 +239,12 @@ class IncomparableError(PromptEvaluatorError):
 
 class BudgetSpentError(PromptEvaluatorError):
     """The next call would exceed the user's budget."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class EngineError(PromptEvaluatorError):
+    """The processes that a run's work was sent to cannot be started, or keep dying. The run can be resumed."""
 
     exit_code: ClassVar[int] = 3
 

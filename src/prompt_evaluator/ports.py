@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     )
     from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
     from prompt_evaluator.model.result import CaseResult, RunResult
-    from prompt_evaluator.model.work import ItemEnd, WorkItem
+    from prompt_evaluator.model.work import ItemEnd, WorkerSource, WorkItem
 
     MakeWorker = Callable[["UnitSink"], "Worker"]
-    """Makes a worker that puts finished units into the sink. An engine may call this in another process."""
+    """Makes a worker in this process, which puts finished units into the sink."""
+    Tell = Callable[[bytes], None]
+    """Sends a note without waiting."""
+    MakeRemote = Callable[[WorkerSource, "UnitSink", Tell], "RemoteWorker"]
+    """Makes a worker in another process; it may send notes to its desk."""
 
 
 class Provider(Protocol):
@@ -238,6 +242,35 @@ class Worker(Protocol):
 
     async def work(self, item: WorkItem) -> ItemEnd:
         """Finish an item. Raise only if the store has failed. May be called concurrently."""
+
+
+class RemoteWorker(Worker, Protocol):
+    """A worker in another process than the driver."""
+
+    def heard(self, note: bytes) -> None:
+        """Receive a note from the desk."""
+
+    def stop(self) -> None:
+        """Start nothing new."""
+
+    async def close(self) -> None:
+        """Release everything. No item may be in progress."""
+
+
+class Desk(Protocol):
+    """What the workers of a run share: it stays with the driver, and workers and desk send each other notes.
+
+    An engine delivers the notes of a worker in order, and not before the units that were put earlier.
+    """
+
+    def joined(self, worker: int, tell: Tell) -> None:
+        """A worker is about to start; numbers are not used again."""
+
+    def heard(self, worker: int, note: bytes) -> None:
+        """Receive a note from a worker."""
+
+    def left(self, worker: int) -> None:
+        """A worker has ended or died; no note can be sent to it any more."""
 
 
 class Items(Protocol):

@@ -89,6 +89,10 @@ EXAMPLES = {
     "max_concurrency": Example(("-j", "4"), 4, 4),
     "max_cost": Example(("--max-cost", "0.5"), 0.5, 0.5),
     "max_calls": Example(("--max-calls", "4"), 4, 4),
+    "engine": Example(("--engine", "ray"), "ray", "ray"),
+    "ray_address": Example(("--ray-address", "10.0.0.1:6379"), "10.0.0.1:6379", "10.0.0.1:6379"),
+    "ray_workers": Example(("--ray-workers", "8"), 8, 8),
+    "ray_gpus": Example(("--ray-gpus", "0.5"), 0.5, 0.5),
 }
 IN_PYTHON = [name for name, example in EXAMPLES.items() if example.python is not None]
 

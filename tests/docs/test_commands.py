@@ -33,6 +33,7 @@ NOT_RUN = {
     "make ": "sets up an environment; tests/structure/test_makefile.py runs it",
     "pip install ": "the command is installed already",
     "docker run ": "needs Docker and an image",
+    "prompt-evaluator evaluate-dataset -d support -s system --engine ray": "starts a Ray: tests/e2e/test_ray.py does",
     "export ": "names a proxy that does not exist",
 }
 ENDS = {

@@ -1,4 +1,4 @@
-"""What every engine promises to the driver, whether its workers are in this process or beyond a wall of bytes."""
+"""What every engine promises to the driver, whether its workers are in this process or in others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from prompt_evaluator.pipeline.feed import Feed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from prompt_evaluator.ports import UnitSink
+    from ray_head import RayHead
+
+    from prompt_evaluator.ports import Engine, UnitSink
 
 CASE = TestCase(
     id="tea / über",
@@ -27,10 +29,21 @@ CASE = TestCase(
 )
 
 
-@pytest.fixture(params=[LocalEngine, EncodingEngine], ids=["local", "encoding"])
-def make(request: pytest.FixtureRequest) -> Callable[[int], LocalEngine]:
-    made: Callable[[int], LocalEngine] = request.param
-    return made
+@pytest.fixture(params=["local", "encoding", "ray"])
+def make(request: pytest.FixtureRequest) -> Callable[[int], Engine]:
+    """Makes an engine that works on so many items at once; the one of Ray, in two processes."""
+    if request.param != "ray":
+        return LocalEngine if request.param == "local" else EncodingEngine
+    head: RayHead = request.getfixturevalue("ray_head")
+    from ray_bridge import BridgedEngine  # noqa: PLC0415 - only where Ray is installed
+
+    return lambda count: BridgedEngine(count, head.address)
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(120):
+        while not true():  # noqa: ASYNC110 - anything may become true
+            await asyncio.sleep(0.001)
 
 
 def items(count: int, *, at_once: int = 10) -> Feed[WorkItem]:
@@ -89,9 +102,7 @@ class Worker:
         return ItemEnd(case_id=item.case.id, sample=item.sample, state="finished")
 
 
-async def run(
-    engine: LocalEngine, feed: Feed[WorkItem], told: Told, work: Callable[[WorkItem], Awaitable[None]]
-) -> None:
+async def run(engine: Engine, feed: Feed[WorkItem], told: Told, work: Callable[[WorkItem], Awaitable[None]]) -> None:
     await engine.run(feed, lambda out: Worker(out, work), told)
     await feed.close()
 
@@ -100,7 +111,7 @@ async def nothing(_item: WorkItem) -> None:
     await asyncio.sleep(0)
 
 
-async def test_every_item_begins_once_hands_over_its_units_and_ends(make: Callable[[int], LocalEngine]) -> None:
+async def test_every_item_begins_once_hands_over_its_units_and_ends(make: Callable[[int], Engine]) -> None:
     told = Told()
 
     await run(make(7), items(25), told, nothing)
@@ -109,7 +120,7 @@ async def test_every_item_begins_once_hands_over_its_units_and_ends(make: Callab
     assert told.told.index(("put", 3)) < told.told.index(("ended", 3))
 
 
-async def test_units_and_ends_arrive_as_they_were_made(make: Callable[[int], LocalEngine]) -> None:
+async def test_units_and_ends_arrive_as_they_were_made(make: Callable[[int], Engine]) -> None:
     told = Told()
     seen: list[WorkItem] = []
 
@@ -129,7 +140,7 @@ async def test_units_and_ends_arrive_as_they_were_made(make: Callable[[int], Loc
     assert told.ends == [ItemEnd(case_id=CASE.id, sample=0, state="finished")]
 
 
-async def test_no_more_items_are_in_progress_than_there_are_workers(make: Callable[[int], LocalEngine]) -> None:
+async def test_no_more_items_are_in_progress_than_there_are_workers(make: Callable[[int], Engine]) -> None:
     told = Told()
 
     async def work(_item: WorkItem) -> None:
@@ -140,15 +151,14 @@ async def test_no_more_items_are_in_progress_than_there_are_workers(make: Callab
     assert told.most == 4
 
 
-async def test_a_stop_takes_no_more_items_and_waits_for_those_in_progress(make: Callable[[int], LocalEngine]) -> None:
+async def test_a_stop_takes_no_more_items_and_waits_for_those_in_progress(make: Callable[[int], Engine]) -> None:
     engine, told, go_on = make(4), Told(), asyncio.Event()
 
     async def work(_item: WorkItem) -> None:
         await go_on.wait()
 
     running = asyncio.create_task(run(engine, items(40), told, work))
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await until(lambda: told.under_way == 4)
     engine.stop(None)
     await asyncio.sleep(0.01)
     assert not told.ends
@@ -158,19 +168,22 @@ async def test_a_stop_takes_no_more_items_and_waits_for_those_in_progress(make: 
     assert told.samples("ended") == told.samples("began") == [0, 1, 2, 3]
 
 
-async def test_what_is_not_finished_in_time_after_a_stop_is_given_up(make: Callable[[int], LocalEngine]) -> None:
+async def test_what_is_not_finished_in_time_after_a_stop_is_given_up(make: Callable[[int], Engine]) -> None:
     engine, told = make(2), Told()
 
     async def work(item: WorkItem) -> None:
+        if item.sample == 0:
+            return
+        await until(lambda: told.ends)
         engine.stop(0.01)
-        await asyncio.sleep(0 if item.sample == 0 else 60)
+        await asyncio.sleep(600)
 
-    await asyncio.wait_for(run(engine, items(10), told, work), 5)
+    await asyncio.wait_for(run(engine, items(10), told, work), 120)
 
     assert told.samples("ended") == [0]
 
 
-async def test_a_second_stop_can_only_shorten_the_first(make: Callable[[int], LocalEngine]) -> None:
+async def test_a_second_stop_can_only_shorten_the_first(make: Callable[[int], Engine]) -> None:
     engine, told = make(2), Told()
 
     async def work(_item: WorkItem) -> None:
@@ -178,21 +191,23 @@ async def test_a_second_stop_can_only_shorten_the_first(make: Callable[[int], Lo
         engine.stop(0.01)
         engine.stop(60)
         engine.stop(None)
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
-    await asyncio.wait_for(run(engine, items(10), told, work), 5)
+    await asyncio.wait_for(run(engine, items(10), told, work), 120)
 
     assert not told.ends
 
 
-async def test_an_error_of_a_worker_ends_the_others_and_is_raised(make: Callable[[int], LocalEngine]) -> None:
-    cancelled: list[int] = []
+async def test_an_error_of_a_worker_ends_the_others_and_is_raised(make: Callable[[int], Engine]) -> None:
+    started, cancelled = list[int](), list[int]()
 
     async def work(item: WorkItem) -> None:
+        started.append(item.sample)
         if item.sample == 3:
+            await until(lambda: len(started) == 5)
             raise StoreError("The disk is full.")
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             cancelled.append(item.sample)
             raise
@@ -203,7 +218,7 @@ async def test_an_error_of_a_worker_ends_the_others_and_is_raised(make: Callable
     assert sorted(cancelled) == [0, 1, 2, 4]
 
 
-async def test_an_item_that_was_stopped_says_why(make: Callable[[int], LocalEngine]) -> None:
+async def test_an_item_that_was_stopped_says_why(make: Callable[[int], Engine]) -> None:
     told = Told()
     cause = StopCause(kind="CircuitOpenError", message="m: stopped.", provider="m")
 
@@ -216,7 +231,7 @@ async def test_an_item_that_was_stopped_says_why(make: Callable[[int], LocalEngi
     assert told.ends == [ItemEnd(case_id=CASE.id, sample=0, state="stopped", cause=cause)]
 
 
-async def test_an_item_that_is_handed_out_again_comes_before_all_others(make: Callable[[int], LocalEngine]) -> None:
+async def test_an_item_that_is_handed_out_again_comes_before_all_others(make: Callable[[int], Engine]) -> None:
     feed, seen = items(5), list[int]()
 
     class Again(Told):

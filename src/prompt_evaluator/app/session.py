@@ -61,6 +61,11 @@ class Session:
         """The workspace's store, which the workspace closes."""
         return self.workspace.store
 
+    @property
+    def budget(self) -> Budget:
+        """What all runs of the session may spend together."""
+        return self._budget
+
     def models(self) -> Models:
         """The models of one run, with the workspace's connections and limits and this session's budget and meter."""
         return Models(
@@ -70,6 +75,11 @@ class Session:
             max_concurrency=self.limits.max_concurrency,
             budget=self._budget,
         )
+
+    def check_engine(self) -> None:
+        """Raise `ConfigurationError` if the engine's extra is not installed."""
+        if self.limits.engine == "ray":
+            self.workspace.ray(self.limits.ray_address)
 
     def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
         """Raise an error if a budget is used up, or cannot be enforced because a price is unknown."""

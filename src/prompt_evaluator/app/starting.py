@@ -33,11 +33,12 @@ def asked_models(plan: RunPlan) -> list[ModelConfig]:
 
 
 def check_models(plan: RunPlan, models: Models, session: Session) -> None:
-    """Raise an error before the run is created if a model cannot be called or the cost limit cannot be enforced."""
+    """Raise an error before the run is created if a model cannot be called, or a limit or the engine cannot be used."""
     names = [models.name(model.model) for model in asked_models(plan)]
     for name in names:
         models.check(name)
     session.check_budget(names, models)
+    session.check_engine()
 
 
 def refuse_pairwise(plan: RunPlan) -> None:

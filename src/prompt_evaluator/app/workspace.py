@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from prompt_evaluator.config.loading import Settings
+    from prompt_evaluator.engines.ray.cluster import RayCluster
     from prompt_evaluator.store import Store
 
 
@@ -29,6 +30,7 @@ class Workspace:
     settings: Settings = field(default_factory=read_settings)
     calls: SharedCalls = field(default_factory=SharedCalls)
     _store: Store | None = field(default=None, init=False)
+    _ray: RayCluster | None = field(default=None, init=False)
 
     @property
     def store(self) -> Store:
@@ -37,6 +39,18 @@ class Workspace:
             self._store = self.calls.limits = open_store(self.settings)
         return self._store
 
+    def ray(self, address: str | None) -> RayCluster:
+        """The connection to a Ray cluster, made on first use; by default to a Ray of our own.
+
+        Raises:
+            ConfigurationError: The extra `ray` is not installed.
+        """
+        if self._ray is None:
+            from prompt_evaluator.engines.ray.cluster import RayCluster  # noqa: PLC0415 - an optional extra
+
+            self._ray = RayCluster(address)
+        return self._ray
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -44,6 +58,9 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.calls.close()
+        if self._ray is not None:
+            await self._ray.close()
+            self._ray = None
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -160,6 +160,8 @@ LISTED = _whole("lines of a list", 1, 1_000_000, "The list is held in memory; co
 CONCURRENCY = _whole(
     "calls in flight", 1, 10_000, "Each needs a socket and memory; systems allow a process a few thousand sockets."
 )
+WORKERS = _whole("worker processes", 1, 10_000, "More than any cluster starts for one run.")
+GPUS = _number("GPUs per worker process", 0, 64, "No machine has more.")
 BUDGET = _number("US dollars per run", 0, _BILLION, "Leave it out for no limit.")
 SHARED_BUDGET = _number("US dollars per day or month", 0, _BILLION, "Leave it out for no limit.")
 CALLS = _whole("calls per run", 1, 1_000_000_000_000, "Leave it out for no limit.")

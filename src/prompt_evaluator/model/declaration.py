@@ -52,6 +52,8 @@ METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a map
 PROBLEM = Kind(Literal["failing", "flaky", "errors"], "`failing`, `flaky` or `errors`")
 """A problem that a run's cases may have."""
 
+ENGINE = Kind(Literal["local", "ray"], "`local` or `ray`")
+
 
 def number(bound: Bound) -> Kind:
     """Make the kind for a number within a bound."""

@@ -1,15 +1,15 @@
-"""What one run may use."""
+"""What one run may use, and where it runs."""
 
 from typing import Annotated
 
 import msgspec
 
 from prompt_evaluator.model import bounds
-from prompt_evaluator.model.declaration import Option, declared, number
+from prompt_evaluator.model.declaration import ENGINE, TEXT, Option, declared, number
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of a run. They do not affect what is evaluated, so a run can be resumed with different ones."""
+    """Limits of a run and where it runs. They do not affect what is evaluated, so it can be resumed with others."""
 
     max_concurrency: Annotated[
         int | None,
@@ -36,6 +36,44 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
             kind=number(bounds.CALLS),
             flags=("--max-calls",),
             setting="max_calls",
+        ),
+    ] = None
+    engine: Annotated[
+        str,
+        Option(
+            help="Where samples are made: local (in this process) or ray (in processes of a Ray cluster).",
+            kind=ENGINE,
+            flags=("--engine",),
+            setting="engine",
+        ),
+    ] = "local"
+    ray_address: Annotated[
+        str | None,
+        Option(
+            help="With --engine ray: the cluster, as HOST:PORT, or auto.",
+            kind=TEXT,
+            flags=("--ray-address",),
+            setting="ray_address",
+            otherwise="a Ray of its own on this machine",
+        ),
+    ] = None
+    ray_workers: Annotated[
+        int | None,
+        Option(
+            help="With --engine ray: the number of worker processes.",
+            kind=number(bounds.WORKERS),
+            flags=("--ray-workers",),
+            setting="ray_workers",
+            otherwise="one per CPU",
+        ),
+    ] = None
+    ray_gpus: Annotated[
+        float | None,
+        Option(
+            help="With --engine ray: the GPUs of each worker process, for local models.",
+            kind=number(bounds.GPUS),
+            flags=("--ray-gpus",),
+            setting="ray_gpus",
         ),
     ] = None
 

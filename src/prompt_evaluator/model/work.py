@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,9 +40,27 @@ class ItemEnd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     case_id: str
     sample: int
-    state: Literal["finished", "answered", "stopped"]
-    """`answered` if the item was to stop after its answer; `stopped` if it could not be finished."""
+    state: Literal["finished", "answered", "stopped", "lost"]
+    """`answered` if the item was to stop after its answer; `stopped` if it could not be finished; `lost` if the process
+    that worked on it died, so that what has not arrived has to be done again."""
     cause: StopCause | None = None
     """Why it was stopped; None if the run was stopping anyway."""
     time_outs: int = 0
     """Tries of a stopped call that timed out; they are counted nowhere else."""
+
+
+class WorkerSource(msgspec.Struct, frozen=True, kw_only=True):
+    """How to make a worker in another process."""
+
+    maker: str
+    """The function that makes it, as `module:function`; see `MakeRemote` in `ports.py`."""
+    spec: bytes
+    """What it is made from."""
+    folder: str
+    """The working folder, if the other process has it too."""
+    path: tuple[str, ...]
+    """Where modules are looked up, after the other process's own folders."""
+    private: bytes = b""
+    """The part of the spec that may contain secrets: never log or store it."""
+    objects: dict[str, Any] = {}
+    """Objects that have no encoded form, such as a function from a notebook; the engine pickles them."""

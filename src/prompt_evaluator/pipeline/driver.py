@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, OwnershipLostError, ProviderError, StoreError
+from prompt_evaluator.errors import (
+    BudgetSpentError,
+    CircuitOpenError,
+    EngineError,
+    OwnershipLostError,
+    ProviderError,
+    StoreError,
+)
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.assemble import Assembler
@@ -167,7 +174,7 @@ class Driver:
                 try:
                     if await self._prepared():
                         await self._engine.run(self._feed, self._executor.worker, self)
-                except (ProviderError, BudgetSpentError) as error:
+                except (ProviderError, BudgetSpentError, EngineError) as error:
                     self._failed(error)
                 finally:
                     await self._feed.close()
@@ -207,7 +214,7 @@ class Driver:
         self._totals.add_time_outs(end.time_outs)
         if end.state == "stopped":
             self._stopped(end.cause)
-        elif end.state == "answered":
+        elif end.state in {"answered", "lost"}:
             self._feed.again(work.item(end.sample))
         else:
             status = work.finish(end.sample)

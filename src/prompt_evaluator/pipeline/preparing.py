@@ -68,6 +68,10 @@ class Preparer:
             known = self._ready[id(applied)] = (applied, ready)
         return known[1]
 
+    async def options(self, applied: AppliedMetric) -> dict[str, Any]:
+        """What the judge has written for the metric; empty if it needs nothing. Raises as `ready` does."""
+        return await self._prepared(applied, applied.judge) if applied.judge else {}
+
     def known(self, applied: AppliedMetric) -> AppliedMetric:
         """Return the metric, prepared only if that needs no call."""
         if applied.judge is None:

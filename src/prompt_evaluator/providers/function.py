@@ -162,6 +162,16 @@ def adopt(function: Callable[..., Any]) -> str:
     return f"python:{model}"
 
 
+def adopt_as(model: str, function: Callable[..., Any]) -> None:
+    """Register a function object that another process has adopted as this model."""
+    _ADOPTED[model] = _target(model, function)
+
+
+def adopted(model: str) -> Callable[..., Any] | None:
+    """The function object registered as this model, if any."""
+    return found.function if (found := _ADOPTED.get(model)) else None
+
+
 _ADOPTED: dict[str, LoadedFunction] = {}
 
 

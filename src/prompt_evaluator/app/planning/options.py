@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.declaration import DATASET, FILE, NO_RUBRIC, PATH, RUBRIC
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.declaration import Option
 
+_WHERE = ("engine", "ray_address", "ray_workers", "ray_gpus")
 KEYWORDS = {word: option for option in (OPTIONS | LIMITS).values() for word in (option.keyword, option.name)}
 """Keywords of the Python API: `samples`, and also `num_samples`, because that is the name of the flag."""
 
@@ -43,6 +46,11 @@ def evaluate_options(settings: Settings, given: Mapping[str, Any], **fixed: Any)
 def run_limits(settings: Settings) -> RunLimits:
     """Limits of a run, from the settings."""
     return RunLimits(**{name: value for name, value in settings.parameters().items() if name in LIMITS})
+
+
+def with_engine(limits: RunLimits, settings: Settings) -> RunLimits:
+    """The limits of a run that somebody else has asked for, made where this process's settings say."""
+    return msgspec.structs.replace(limits, **{name: settings.value(name) for name in _WHERE})
 
 
 def given_options(keywords: Mapping[str, Any]) -> dict[str, Any]:

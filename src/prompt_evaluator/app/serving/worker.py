@@ -16,6 +16,7 @@ import msgspec
 from prompt_evaluator.app.calls import Meter
 from prompt_evaluator.app.clock import as_text, now
 from prompt_evaluator.app.evaluate import begin_run
+from prompt_evaluator.app.planning.options import with_engine
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.serving.queueing import QueuedRun
 from prompt_evaluator.app.serving.run_answers import WORKER_STOPPED
@@ -176,7 +177,8 @@ class Worker:
             if self._stopping:
                 run.stop(WORKER_STOPPED)
 
-        limits = await asyncio.to_thread(_left, wanted, self._workspace.store)
+        left = await asyncio.to_thread(_left, wanted, self._workspace.store)
+        limits = with_engine(left, self._workspace.settings)
         session = Session(workspace=self._workspace, limits=limits, meter=Meter(), on_run=remember)
         record = await asyncio.to_thread(self._workspace.store.run, wanted.run_id)
         _LOG.info("Run %s of %s on %s", wanted.run_id, record.plan.target.model, record.plan.dataset.path)

@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from prompt_evaluator.errors import BudgetSpentError
 from prompt_evaluator.providers.calls.stop import plain_wait
@@ -81,6 +81,13 @@ class Budget:
         self._samples = self._ended = self._ended_calls = 0
         self._samples_cost = self._ended_cost = self._unconfirmed = 0.0
         self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def limits(self) -> Literal["calls", "cost"] | None:
+        """What it limits; `cost` if both."""
+        if self._max_cost is not None:
+            return "cost"
+        return None if self._max_calls is None else "calls"
 
     @property
     def limits_cost(self) -> bool:

@@ -55,6 +55,8 @@ class Governor:
         clock: Callable[[], float] = time.monotonic,
         lag: Callable[[], float] = lambda: 0.0,
         shared: SharedKey | None = None,
+        share: float = 1.0,
+        on_push_back: Callable[[float | None], None] | None = None,
     ) -> None:
         """Start with the limits of one entry.
 
@@ -64,9 +66,12 @@ class Governor:
             lag: Returns how many seconds late the event loop runs. Without it, a saturated client would mistake its own
                 delay for the service's latency and throttle itself.
             shared: The key in the store, if its limits are kept together with other processes.
+            share: The share of every limit that is this process's, if several processes make the calls of a run.
+            on_push_back: Told if all calls slow down after a 429, with the seconds that the service asks to wait.
         """
-        self.cap = DEFAULT_CONCURRENCY
-        self.limit = float(_START)
+        self._share, self._on_push_back = share, on_push_back
+        self.cap = self._part(DEFAULT_CONCURRENCY)
+        self.limit = float(self._part(_START))
         self.in_flight = 0
         self._clock, self._lag, self._shared = clock, lag, shared
         self._lanes: list[Lane] = []
@@ -97,15 +102,15 @@ class Governor:
             limits: The entry's limits.
             wanted: How many calls a run wants in flight. Ignored if an entry sets `max_concurrency`.
         """
-        if most := limits.max_concurrency:
+        if most := limits.max_concurrency and self._part(limits.max_concurrency):
             self._configured_cap = min(most, self._configured_cap or most)
         self.cap = self._configured_cap or max(self.cap, wanted or 0)
         self.limit = min(self.limit, float(self.cap))
         if rate := limits.requests_per_minute:
-            self._requests = self._stricter(self._requests, "requests", rate, fixed=self._fixed_requests)
+            self._requests = self._stricter(self._requests, "requests", rate * self._share, fixed=self._fixed_requests)
             self._fixed_requests = True
         if rate := limits.tokens_per_minute:
-            self._tokens = self._stricter(self._tokens, "tokens", rate, fixed=self._fixed_tokens)
+            self._tokens = self._stricter(self._tokens, "tokens", rate * self._share, fixed=self._fixed_tokens)
             self._fixed_tokens = True
 
     def open_lane(self, cap: int | None = None) -> Lane:
@@ -215,6 +220,24 @@ class Governor:
         if began < self._last_event or not serious:
             return
         self._last_event = now
+        self._slow_down(now, began)
+        if self._on_push_back is not None:
+            self._on_push_back(hold)
+
+    def pushed_back_elsewhere(self, hold: float | None) -> None:
+        """Slow down like another process that got a 429 for the same key.
+
+        Args:
+            hold: How many seconds the service asks to wait.
+        """
+        now = self._clock()
+        if hold is not None:
+            self.hold(hold)
+        if now > self._last_event:
+            self._last_event = now
+            self._slow_down(now, now)
+
+    def _slow_down(self, now: float, began: float) -> None:
         self._pushed_back = True
         self._cut(began, _CUT, at_least=1 if self._refused_share > _HARD_LIMIT else _FEW)
         if not self._fixed_requests and (pace := self._pace.learn(now)):
@@ -227,6 +250,8 @@ class Governor:
 
     def learn(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         """Adopt limits from rate-limit headers, unless configured. None means not stated, infinity no limit."""
+        requests_per_minute = requests_per_minute and requests_per_minute * self._share
+        tokens_per_minute = tokens_per_minute and tokens_per_minute * self._share
         if requests_per_minute and not self._fixed_requests:
             if requests_per_minute != math.inf:
                 if self._requests is None or (self._shared and not self._pace.stated):
@@ -241,6 +266,9 @@ class Governor:
                 self._tokens.set_rate(tokens_per_minute)
             else:
                 self._tokens = None
+
+    def _part(self, count: int) -> int:
+        return max(1, int(count * self._share))
 
     def _cut(self, began: float, share: float, *, at_least: float) -> None:
         if began >= self._last_cut:  # otherwise it was sent before the last cut took effect

@@ -89,6 +89,11 @@ class Meter:
         if self._on_retry:
             self._on_retry(CallEvent(kind="retrying", provider=error.provider, cause=cause, seconds=seconds))
 
+    def retried_elsewhere(self, event: CallEvent) -> None:
+        """Tell the listener about a retry in another process, which is counted already."""
+        if self._on_retry:
+            self._on_retry(event)
+
     def answered(self, provider: str, answer: Answer, seconds: float) -> None:
         self.answers += 1
         self.input_tokens += answer.usage.input_tokens or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,19 +56,29 @@ class KeyState(NamedTuple):
 class SharedCalls:
     """State of one event loop. All its runs share the limits of a key and learn from each other's calls."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        share: float = 1.0,
+        on_push_back: Callable[[str, float | None], None] | None = None,
+    ) -> None:
         """Create an empty state.
 
         Args:
             clock: Returns seconds, for the breakers.
+            share: The share of every limit that is this process's, if several make the calls of a run.
+            on_push_back: Told the entry whose calls all slow down after a 429, and the seconds to wait, if stated.
         """
         self.resources = Resources()
         self.limits: SharedLimits | None = None
         """Where limits are kept together with other processes. Set it before the first call."""
         self._thread: StoreThread | None = None
-        self._clock = clock
+        self._clock, self._share, self._on_push_back = clock, share, on_push_back
         self._lag = LoopLag(self._find_holds)
         self._keys: dict[tuple[str, Secret | None], KeyState] = {}
+        self._governors: dict[str, Governor] = {}
+        """By the name of an entry."""
         self._open: dict[tuple[str, bytes], Provider] = {}
 
     def provider(self, name: str, settings: ProviderSettings) -> Provider:
@@ -84,10 +95,19 @@ class SharedCalls:
         if identity not in self._keys:
             breakers = Breakers(name, traits.endpoint, self._clock)
             shared = SharedKey(self.limits, self.thread, *identity) if self.limits else None
-            governor = Governor(settings.limits, lag=self._lag.seconds, shared=shared)
+            told = self._on_push_back and functools.partial(self._on_push_back, name)
+            governor = Governor(
+                settings.limits, lag=self._lag.seconds, shared=shared, share=self._share, on_push_back=told
+            )
             self._keys[identity] = KeyState(governor, breakers, shared)
         self._keys[identity].governor.join(settings.limits, wanted)
+        self._governors[name] = self._keys[identity].governor
         return self._keys[identity]
+
+    def pushed_back_elsewhere(self, name: str, hold: float | None) -> None:
+        """Slow down the calls of an entry, because another process got a 429 for the same key."""
+        if (governor := self._governors.get(name)) is not None:
+            governor.pushed_back_elsewhere(hold)
 
     @property
     def thread(self) -> StoreThread:

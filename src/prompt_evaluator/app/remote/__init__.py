@@ -1,0 +1,1 @@
+"""Workers in other processes: what they are made from, and what they share through the driver."""

@@ -1,0 +1,1 @@
+"""Runs items in the worker processes of a Ray cluster (extra `ray`)."""
