@@ -85,7 +85,7 @@ def _results(folder: Path) -> Iterator[measure.Result]:
                     detail = f"{rows:,} rows in {seconds:.1f} s, {cpu:.1f} s of CPU here, peak {peak:.0f} MB"
                     if size == "large":
                         yield measure.Result(
-                            f"copy {way}, CPU ms per sample", 1000 * cpu / samples, 0.6, at_most=True, detail=detail
+                            f"copy {way}, CPU ms per sample", 1000 * cpu / samples, 0.3, at_most=True, detail=detail
                         )
         for way, peak in ((way, peak) for (way, size), peak in peaks.items() if size == "large"):
             above = peak - peaks[way, "small"]

@@ -159,7 +159,7 @@ def test_rows_without_a_run_are_said(tmp_path: Path) -> None:
     assert all(each.run_id == OTHER for each in problems)
 
 
-@pytest.mark.parametrize("place", [0, 3, 9, 20, 35])
+@pytest.mark.parametrize("place", [0, 9, 35])
 def test_a_page_of_garbage_is_said_without_a_traceback(tmp_path: Path, place: int) -> None:
     location = tmp_path / "store.db"
     fill_store(location, tmp_path / "runs")

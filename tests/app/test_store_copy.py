@@ -50,13 +50,12 @@ CHILD = """
 """
 
 
-@pytest.fixture(params=["file to server", "server to file", "file to file"])
+@pytest.fixture(params=["file to server", "server to file"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Location, Location]:
     """Where to copy from and to."""
     kinds = request.param.split(" to ")
     places: list[Location] = [tmp_path / "from" / "store.db", tmp_path / "to" / "store.db"]
-    if "server" in kinds:
-        places[kinds.index("server")] = request.getfixturevalue("database")
+    places[kinds.index("server")] = request.getfixturevalue("database")
     return places[0], places[1]
 
 
