@@ -101,7 +101,7 @@ class _Check:
                     yield _stray(strays)
 
     def _requests(self) -> Iterator[StoreFinding]:
-        for number, run_id in self._store.lost_requests():
+        for number, run_id in self._store.requests_without_run():
             yield _problem(
                 f"Request {number} in the queue is for run {run_id}, which is not there.",
                 f"A worker ends it as soon as it takes it: run `prompt-evaluator work`, or {_COPY}",

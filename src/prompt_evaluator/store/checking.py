@@ -88,7 +88,7 @@ class Checking(Access):
             name = str(table.name).replace("_", " ")
             yield [Strays(name, run_id, count, missing) for run_id, count in rows if count]
 
-    def lost_requests(self) -> list[tuple[int, str]]:
+    def requests_without_run(self) -> list[tuple[int, str]]:
         """Numbers and run ids of open requests in the queue whose run is not there."""
         gone = ~select(RUNS.c.run_id).where(RUNS.c.run_id == QUEUE.c.run_id).exists()
         wanted = select(QUEUE.c.id, QUEUE.c.run_id).where(QUEUE.c.state.in_(_OPEN), QUEUE.c.run_id.is_not(None), gone)

@@ -48,7 +48,7 @@ _SLOWER, _MUCH_SLOWER = 1.5, 2.0
 class Governor:
     """Decides when the next call may go, across all runs that share the key and endpoint."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one object per key, made in one place
         self,
         limits: Limits,
         *,
