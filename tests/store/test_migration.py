@@ -127,7 +127,7 @@ def make_first(location: Path | str) -> None:
 def test_what_the_first_version_measured_reads_as_it_did(location: Path | str) -> None:
     make_first(location)
 
-    with closing(Store.open(location, fill=StoredResults)) as store:
+    with closing(Store.open(location, upgrade="always", fill=StoredResults)) as store:
         result = store.run_line(FIRST).summary
 
     assert result is not None
@@ -167,7 +167,7 @@ def rebuild(store: Store, run_id: str, folder: Path) -> None:
 def test_a_run_of_the_first_version_gets_the_rows_that_a_new_run_has(location: Path | str, tmp_path: Path) -> None:
     make_first(location)
 
-    with closing(Store.open(location, fill=StoredResults)) as store:
+    with closing(Store.open(location, upgrade="always", fill=StoredResults)) as store:
         filled = everything_said(store, FIRST)
         rebuild(store, FIRST, tmp_path)
         again = everything_said(store, FIRST)
@@ -304,7 +304,7 @@ def test_a_store_of_the_eighth_version_knows_who_asked_for_the_runs_that_wait(lo
         row = ("waiting", "1", request)
         sql(location, "INSERT INTO queue (state, requested_at, request) VALUES (?, ?, ?)", *row)
 
-    with closing(Store.open(location)) as store:
+    with closing(Store.open(location, upgrade="always")) as store:
         taken = [found.request for _ in range(4) if (found := store.take_next(started_at="2"))]
 
     assert taken == [{"asked_by": "anna"}, {"asked_by": "ben"}, {}, {"asked_by": "anna"}]
