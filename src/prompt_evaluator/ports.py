@@ -106,7 +106,7 @@ class Admission(Protocol):
 class SharedLimits(Protocol):
     """Rate limits that processes with one store keep together.
 
-    A limit is a line of time: a caller takes the next piece of it, as long as the call is worth at the rate.
+    A limit is a line of time: a process takes the next piece of it, as long as its calls take at the rate.
     Methods may be called from any thread, wait for the database, and raise `StoreError` if it cannot be reached.
     """
 
