@@ -89,7 +89,7 @@ def _results(folder: Path) -> Iterator[measure.Result]:
                         )
         for way, peak in ((way, peak) for (way, size), peak in peaks.items() if size == "large"):
             above = peak - peaks[way, "small"]
-            yield measure.Result(f"copy {way}, MB above a small run", above, 30, at_most=True, detail=f"{peak:.0f} MB")
+            yield measure.Result(f"copy {way}, MB above a small run", above, 15, at_most=True, detail=f"{peak:.0f} MB")
         _, seconds, cpu, peak = measured("check", folder / "large" / "other.db")
         yield measure.Result("check, CPU seconds", cpu, 10, at_most=True, detail=f"{seconds:.1f} s, peak {peak:.0f} MB")
 

@@ -48,7 +48,7 @@ class RunReader:
         if table.number is not None:
             wanted = wanted.order_by(table.number)
         streamed = wanted.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
-        # A caller that writes these rows to another store must not be told that the other one cannot be read.
+        # An error here is not one of the store that these rows are written to.
         with explained(self._where), self._connection.execute(streamed) as result:
             for part in result.partitions():
                 yield [tuple(row) for row in part]
