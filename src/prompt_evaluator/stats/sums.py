@@ -26,10 +26,8 @@ class ExactSum:
         self.count += times
         self._total += whole * times
         self._squares += whole * whole * times
-        if value < self.min:
-            self.min = value
-        if value > self.max:
-            self.max = value
+        self.min = min(self.min, value)
+        self.max = max(self.max, value)
 
     @property
     def total(self) -> float:
