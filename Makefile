@@ -14,7 +14,7 @@ WITH_UV = uv venv --quiet --allow-existing --python "$(PYTHON)" $(VENV) && \
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_PIP = "$(PYTHON)" -m venv $(VENV) && $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL) -e . --group dev
 
-.PHONY: help demo evals-run evals-gate test check soak bench docs pictures oracle clean
+.PHONY: help demo evals-run evals-gate test check soak bench peers docs pictures oracle clean
 
 help:
 	@echo "make demo        see it work, offline"
@@ -23,7 +23,8 @@ help:
 	@echo "make test        lint, types, import rules and all tests"
 	@echo "make check       lint, types and import rules only"
 	@echo "make soak        repeat simulations, kills and races many more times than make test"
-	@echo "make bench       measure speed and memory against their limits"
+	@echo "make bench       measure speed and memory against their limits, and beside other tools"
+	@echo "make peers       install the other tools to measure beside, each in an environment of its own"
 	@echo "make oracle      check the LLM metrics' recordings against DeepEval, in an environment of its own"
 	@echo "make docs        write the generated reference pages again"
 	@echo "make pictures    make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
@@ -59,7 +60,23 @@ soak: $(READY)
 	PROMPT_EVALUATOR_SOAK=1 $(BIN)/pytest -n auto --dist worksteal -m soak
 
 bench: $(READY)
-	@for b in bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}
+	@for b in $(filter-out bench/bench_peers.py,$(wildcard bench/bench_*.py)) bench/bench_peers.py; do \
+		echo "== $$b"; $(BIN)/python $$b || failed=1; done; exit $${failed:-0}
+
+# Other tools, each in an environment of its own, for the table that `make bench` prints last.
+PEER_PIP = -m pip install --quiet --disable-pip-version-check
+peers:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
+	@peer() { name=$$1; shift; echo "Setting up .peers/$$name ..."; "$(PYTHON)" -m venv ".peers/$$name" && \
+		".peers/$$name/bin/python" $(PEER_PIP) "$$@" || echo "$$name could not be installed."; }; \
+	peer prompt-evaluator .; \
+	peer inspect inspect-ai openai; \
+	peer pydantic-evals pydantic-evals 'pydantic-ai-slim[openai]'; \
+	peer lm-eval 'lm-eval[api]'; \
+	peer deepeval deepeval openai
+	@if command -v npm >/dev/null 2>&1; then echo "Setting up .peers/promptfoo ..."; \
+		npm install --silent --no-fund --no-audit --prefix .peers/promptfoo promptfoo || echo "promptfoo could not be installed."; \
+	else echo "promptfoo needs npm."; fi
 
 # DeepEval is never installed beside us: it is asked offline, with its telemetry off, by the script itself.
 oracle:
@@ -75,4 +92,4 @@ pictures: $(READY)
 	PYTHONPATH=tests/support $(BIN)/python docs/dashboard_pictures.py
 
 clean:
-	rm -rf $(VENV) .oracle dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .oracle .peers dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,7 +15,7 @@ import sys
 import time
 
 # The answer is a verdict by the default rubric, so that the same server can play the judge.
-_VERDICT = {
+VERDICT = {
     "metrics": {
         name: {"rationale": "It does what was asked for.", "score": 4}
         for name in ("semantic_fidelity", "decomposition_quality", "constraint_adherence")
@@ -36,7 +36,7 @@ def _reply(content: str) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-_OK = _reply(sys.argv[3] if len(sys.argv) > 3 else json.dumps(_VERDICT))  # noqa: PLR2004
+_OK = _reply(sys.argv[3] if len(sys.argv) > 3 else json.dumps(VERDICT))  # noqa: PLR2004
 _SLOW_DOWN = (
     b"HTTP/1.1 429 Slow Down\r\nContent-Type: application/json\r\nRetry-After: %d\r\nContent-Length: 2\r\n\r\n{}"
 )

@@ -33,7 +33,7 @@ def written(folder: Path) -> Any:
 
 
 def test_before_anything_is_finished_every_case_is_pending(tmp_path: Path) -> None:
-    main = MainFile(tmp_path, 3)
+    main = MainFile(tmp_path)
 
     main.write(record(), None, (), IDS)
     main.close()
@@ -42,7 +42,7 @@ def test_before_anything_is_finished_every_case_is_pending(tmp_path: Path) -> No
 
 
 def test_cases_stand_in_the_order_of_the_dataset(tmp_path: Path) -> None:
-    main = MainFile(tmp_path, 3)
+    main = MainFile(tmp_path)
     main.add(2, text("ü", note="first\nto finish"))
     main.add(0, text("a"))
 
@@ -57,7 +57,7 @@ def test_cases_stand_in_the_order_of_the_dataset(tmp_path: Path) -> None:
 
 
 def test_it_can_be_written_again_and_again_as_more_comes(tmp_path: Path) -> None:
-    main = MainFile(tmp_path, 3)
+    main = MainFile(tmp_path)
     counts = []
     for position, name in enumerate(IDS):
         main.add(position, text(name))
@@ -69,7 +69,7 @@ def test_it_can_be_written_again_and_again_as_more_comes(tmp_path: Path) -> None
 
 
 def test_it_is_indented_like_the_files_of_the_cases(tmp_path: Path) -> None:
-    main = MainFile(tmp_path, 1)
+    main = MainFile(tmp_path)
     main.add(0, text("a", nested={"x": [1]}))
 
     main.write(record(), None, (), ["a"])
@@ -83,7 +83,7 @@ def test_the_text_of_the_system_prompt_is_in_it(tmp_path: Path) -> None:
     target = Target(
         model="mock/default", identity="mock", prompt=PromptRef(path="/p.txt", hash="0", text="Answer briefly.")
     )
-    main = MainFile(tmp_path, 0)
+    main = MainFile(tmp_path)
 
     main.write(record(target=target), None, (), [])
     main.close()
@@ -93,7 +93,7 @@ def test_the_text_of_the_system_prompt_is_in_it(tmp_path: Path) -> None:
 
 
 def test_a_case_that_comes_again_takes_the_place_of_the_first(tmp_path: Path) -> None:
-    main = MainFile(tmp_path, 1)
+    main = MainFile(tmp_path)
     main.add(0, text("a", note="first"))
     main.add(0, text("a", note="second"))
 
@@ -106,7 +106,7 @@ def test_a_case_that_comes_again_takes_the_place_of_the_first(tmp_path: Path) ->
 def test_what_is_written_beside_a_thread_that_adds_is_always_whole(tmp_path: Path) -> None:
     count = 2_000
     ids = [f"case-{number}" for number in range(count)]
-    main = MainFile(tmp_path, count)
+    main = MainFile(tmp_path)
 
     def add() -> None:
         for number in reversed(range(count)):
@@ -128,4 +128,4 @@ def test_what_is_written_beside_a_thread_that_adds_is_always_whole(tmp_path: Pat
 
 def test_a_folder_that_is_gone_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot be written in .*choose another folder with -o"):
-        MainFile(tmp_path / "gone", 1)
+        MainFile(tmp_path / "gone")

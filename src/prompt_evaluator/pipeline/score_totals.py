@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import heapq
-import math
-import statistics
-from array import array
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import OverallFlag, OverallMetric, WorstCase
-from prompt_evaluator.stats import case_mean_interval, clustered_share_interval, flag_band, variability
+from prompt_evaluator.stats import flag_band, variability
+from prompt_evaluator.stats.intervals import summed_interval, summed_share_interval
 from prompt_evaluator.stats.reducers import Samples
+from prompt_evaluator.stats.sums import ExactSum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,60 +23,56 @@ SHOWN = 5
 
 
 class MetricTotals:
-    """One metric's numbers of each case, in arrays because a run may have a great many cases."""
+    """One metric's numbers, summed up: a run may have a great many cases, so nothing is kept of each."""
 
     def __init__(self, name: str, scale: tuple[float, float]) -> None:
         self._name, self._scale = name, scale
-        self.means = array("d")
-        self._incomplete = array("d")
-        """Means of cases with missing scores."""
-        self._low = array("d")
-        self._high = array("d")
-        """Mean if all missing scores were the worst or the best, for cases with missing scores."""
-        self._stds = array("d")
-        self._repeat_stds = array("d")
-        self._pass_rates: Counter[float] = Counter()
-        """How many cases have each rate; there are few different ones."""
-        self._high_variability = self._wide_range = self._failed = 0
-        self._reduced: dict[str, array[float]] = {}
+        self._means = ExactSum()
+        self._at_ends = [0, 0]
+        """Cases whose mean is the lowest or the highest score."""
+        self._low, self._high = ExactSum(), ExactSum()
+        """Means if all missing scores were the worst or the best."""
+        self._stds, self._repeat_stds, self._pass_rates = ExactSum(), ExactSum(), ExactSum()
+        self._flaky = self._high_variability = self._wide_range = self._failed = 0
+        self._reduced: dict[str, ExactSum] = {}
         self._worst: list[tuple[float, str, float | None]] = []
         self._flakiest: list[tuple[float, str, float]] = []
 
     def add(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
-        if missing:
-            self._failed += missing
+        self._failed += missing
+        if missing or stats:
             self._add_bounds(stats, missing)
         if stats is None:
             return
-        self.means.append(stats.mean)
+        self._means.add(stats.mean)
+        self._at_ends[0] += stats.mean == self._scale[0]
+        self._at_ends[1] += stats.mean == self._scale[1]
         if reducers:
             self._reduce(case, reducers)
         if stats.std is not None:
-            self._stds.append(stats.std)
+            self._stds.add(stats.std)
             self._high_variability += stats.variability == "high"
             _keep(self._flakiest, (stats.std, case.test_case_id, stats.mean))
         if stats.repeat_std is not None:
-            self._repeat_stds.append(stats.repeat_std)
+            self._repeat_stds.add(stats.repeat_std)
         self._wide_range += stats.wide_range
-        self._pass_rates[stats.pass_rate] += 1
+        self._pass_rates.add(stats.pass_rate)
+        self._flaky += 0 < stats.pass_rate < 1
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
     def _add_bounds(self, stats: MetricStats | None, missing: int) -> None:
-        known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
-        least, most = self._scale
-        self._low.append((known + missing * least) / (count + missing))
-        self._high.append((known + missing * most) / (count + missing))
-        if stats:
-            self._incomplete.append(stats.mean)
+        if stats and not missing:
+            low = high = stats.mean
+        else:
+            known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
+            low, high = ((known + missing * end) / (count + missing) for end in self._scale)
+        self._low.add(low)
+        self._high.add(high)
 
     def _bounds(self) -> tuple[float, float] | None:
         """The mean if all missing scores were the worst, and the best; None if none is missing."""
-        if not self._low:
-            return None
-        cases = len(self.means) - len(self._incomplete) + len(self._low)
-        complete = [*self.means, *(-mean for mean in self._incomplete)]
-        return math.fsum((*complete, *self._low)) / cases, math.fsum((*complete, *self._high)) / cases
+        return (self._low.mean, self._high.mean) if self._failed else None
 
     def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         found = [scored for sample in case.samples if (scored := sample.passes().get(self._name)) is not None]
@@ -86,11 +81,12 @@ class MetricTotals:
         samples = Samples([value for value, _ in found], [passed for _, passed in found])
         for name, reduce in reducers.items():
             with suppress(ValueError):  # too few samples, because some have no score
-                self._reduced.setdefault(name, array("d")).append(reduce(samples))
+                self._reduced.setdefault(name, ExactSum()).add(reduce(samples))
 
     @property
-    def mean(self) -> float:
-        return statistics.fmean(self.means)
+    def is_measured(self) -> bool:
+        """Whether any case has a score."""
+        return self._means.count > 0
 
     @property
     def range(self) -> float:
@@ -110,34 +106,33 @@ class MetricTotals:
         ]
 
     def overall(self, bar: float | None, skipped: int) -> OverallMetric:
-        mean = self.mean
-        interval = case_mean_interval(self.means, self._scale)
-        bounds = self._bounds()
-        std = statistics.fmean(self._stds) if self._stds else None
-        pass_rates = [*self._pass_rates.elements()]
+        means, rates = self._means, self._pass_rates
+        mean, std = means.mean, self._stds.mean if self._stds.count else None
+        numbers = means.spread()
+        interval = summed_interval(numbers, (self._at_ends[0], self._at_ends[1]), self._scale) if numbers else None
         return OverallMetric(
             mean_of_means=mean,
-            min_of_means=min(self.means),
-            max_of_means=max(self.means),
-            num_cases=len(self.means),
+            min_of_means=means.min,
+            max_of_means=means.max,
+            num_cases=means.count,
             interval=interval,
-            bounds=bounds,
+            bounds=self._bounds(),
             std=std,
-            repeat_std=statistics.fmean(self._repeat_stds) if self._repeat_stds else None,
+            repeat_std=self._repeat_stds.mean if self._repeat_stds.count else None,
             variability=variability(mean, std, self._scale),
             high_variability_cases=self._high_variability,
             fail_under=bar,
             below=bar is not None and mean < bar,
             near=bar is not None and interval is not None and interval.low <= bar <= interval.high,
             scale=self._scale,
-            pass_rate=statistics.fmean(pass_rates) if pass_rates else None,
+            pass_rate=rates.mean if rates.count else None,
             # Interval of the mean above, in which every case counts once.
-            pass_interval=clustered_share_interval(pass_rates, [1] * len(pass_rates)),
-            flaky_cases=sum(cases for rate, cases in self._pass_rates.items() if 0 < rate < 1),
+            pass_interval=summed_share_interval(rates.total, rates.count, rates.count, rates.count),
+            flaky_cases=self._flaky,
             wide_range_cases=self._wide_range,
             skipped=skipped,
             failed=self._failed,
-            reduced={name: statistics.fmean(values) for name, values in self._reduced.items()},
+            reduced={name: values.mean for name, values in self._reduced.items()},
         )
 
 
@@ -152,15 +147,15 @@ class FlagTotals:
             self._counts[stats.true_count, stats.total_count] += 1
 
     def overall(self, bar: float | None) -> OverallFlag:
-        counts = [*self._counts.elements()]
-        by_case = [count[0] for count in counts], [count[1] for count in counts]
-        raised, asked = map(sum, by_case)
+        raised = sum(raised * cases for (raised, _), cases in self._counts.items())
+        asked = sum(asked * cases for (_, asked), cases in self._counts.items())
+        squares = sum(asked * asked * cases for (_, asked), cases in self._counts.items())
         return OverallFlag(
             true_count=raised,
             false_count=asked - raised,
             total_count=asked,
             true_proportion=raised / asked if asked else None,
-            interval=clustered_share_interval(*by_case),
+            interval=summed_share_interval(raised, asked, squares, self._counts.total()),
             band=flag_band(raised / asked) if asked else None,
             fail_over=bar,
             above=bar is not None and asked > 0 and raised / asked > bar,

@@ -133,7 +133,7 @@ class Totals:
 
     def result(self, status: RunStatus) -> RunResult:
         others = sorted(self._metrics.keys() - self._criteria, key=self._order.__getitem__)
-        metrics = {name: found for name in (*self._criteria, *others) if (found := self._metrics[name]).means}
+        metrics = {name: found for name in (*self._criteria, *others) if (found := self._metrics[name]).is_measured}
         plan, skipped = self._plan, self._unscored.skipped
         overall = {
             name: totals.overall(plan.fail_under.get(name), skipped.get(name, 0)) for name, totals in metrics.items()

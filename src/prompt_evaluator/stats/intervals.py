@@ -78,11 +78,16 @@ def clustered_share_interval(raised: Sequence[float], asked: Sequence[float]) ->
     if all have the same number of samples. It depends only on the totals, not on which cases raised the flag, so
     raising it more often never lowers a bound.
     """
-    if sum(map(bool, asked)) < FEWEST_CASES:
+    squares = math.fsum(count**2 for count in asked)
+    return summed_share_interval(math.fsum(raised), math.fsum(asked), squares, sum(map(bool, asked)))
+
+
+def summed_share_interval(raised: float, asked: float, asked_squares: float, cases: int) -> Interval | None:
+    """The same, of numbers that were summed up, with how many cases were asked."""
+    if cases < FEWEST_CASES:
         return None
-    total = math.fsum(asked)
-    effective = total**2 / math.fsum(count**2 for count in asked)
-    return clopper_pearson(math.fsum(raised) / total * effective, effective)
+    effective = asked**2 / asked_squares
+    return clopper_pearson(raised / asked * effective, effective)
 
 
 @lru_cache(maxsize=1_024)

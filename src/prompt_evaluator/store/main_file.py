@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from array import array
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, tail
 from prompt_evaluator.store.files import atomic, sentences
+from prompt_evaluator.store.spool_index import SpoolIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,22 +39,20 @@ _encode = msgspec.json.Encoder().encode
 class MainFile:
     """One thread adds cases; another may write the file meanwhile."""
 
-    def __init__(self, folder: Path, cases: int) -> None:
-        """Open the spool in the run's existing folder, for this many cases."""
+    def __init__(self, folder: Path) -> None:
+        """Open the spool in the run's existing folder."""
         self._folder, self._path = folder, folder / MAIN_FILE
         with sentences(folder):
             self._spool = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
+            self._index = SpoolIndex(folder)
         self._size = 0
-        self._starts = array("q", [-1]) * cases
-        self._lengths = array("q", [0]) * cases
 
     def add(self, position: int, data: bytes) -> None:
         """Add a case, formatted as in its own file; replaces an earlier version of the case."""
         data = data.replace(b"\n", _INDENT)
         with sentences(self._folder):
             self._spool.write(data)
-        self._lengths[position] = len(data)
-        self._starts[position] = self._size
+            self._index.put(position, self._size, len(data))
         self._size += len(data)
 
     def write(
@@ -73,15 +71,15 @@ class MainFile:
     def close(self) -> None:
         with suppress(OSError):  # closing flushes, and a full disk has already been reported
             self._spool.close()
+        self._index.close()
 
     def _write_cases(self, file: IO[bytes], case_ids: Iterable[str], size: int) -> int:
         """Write the cases in the first `size` bytes of the spool; later ones are for the next write."""
         count = 0
-        for position, case_id in enumerate(case_ids):
-            file.write(b"," + _INDENT if position else _INDENT)
-            start, end = self._starts[position], self._starts[position] + self._lengths[position]
-            if start >= 0 and end <= size:
-                self._copy(file, start, end)
+        for case_id, (start, length) in zip(case_ids, self._index.all(), strict=False):
+            file.write(b"," + _INDENT if count else _INDENT)
+            if length and start + length <= size:
+                self._copy(file, start, start + length)
             else:
                 file.write(_PENDING % _encode(case_id))
             count += 1

@@ -31,7 +31,7 @@ class RunFiles:
             self._pack = CasePack(folder.path)
         else:
             self._saver = CaseSaver(folder, CaseFiles(case_ids()))
-        self._main = MainFile(folder.path, cases)
+        self._main = MainFile(folder.path)
 
     async def save(self, position: int, result: CaseResult) -> None:
         text = self._add(position, result)
