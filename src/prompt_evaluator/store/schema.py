@@ -64,7 +64,7 @@ RUNS = Table(
     Column("summary", Text),
     Column("progress", Text),
     Column("stop_requested", Text),
-    Column("owner_epoch", BigInteger, nullable=False, server_default="0"),
+    Column("owner_epoch", BigInteger, nullable=False, server_default="0", info=LOCAL),
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_dataset_name", "dataset_name", "started_at"),
     Index("ix_runs_dataset_hash", "dataset_hash", "started_at"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, LargeBinary, PrimaryKeyConstraint, Table, Text
 
-from prompt_evaluator.store.schema import METADATA
+from prompt_evaluator.store.schema import LOCAL, METADATA
 
 STORE_SALT = Table(
     "store_salt",
     METADATA,
     Column("name", Text, primary_key=True),
     Column("value", LargeBinary, nullable=False),
+    info=LOCAL,
 )
 
 SHARED_LIMITS = Table(
@@ -20,6 +21,7 @@ SHARED_LIMITS = Table(
     Column("kind", Text, nullable=False),
     Column("free_at", Float, nullable=False),
     PrimaryKeyConstraint("key", "kind", name="pk_shared_limits"),
+    info=LOCAL,
 )
 
 BUDGETS = Table(
@@ -27,4 +29,5 @@ BUDGETS = Table(
     METADATA,
     Column("period", Text, primary_key=True),
     Column("spent", Float, nullable=False),
+    info=LOCAL,
 )
