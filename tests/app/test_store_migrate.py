@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import text
 from stores import engine, sql
 
 from prompt_evaluator.app.store_migrate import migrate_store
 from prompt_evaluator.errors import OutdatedStoreError, RunBusyError, StoreError
 from prompt_evaluator.store import Store
-from prompt_evaluator.store.ownership import FileOwnership, ServerOwnership
+from prompt_evaluator.store.ownership import FileOwnership
 from prompt_evaluator.store.schema import HEAD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
+
+    from sqlalchemy import Engine
 
     Location = Path | str
 
@@ -95,14 +100,22 @@ def test_a_newer_store_is_refused(old: Location) -> None:
 def test_it_is_refused_while_a_run_is_in_progress_and_its_owner_is_named(old: Location) -> None:
     with engine(old) as made:
         owned: AbstractContextManager[object]
-        owned = (
-            FileOwnership(old.parent / "locks").own("r") if isinstance(old, Path) else ServerOwnership(made).own("r")
-        )
+        owned = FileOwnership(old.parent / "locks").own("r") if isinstance(old, Path) else _locked(made)
         with owned, pytest.raises(RunBusyError, match=r"while runs are in progress: run r by process \d+ on "):
             migrate_store(old)
 
     assert revision(old) == OLD
     assert migrate_store(old).before == OLD
+
+
+@contextmanager
+def _locked(made: Engine) -> Iterator[None]:
+    """Own run `r` as the process of an earlier version does, which knows no other columns than its own."""
+    key = int.from_bytes(sha256(b"r").digest()[:8], "big", signed=True)
+    with made.connect() as connection:
+        connection.execute(text("SELECT set_config('application_name', 'process 12 on a-host', false)"))
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": key})
+        yield
 
 
 def test_two_processes_that_migrate_at_once_do_it_once(old: Location) -> None:
