@@ -57,10 +57,11 @@ def reference(online: Workspace, service: ChatService) -> tuple[dict[str, object
 
 
 def paid_for(service: ChatService, calls: int) -> None:
-    until(lambda: service.paid >= calls, seconds=120)
+    until(lambda: service.paid >= calls, seconds=240)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make soak`
 def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_each(
     online: Workspace, service: ChatService, on_ray: tuple[str, ...], ray_head: RayHead
 ) -> None:
@@ -75,7 +76,7 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
     for _ in range(kills):
         paid = service.paid
         paid_for(service, paid + AT_ONCE)
-        until(lambda: len(workers(online.folder)) == 2 or started.process.poll() is not None, seconds=120)
+        until(lambda: len(workers(online.folder)) == 2 or started.process.poll() is not None, seconds=240)
         assert started.process.poll() is None, "it ended before the last kill"
         os.kill(rng.choice(workers(online.folder)), signal.SIGKILL)
         now = online.units(run_id)
@@ -99,6 +100,7 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make soak`
 def test_killed_drivers_lose_nothing_and_a_resume_finishes_what_they_left(
     online: Workspace, service: ChatService, on_ray: tuple[str, ...]
 ) -> None:
@@ -133,7 +135,7 @@ def test_an_interrupt_leaves_a_run_that_resume_finishes(
     service.set(latency=0.05)
     started = online.start_evaluation(*REAL, *SETTINGS, *on_ray)
     run_id = started.wait_until_under_way()
-    until(lambda: service.paid > 60, seconds=120)
+    until(lambda: service.paid > 60, seconds=240)
 
     started.process.send_signal(signal.SIGINT)
     done = started.finish()
@@ -164,7 +166,7 @@ def test_a_ray_of_its_own_leaves_nothing_behind_even_if_the_command_is_killed(
     service.set(latency=0.05)
     started = online.start_evaluation(*REAL, *SETTINGS, "--engine", "ray", "--ray-workers", "2")
     run_id = started.wait_until_under_way()
-    until(lambda: service.paid > 40, seconds=120)
+    until(lambda: service.paid > 40, seconds=240)
     assert list(short_folder.iterdir())
 
     started.kill()
