@@ -41,9 +41,11 @@ _OF_OUR_OWN = {
             "RAY_DASHBOARD_STARTUP_TIMEOUT_S",
             "RAY_gcs_server_request_timeout_seconds",
             "RAY_raylet_start_wait_time_s",
+            "RAY_worker_register_timeout_seconds",
         ),
         "300",
     ),
+    "RAY_agent_register_timeout_ms": "300000",
 }
 _CLEANED_WITHIN, _REACHED_WITHIN = 10.0, 10.0
 
