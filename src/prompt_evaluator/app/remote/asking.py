@@ -96,8 +96,9 @@ class RemoteBudget(Budget):
     """The run's budget, which the driver keeps: asked before each sample and each request."""
 
     def __init__(self, questions: Questions, *, limits_cost: bool) -> None:
+        self._of_cost, self._questions = limits_cost, questions
         super().__init__()
-        self.limited, self._of_cost, self._questions = True, limits_cost, questions
+        self.limited = True
         self._numbers = 0
 
     @property

@@ -85,7 +85,7 @@ class Budget:
     @property
     def limits(self) -> Literal["calls", "cost"] | None:
         """What it limits; `cost` if both."""
-        if self._max_cost is not None:
+        if self.limits_cost:
             return "cost"
         return None if self._max_calls is None else "calls"
 
