@@ -169,7 +169,7 @@ def _opened(picture: DashboardPicture, sites: Sites, browser: Browser) -> Iterat
 def main() -> None:
     program = chromium()
     if program is None:
-        sys.exit("There is no Chromium here. Install it, such as Debian's package `chromium`.")
+        sys.exit("There is no Chromium here. Install it, such as Debian's package `chromium-headless-shell`.")
     with tempfile.TemporaryDirectory() as made, launched(program) as browser, running_sites(Path(made)) as sites:
         for path in take_dashboard_pictures(sites, PICTURES, browser):
             print(f"{path.relative_to(PICTURES.parent)}: {path.stat().st_size // 1000} kB")

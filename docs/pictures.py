@@ -97,7 +97,7 @@ def make_small(path: Path) -> None:
 def main() -> None:
     program = chromium()
     if program is None:
-        sys.exit("There is no Chromium here. Install it, such as Debian's package `chromium`.")
+        sys.exit("There is no Chromium here. Install it, such as Debian's package `chromium-headless-shell`.")
     reports = make_reports(REPORTS)
     with launched(program) as browser:
         for path in take_pictures(reports, PICTURES, browser):

@@ -116,7 +116,7 @@ def test_the_worst_case_is_two_clicks_away_and_the_next_one_a_key(page: Page, se
     assert page.locator("[data-sample]").count() >= 1
     page.keyboard.press("ArrowRight")
     expect(page.locator("h1 .id")).to_have_text(everything[everything.index(worst) + 1])
-    page.keyboard.press("]")
+    _ready(page).keyboard.press("]")
     expect(page.locator("[data-sample][aria-current=true]")).to_have_count(1)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import chart_samples
-import pytest
 
+from browser import running_browser
 from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.chart_theme import theme_config
 from prompt_evaluator.reports.charts import make_chart
@@ -19,7 +18,6 @@ from prompt_evaluator.reports.charts import make_chart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGE = """<!doctype html><meta charset="utf-8"><body>
 <script src="/bundle.js" type="module"></script>
 <script src="/start.js" type="module"></script>"""
@@ -65,10 +63,7 @@ def serving(files: dict[str, tuple[str, str]]) -> Iterator[str]:
         thread.join(30)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_every_chart_is_drawn_without_eval_and_hostile_names_do_nothing() -> None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only if there is a browser
-
     plain = {f"plain-{kind}": make_chart(make()).specification for kind, make in chart_samples.EVERY_KIND.items()}
     hostile = {f"hostile-{kind}": make_chart(data).specification for kind, data in chart_samples.hostile().items()}
     charts = json.dumps(plain | hostile)
@@ -79,8 +74,7 @@ def test_every_chart_is_drawn_without_eval_and_hostile_names_do_nothing() -> Non
         "/start.js": ("text/javascript", start),
     }
     said: list[str] = []
-    with serving(files) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with serving(files) as address, running_browser() as browser:
         page = browser.new_page()
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -92,7 +86,6 @@ def test_every_chart_is_drawn_without_eval_and_hostile_names_do_nothing() -> Non
             "Object.fromEntries([...document.querySelectorAll('body > div')]"
             ".map(each => [each.id, each.querySelectorAll('svg text').length]))"
         )
-        browser.close()
 
     assert failures == []
     assert said == []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 REQUIRED = "PROMPT_EVALUATOR_TEST_CHROMIUM"
 """A variable: when it is `required`, a machine without Chromium fails the tests instead of skipping them."""
+_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -38,7 +39,8 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 
 
 def chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    """The program, preferably one without a user interface, which takes half the time."""
+    return next(filter(None, map(shutil.which, _PROGRAMS)), None)
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def running_browser() -> Iterator[Browser]:
     """A browser for a whole session of tests; they are skipped where there is none."""
     program = chromium()
     if program is None:
-        said = "no chromium here: install it, such as Debian's package `chromium`"
+        said = "no chromium here: install it, such as Debian's package `chromium-headless-shell`"
         if os.environ.get(REQUIRED) == "required":
             pytest.fail(f"{said} ({REQUIRED}=required)")
         pytest.skip(said)
