@@ -218,7 +218,8 @@ _METHOD = """## How it is measured
   does not end within the time limit gets fewer cases, as noted; its start then weighs more.
 - The bare aiohttp loop reads the cases, asks, checks and writes a line for each, and does nothing else: no store, no
   retries, no statistics, nothing to resume from.
-- Memory is that of all processes of the command together, with shared pages counted once, looked at ten times a second.
+- Memory is that of all processes of the command together, with pages that processes share divided among them (PSS),
+  looked at ten times a second.
 - Start-up and import are the median of five; import is that of what a script needs to evaluate.
 - Telemetry and searches for updates are switched off by environment variables, and nothing but loopback is called.
 - DeepEval does not ask for answers, so a client of openai does that first, with the same number of requests at once.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from playwright.sync_api import Error
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -15,7 +18,8 @@ _RUN = """async (wanted) => (await axe.run(document, {runOnly: wanted})).violati
 
 def violations(page: Page, *rules: str) -> list[str]:
     """What is wrong, with where; only by some of the rules, or by all."""
-    page.wait_for_load_state("networkidle")
+    with suppress(Error):  # such as a page that goes on asking for something
+        page.wait_for_load_state("networkidle", timeout=10_000)
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found: list[str] = page.evaluate(_RUN, list(rules) or _LEVELS)
     return found

@@ -15,6 +15,7 @@ from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.store_option import ProgressLine
 from prompt_evaluator.cli.text import clean
+from prompt_evaluator.model.several import SEVERAL, split_words
 from prompt_evaluator.model.wording import listed, many
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _LEFT_OUT = 1
 @click.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Copy only this run; repeat it for several.")
+@click.option("--run", "runs", multiple=True, metavar="RUN", help=f"Copy only these runs. {SEVERAL}")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @config_option
 def copy_command(source: str, target: str, *, runs: tuple[str, ...], as_json: bool, config_path: Path | None) -> None:
@@ -42,7 +43,8 @@ def copy_command(source: str, target: str, *, runs: tuple[str, ...], as_json: bo
     """
     settings = read_settings(config_path)
     with ProgressLine() as progress:
-        report = copy_runs(named_store(settings, source), named_store(settings, target), runs, say=progress.say)
+        named = tuple(name for text in runs for name in split_words(text))
+        report = copy_runs(named_store(settings, source), named_store(settings, target), named, say=progress.say)
     if as_json:
         print_json(report)
     else:
