@@ -64,10 +64,12 @@ def test_a_run_is_started_from_the_form_and_watched_until_it_has_ended(page: Pag
 
 
 def test_a_run_in_progress_fills_its_bar_and_can_be_cancelled_and_resumed(page: Page, server: Served) -> None:
-    run_id = server.client.start_run(dataset="support", model="slow/default", rubric="house", metrics=[], samples=20).id
+    run_id = server.client.start_run(
+        dataset="support", model="slow/default", rubric="house", metrics=[], samples=100
+    ).id
     page.goto(server.address)
     live = page.locator(f".live[data-run='{run_id}']")
-    expect(live.locator("[data-part=count]")).to_have_text(re.compile(r"[1-9]\d* of 960"))
+    expect(live.locator("[data-part=count]")).to_have_text(re.compile(r"[1-9]\d* of 4800"))
     live.get_by_role("button", name="Cancel").click()
     row = page.locator(f"tr[data-run='{run_id}']")
     expect(row.locator(".status")).to_have_text("aborted")
