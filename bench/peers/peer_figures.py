@@ -194,7 +194,7 @@ def _better(figures: Figures) -> Iterator[str]:
 def _growth(growth: Sequence[Growth]) -> Iterator[str]:
     yield "## How our own command grows"
     yield ""
-    yield "`evaluate-dataset` with the mock, one sample per case and one check:"
+    yield "`evaluate-dataset` with the mock, one sample per case and one check, measured after the table above:"
     yield ""
     yield "| cases | seconds | ms per case | peak memory, MB |"
     yield "| ---: | ---: | ---: | ---: |"
