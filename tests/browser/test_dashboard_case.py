@@ -118,7 +118,6 @@ def test_back_from_the_first_case_is_the_list(page: Page, server: Served) -> Non
     page.goto(listed)
     page.locator("tr[data-href] a").first.click()
     expect(page.locator("h1 .id")).to_have_text("triage-01")
-    page.wait_for_load_state()  # keys work once the scripts have run
     page.keyboard.press("ArrowRight")
     expect(page.locator("h1 .id")).to_have_text("triage-03")
     page.go_back()

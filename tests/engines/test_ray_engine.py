@@ -56,12 +56,12 @@ class Kills:
     """A worker whose process gets a signal at some items: at each so many times."""
 
     def __init__(self, engine: BridgedEngine, times: dict[int, int], sent: signal.Signals) -> None:
-        self._engine, self._times, self._sent = engine, times, sent
+        self._process, self._times, self._sent = engine.processes[-1], times, sent
 
     async def work(self, item: WorkItem) -> ItemEnd:
         if self._times.get(item.sample):
             self._times[item.sample] -= 1
-            os.kill(self._engine.processes[-1], self._sent)
+            os.kill(self._process, self._sent)
             await asyncio.sleep(600)
         return ItemEnd(case_id=CASE.id, sample=item.sample, state="finished")
 

@@ -55,7 +55,7 @@ async def test_a_runs_own_cap_holds_back_that_run_only() -> None:
     await all_of(capped, free)
 
     assert slow.most_at_once == 2
-    assert 2 < quick.most_at_once <= 8
+    assert quick.most_at_once > 2
 
 
 async def test_a_run_that_waits_for_its_own_cap_is_in_nobodys_way() -> None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser, Dialog, Keyboard
 
 REQUIRED = "PROMPT_EVALUATOR_TEST_CHROMIUM"
 """A variable: when it is `required`, a machine without Chromium fails the tests instead of skipping them."""
@@ -36,6 +36,19 @@ _VIOLATIONS = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
+
+
+_keyboard_of = Page.keyboard.fget
+
+
+def _keyboard_once_loaded(page: Page) -> Keyboard:
+    """A key that is pressed before a page's scripts have run is lost, in tests as at a desk."""
+    page.wait_for_load_state("load")
+    found: Keyboard = _keyboard_of(page)
+    return found
+
+
+Page.keyboard = property(_keyboard_once_loaded)  # type: ignore[method-assign, assignment]
 
 
 def chromium() -> str | None:
