@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.engines.local import LocalEngine
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.work import WorkItem
-    from prompt_evaluator.ports import Items, MakeWorker, Results
+    from prompt_evaluator.ports.working import Items, MakeWorker, Results
 
 
 class AnswersFirst(EncodingEngine):

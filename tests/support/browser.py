@@ -38,7 +38,7 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 
 
-_keyboard_of = Page.keyboard.fget
+_keyboard_of = vars(Page)["keyboard"].fget
 
 
 def _keyboard_once_loaded(page: Page) -> Keyboard:

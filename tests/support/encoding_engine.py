@@ -11,7 +11,7 @@ from prompt_evaluator.model import Generation, Judgement, Unit
 from prompt_evaluator.model.work import ItemEnd, WorkItem
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import Items, MakeWorker, Results, UnitSink, Worker
+    from prompt_evaluator.ports.working import Items, MakeWorker, Results, UnitSink, Worker
 
 _encode = msgspec.msgpack.encode
 

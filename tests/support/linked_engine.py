@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.remote.desk import SharedDesk
     from prompt_evaluator.app.remote.worker import SampleProcess
     from prompt_evaluator.model.work import ItemEnd, WorkerSource, WorkItem
-    from prompt_evaluator.ports import Items, MakeWorker, Results
+    from prompt_evaluator.ports.working import Items, MakeWorker, Results
 
 WORKERS = 2
 

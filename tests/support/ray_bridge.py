@@ -18,7 +18,7 @@ from prompt_evaluator.model import Unit
 from prompt_evaluator.model.work import ItemEnd, WorkerSource, WorkItem
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import Items, MakeWorker, Results, Tell, UnitSink
+    from prompt_evaluator.ports.working import Items, MakeWorker, Results, Tell, UnitSink
 
 _LINE = 2**24
 _encode = msgspec.json.encode

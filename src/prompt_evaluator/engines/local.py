@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import Items, MakeWorker, Results, Worker
+    from prompt_evaluator.ports.working import Items, MakeWorker, Results, Worker
 
 
 class LocalEngine:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
+from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError
 from prompt_evaluator.model.call import Answer
 from prompt_evaluator.model.case import TestCase
 from prompt_evaluator.model.run import Unit
@@ -34,6 +35,17 @@ class StopCause(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message: str
     provider: str = ""
 
+    @classmethod
+    def of(cls, error: BudgetSpentError | CircuitOpenError) -> Self:
+        provider = error.provider if isinstance(error, CircuitOpenError) else ""
+        return cls(kind=type(error).__name__, message=str(error), provider=provider)
+
+    def error(self) -> BudgetSpentError | CircuitOpenError:
+        """The error that it was made of."""
+        if self.kind == BudgetSpentError.__name__:
+            return BudgetSpentError(self.message)
+        return CircuitOpenError(self.message.removeprefix(f"{self.provider}: "), provider=self.provider)
+
 
 class ItemEnd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How an item ended. Its finished units have already been delivered one by one."""
@@ -53,7 +65,7 @@ class WorkerSource(msgspec.Struct, frozen=True, kw_only=True):
     """How to make a worker in another process."""
 
     maker: str
-    """The function that makes it, as `module:function`; see `MakeRemote` in `ports.py`."""
+    """The function that makes it, as `module:function`; see `ports.working.MakeRemote`."""
     spec: bytes
     """What it is made from."""
     folder: str

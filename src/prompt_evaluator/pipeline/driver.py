@@ -11,7 +11,6 @@ import msgspec
 
 from prompt_evaluator.errors import (
     BudgetSpentError,
-    CircuitOpenError,
     EngineError,
     OwnershipLostError,
     ProviderError,
@@ -226,7 +225,7 @@ class Driver:
     def _stopped(self, cause: StopCause | None) -> None:
         """Stop if no further call can or may be made. Calls in flight are paid for, so their results are awaited."""
         if cause is not None:
-            self._stopped_by = self._stopped_by or _error(cause)
+            self._stopped_by = self._stopped_by or cause.error()
             self.stop(cause.message, drain_seconds=None)
 
     async def _next_batch(self) -> Sequence[WorkItem] | None:
@@ -344,9 +343,3 @@ async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     with suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()
-
-
-def _error(cause: StopCause) -> PromptEvaluatorError:
-    if cause.kind == BudgetSpentError.__name__:
-        return BudgetSpentError(cause.message)
-    return CircuitOpenError(cause.message.removeprefix(f"{cause.provider}: "), provider=cause.provider)

@@ -135,9 +135,7 @@ class SampleWorker:
             state, time_outs = "stopped", error.time_outs
         except (BudgetSpentError, CircuitOpenError) as error:
             state, time_outs = "stopped", error.time_outs
-            cause = StopCause(
-                kind=type(error).__name__, message=str(error), provider=getattr(error, "provider", "") or ""
-            )
+            cause = StopCause.of(error)
         finally:
             sample.leave()
         return ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause, time_outs=time_outs)

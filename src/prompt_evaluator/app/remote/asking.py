@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.remote.notes import ToDesk
     from prompt_evaluator.model import JudgeConfig
     from prompt_evaluator.pipeline.uses import AppliedMetric
-    from prompt_evaluator.ports import Tell
+    from prompt_evaluator.ports.working import Tell
     from prompt_evaluator.providers.calls.stop import Wait
 
 _SAMPLE: ContextVar[int | None] = ContextVar("remote sample", default=None)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.remote.notes import Cost, ToWorker
     from prompt_evaluator.pipeline.execute import Executor
-    from prompt_evaluator.ports import Tell
+    from prompt_evaluator.ports.working import Tell
     from prompt_evaluator.providers.calls.budget import Budget
     from prompt_evaluator.providers.calls.meter import Meter
 

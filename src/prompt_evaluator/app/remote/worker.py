@@ -21,7 +21,7 @@ from prompt_evaluator.providers.calls.shared import SharedCalls
 if TYPE_CHECKING:
     from prompt_evaluator.model.work import ItemEnd, WorkerSource, WorkItem
     from prompt_evaluator.pipeline.execute import Executor
-    from prompt_evaluator.ports import Tell, UnitSink
+    from prompt_evaluator.ports.working import Tell, UnitSink
     from prompt_evaluator.providers.calls.meter import CallEvent
 
 _EVERY = 0.2

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.engines.ray.messages import ToDriver
     from prompt_evaluator.model import Generation, Judgement, Unit
     from prompt_evaluator.model.work import WorkerSource, WorkItem
-    from prompt_evaluator.ports import MakeRemote, RemoteWorker
+    from prompt_evaluator.ports.working import MakeRemote, RemoteWorker
 
 _FEWEST_WAITING = 4
 _END_WITHIN = 2.0

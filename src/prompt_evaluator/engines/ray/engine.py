@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.engines.ray.cluster import RayCluster
     from prompt_evaluator.model.work import WorkerSource
-    from prompt_evaluator.ports import Desk, Items, MakeWorker, Results
+    from prompt_evaluator.ports.working import Desk, Items, MakeWorker, Results
 
 
 class RayEngine(LocalEngine):

@@ -1,0 +1,36 @@
+"""Protocols between the packages. The types of functions that go with them are in `working`."""
+
+from __future__ import annotations
+
+from prompt_evaluator.ports.calls import Admission, Grant, ModelClient, Provider, SharedBudgets, SharedLimits
+from prompt_evaluator.ports.reading import ComparedRun, Fill, Filler
+from prompt_evaluator.ports.scoring import JudgeClient, Metric
+from prompt_evaluator.ports.storing import Description, Files, Lease, Ledger, Store, StoredCase
+from prompt_evaluator.ports.working import Desk, Engine, Items, RemoteWorker, Results, UnitSink, Worker
+
+__all__ = [
+    "Admission",
+    "ComparedRun",
+    "Description",
+    "Desk",
+    "Engine",
+    "Files",
+    "Fill",
+    "Filler",
+    "Grant",
+    "Items",
+    "JudgeClient",
+    "Lease",
+    "Ledger",
+    "Metric",
+    "ModelClient",
+    "Provider",
+    "RemoteWorker",
+    "Results",
+    "SharedBudgets",
+    "SharedLimits",
+    "Store",
+    "StoredCase",
+    "UnitSink",
+    "Worker",
+]

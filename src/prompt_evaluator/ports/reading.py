@@ -1,0 +1,55 @@
+"""What reads runs that have ended: to compare them, and to fill the rows of an older store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prompt_evaluator.model import RunRecord, TestCase, Unit
+    from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
+    from prompt_evaluator.model.result import CaseResult, RunResult
+
+
+class ComparedRun(Protocol):
+    """A run to be compared: a stored one, or a file."""
+
+    @property
+    def facts(self) -> RunFacts: ...
+
+    def case_ids(self) -> Iterator[str]:
+        """Ids of all cases, in file order."""
+
+    def batches(self) -> Iterator[Sequence[ComparedCase]]:
+        """All cases in file order, some hundred at a time."""
+
+    def find(self, case_ids: Sequence[str]) -> dict[str, ComparedCase]:
+        """Those of these cases that the run has."""
+
+    def answers(self, case_id: str) -> Sequence[ComparedAnswer]:
+        """All samples of a case, in order; empty if unknown."""
+
+    def input(self, case_id: str) -> str | None:
+        """The input of a case, if it is known."""
+
+
+class Filler(Protocol):
+    """Rebuilds the results of one run from its stored units."""
+
+    def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> Sequence[CaseResult]:
+        """Return the results of some cases, in order. Cases come in file order; `units` maps case id to units."""
+
+    @property
+    def judges(self) -> Mapping[str, str]:
+        """Maps score name to judge model, for the cases added so far."""
+
+    def result(self) -> RunResult:
+        """Return the result of the run, once all cases have been added."""
+
+
+class Fill(Protocol):
+    """Fills the result rows of a store that was created without them."""
+
+    def __call__(self, record: RunRecord, prepared: Sequence[Unit]) -> Filler:
+        """Begin a run; `prepared` are its units that belong to no case."""
