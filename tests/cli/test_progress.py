@@ -205,11 +205,11 @@ def test_the_rate_is_of_late_so_a_resumed_run_does_not_boast() -> None:
     watch = Watch()
     tally = Tally(Meter(), watch)
     tally.started(samples=1000, cases=10)
-    for _ in range(900):
-        tally.sample_done("completed")
-    for _ in range(60):
+    for sample in range(900):
+        tally.sample_done("case", sample, "completed")
+    for sample in range(60):
         watch.now += 1
-        tally.sample_done("completed")
+        tally.sample_done("case", 900 + sample, "completed")
         tally.view()
 
     assert tally.view().rate == pytest.approx(1.0, abs=0.05)
@@ -221,7 +221,7 @@ def test_100_000_samples_cost_next_to_nothing_to_watch() -> None:
     start = time.process_time()
     for at in range(100_000):
         tally.sample_started("case", at)
-        tally.sample_done("completed")
+        tally.sample_done("case", at, "completed")
 
     assert time.process_time() - start < 2.0
 

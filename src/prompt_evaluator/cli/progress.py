@@ -154,7 +154,7 @@ class Progress:
             case SampleStarted():
                 self._tally.sample_started(event.case_id, event.sample)
             case SampleDone():
-                self._tally.sample_done(event.status)
+                self._tally.sample_done(event.case_id, event.sample, event.status)
             case CaseDone():
                 self.case_done(event.result)
             case RunStarted():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter, deque
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Mapping
 
     from prompt_evaluator.app.calls import CallEvent, Meter
     from prompt_evaluator.model import SampleStatus
@@ -98,6 +98,10 @@ class _InProgress:
     retry_at: float = 0.0
 
 
+_current: ContextVar[_InProgress | None] = ContextVar("_current", default=None)
+"""The sample that the current task works on."""
+
+
 class Tally:
     """Counts progress. The event loop writes and the drawing thread reads, so every step is a single operation."""
 
@@ -105,7 +109,7 @@ class Tally:
         self._meter, self._clock = meter, clock
         self._samples = self._done = self._cases = self._cases_done = self._unscored = self._invalid = 0
         self._start = self._last = clock()
-        self._in_progress: dict[Hashable, _InProgress] = {}
+        self._in_progress: dict[tuple[str, int], _InProgress] = {}
         self._history: deque[tuple[float, int]] = deque()
         meter.on_retry(self._retrying)
 
@@ -117,10 +121,12 @@ class Tally:
         self._in_progress.clear()
 
     def sample_started(self, case_id: str, sample: int) -> None:
-        self._in_progress[_worker()] = _InProgress(case_id, sample + 1, self._clock())
+        started = _InProgress(case_id, sample + 1, self._clock())
+        self._in_progress[case_id, sample] = started
+        _current.set(started)
 
-    def sample_done(self, status: SampleStatus) -> None:
-        self._in_progress.pop(_worker(), None)
+    def sample_done(self, case_id: str, sample: int, status: SampleStatus) -> None:
+        self._in_progress.pop((case_id, sample), None)
         self._done += 1
         self._last = self._clock()
         if status != "completed":
@@ -179,13 +185,6 @@ class Tally:
         )
 
     def _retrying(self, event: CallEvent) -> None:
-        """Note a retry. A sample's calls are made by its own worker, so the current worker identifies the sample."""
-        if found := self._in_progress.get(_worker()):
+        """Note a retry. A sample's calls are made by the task that has started it."""
+        if found := _current.get():
             found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
-
-
-def _worker() -> Hashable:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # no event loop: the caller works on one sample at a time
-        return None
