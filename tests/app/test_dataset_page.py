@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from prompt_evaluator.server.dataset_cache import DatasetCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from data_site import DataSite
 
@@ -138,6 +140,38 @@ def test_added_removed_and_changed_cases_are_found_with_what_changed(settings: S
     ]
     assert [tuple(each) for each in rows[RETAGGED].fields] == [("metadata.topic", '"account"', '"security"')]
     assert [chip.number for chip in found.chips] == [4, 2, 1, 1]
+
+
+def test_the_file_as_it_is_now_is_compared_with_a_run(settings: ServedSettings, site: DataSite) -> None:
+    since_first = shown(settings, before=site.first, after="file").changes
+    since_second = shown(settings, before=site.second, after="file").changes
+
+    assert since_first
+    assert since_second
+    assert since_first.after is None
+    assert since_first.headline == "2 changed, 1 added, 1 removed, 45 the same."
+    between_runs = shown(settings, before=site.first, after=site.second).changes
+    assert between_runs
+    assert since_first.rows == between_runs.rows
+    assert since_second.headline == "All 48 cases are the same; the files are equal."
+    assert shown(settings, before=site.part, after="file", show="added").changes.span.matching == 38  # type: ignore[union-attr]
+
+
+def test_a_file_that_no_run_has_used_yet_says_so_and_what_changed(tmp_path: Path) -> None:
+    site = make_data_site(tmp_path)
+    file = site.folder / "benchmarks/support.jsonl"
+    lines = file.read_text("utf-8").splitlines()
+    new = {**json.loads(lines[5]), "input": "Where is my parcel?"}
+    file.write_text("".join(f"{line}\n" for line in (*lines[:5], json.dumps(new), *lines[6:-1], "{}")), "utf-8")
+    page = shown(ServedSettings.of(settings_of(site.folder)), before=site.second, after="file")
+
+    assert page.is_unused
+    assert page.changes
+    assert [(row.kind, row.case_id) for row in page.changes.rows] == [("changed", new["id"]), ("removed", ADDED)]
+    assert page.changes.notes == ("The file has 2 problems: cases that cannot be used are not counted.",)
+    file.unlink()
+    gone = shown(ServedSettings.of(settings_of(site.folder)), before=site.second, after="file")
+    assert gone.problem == "There is no file with cases to compare the run with. Choose another run."
 
 
 def test_a_run_of_a_part_of_the_file_says_that_the_rest_is_not_removed(

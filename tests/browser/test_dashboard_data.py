@@ -97,6 +97,23 @@ def test_two_runs_are_chosen_and_their_cases_compared(page: Page, server: Served
     expect(page.locator("#changes")).to_have_count(0)
 
 
+def test_a_file_that_was_edited_is_compared_with_the_newest_run(page: Page, server: Served, made: DataSite) -> None:
+    file = made.folder / "benchmarks/support.jsonl"
+    before = file.read_bytes()
+    file.write_bytes(before.replace(b"parcel 1 is late", b"parcel 1 is very late"))
+    try:
+        page.goto(f"{server.address}/datasets/support")
+        expect(page.locator("h1")).to_contain_text("no run has used it as it is now")
+        page.locator("#versions").get_by_role("link", name="What changed").first.click()
+        expect(page.locator("#changes h2")).to_contain_text("to the file now")
+        expect(page.locator("#changes b").first).to_have_text("1 changed, 47 the same.")
+        expect(page.locator("#changes ins").first).to_have_text("very ")
+        page.locator("article.change h3 a").click()
+        expect(page.locator("#cases tbody tr")).to_have_count(1)
+    finally:
+        file.write_bytes(before)
+
+
 def test_problems_are_listed_by_line_with_how_to_fix_them(page: Page, server: Served) -> None:
     page.goto(f"{server.address}/datasets?show=broken")
     page.locator("tbody tr", has_text="broken").locator("a.bad").click()

@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Meta
 
 CaseChange = Literal["added", "removed", "changed"]
+FILE = "file"
+"""In place of a run: the file as it is now. No run has an id that begins so."""
 
 
 class DatasetsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +35,7 @@ class DatasetPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """The case to show in full, counted from 1 in the file."""
     before: Annotated[str, Meta(max_length=300)] = ""
     after: Annotated[str, Meta(max_length=300)] = ""
-    """Two runs whose cases to compare."""
+    """Two runs whose cases to compare. The second may be `file`: the file as it is now."""
     show: Literal["all", "added", "removed", "changed"] = "all"
     """Which of the cases that differ between these runs."""
     from_: Annotated[int, Meta(ge=0, le=100_000_000)] = msgspec.field(default=0, name="from")
@@ -66,7 +68,7 @@ class DatasetUse(NamedTuple):
 
 
 class CaseDifferences(NamedTuple):
-    """How the cases of two runs differ, by their ids, in the order of their runs."""
+    """How the cases of two runs differ, or those of a run and of its file, by their ids, in their order there."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

@@ -1,11 +1,11 @@
-"""What was found out about the files of datasets, and about how their cases differ between runs."""
+"""What was found out about the files of datasets, and about how their cases and those of runs differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.serving.dataset_cases import find_matching, read_whole
+from prompt_evaluator.app.serving.dataset_cases import every_case, find_matching, read_whole
 from prompt_evaluator.server.remembering import Remembered
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ class DatasetCache:
         cases = None if file.facts.blocks else self.whole(file)
         return self._matches.get((file.path, file.facts.hash, text), lambda: find_matching(file, text, cases))
 
-    def differences(self, before: str, after: str) -> CaseDifferences:
-        """How the cases of two runs differ."""
+    def differences(self, before: str, after: str | DatasetFile) -> CaseDifferences:
+        """How the cases of two runs differ, or those of a run and of the file."""
         store = self.settings.opened
-        return self._differences.get((before, after), lambda: store.case_differences(before, after))
+        if isinstance(after, str):
+            return self._differences.get((before, after), lambda: store.case_differences(before, after))
+        content = f"{after.path}\n{after.facts.hash}"
+        return self._differences.get((before, content), lambda: store.case_differences(before, every_case(after, self)))

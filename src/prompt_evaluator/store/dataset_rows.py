@@ -1,4 +1,4 @@
-"""Reads which datasets runs have used, how their cases differ between two runs, and why samples did not pass."""
+"""Reads which datasets runs have used, how cases differ between runs or from a file, and why samples did not pass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from prompt_evaluator.model.dataset_api import CaseDifferences, DatasetUse, Fail
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.dialects import ordered
 from prompt_evaluator.store.result_tables import SCORES
+from prompt_evaluator.store.run_rows import content_hash
 from prompt_evaluator.store.schema import CASES, RUNS
+from prompt_evaluator.store.texts import clean
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -37,10 +39,15 @@ class DatasetRows(Access):
         with self._read() as connection:
             return _uses(connection, (RUNS.c.dataset_name, RUNS.c.dataset_hash), RUNS.c.dataset_name == name)
 
-    def case_differences(self, before: str, after: str) -> CaseDifferences:
-        """How the cases of two runs differ. The cases of a run never change."""
+    def case_differences(self, before: str, after: str | Iterable[TestCase]) -> CaseDifferences:
+        """How the cases of two runs differ, or those of a run from others. The cases of a run never change."""
         with self._read() as connection:
-            old, new = (_case_versions(connection, run_id) for run_id in (before, after))
+            old = _case_versions(connection, before)
+            new = (
+                _case_versions(connection, after)
+                if isinstance(after, str)
+                else {each.id: (content_hash(each), clean(each.input)) for each in after}
+            )
         changed = tuple(name for name, version in new.items() if name in old and _differ(old[name], version))
         return CaseDifferences(
             added=tuple(name for name in new if name not in old),

@@ -1,4 +1,4 @@
-"""What changed in a dataset between two runs: cases that were added, removed or changed, and how they read now."""
+"""What changed in a dataset between two runs or since one: cases added, removed or changed, and how they read now."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import msgspec
 
 from prompt_evaluator.app.run_queries import whole_id
 from prompt_evaluator.app.serving.case_table import ROWS
+from prompt_evaluator.app.serving.dataset_cases import DatasetFile, KnownCases, every_case
 from prompt_evaluator.app.serving.row_span import RowSpan
 from prompt_evaluator.app.serving.run_answers import run_answer
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.compare.text_diff import Part, PathChange, json_diff, shortened, word_diff
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.api import ApiRun
+from prompt_evaluator.model.dataset_api import FILE
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
@@ -29,10 +31,10 @@ _ELSEWHERE = ("id", "input", "file", "line")
 """Fields of a case that are shown in another way, or say only where it was."""
 
 
-class KnownDifferences(Protocol):
-    """Remembers how the cases of two runs differ: they never change."""
+class KnownDifferences(KnownCases, Protocol):
+    """Remembers how the cases of two runs differ: they never change. So do those of a file's content."""
 
-    def differences(self, before: str, after: str) -> CaseDifferences:
+    def differences(self, before: str, after: str | DatasetFile) -> CaseDifferences:
         """By whole ids."""
 
 
@@ -58,53 +60,65 @@ class DatasetChanges(msgspec.Struct, frozen=True, kw_only=True):
     """How the cases of two runs differ."""
 
     before: ApiRun
-    after: ApiRun
+    after: ApiRun | None
+    """None for the file as it is now."""
     headline: str
     notes: tuple[str, ...]
     chips: tuple[ChangeChip, ...]
     rows: tuple[ChangedCase, ...]
     span: RowSpan
-    command: str
+    command: str | None
+    """Compares the runs."""
 
 
 def dataset_changes(
-    settings: Settings, name: str, query: DatasetPageQuery, known: KnownDifferences
+    settings: Settings, name: str, query: DatasetPageQuery, known: KnownDifferences, file: DatasetFile | None
 ) -> DatasetChanges | None:
-    """How the cases of two runs of a dataset differ; None unless two are named.
+    """How the cases of two runs of a dataset differ, or those of a run and of the file; None unless two are named.
 
     Raises:
-        ConfigurationError: There is no such run, it is one of another dataset, or both are the same.
+        ConfigurationError: There is no such run or no file, it is a run of another dataset, or both are the same.
     """
     if not query.before.strip() or not query.after.strip():
         return None
-    runs = [run_answer(settings, whole_id(settings, each)) for each in (query.before, query.after)]
-    _refuse(name, runs)
-    before, after = runs
-    found = known.differences(before.id, after.id)
+    before, after = _run(settings, name, query.before), _after(settings, name, query, file)
+    if after == before:
+        raise ConfigurationError("Both runs are the same. Choose two different runs.")
+    found = known.differences(before.id, after.id if isinstance(after, ApiRun) else after)
     wanted = [each for each in _listed(found) if query.show in ("all", each[0])]
-    rows = tuple(_rows(settings, runs, wanted[query.from_ : query.from_ + ROWS]))
+    shown = wanted[query.from_ : query.from_ + ROWS]
+    old, new = (_cases(settings, each, [case_id for _, case_id in shown], known) for each in (before, after))
+    rows = tuple(_row(kind, case_id, old.get(case_id), new.get(case_id)) for kind, case_id in shown)
+    run = after if isinstance(after, ApiRun) else None
     return DatasetChanges(
         before=before,
-        after=after,
-        headline=_headline(before, after, found),
-        notes=tuple(_notes(settings, runs)),
+        after=run,
+        headline=_headline(found, same_file=_digest(before) == _digest(after)),
+        notes=(*_notes(settings, "before", before), *_notes(settings, "after", after)),
         chips=(
             ChangeChip("all", len(found.added) + len(found.removed) + len(found.changed)),
             *(ChangeChip(kind, len(getattr(found, kind))) for kind in ("changed", "added", "removed")),
         ),
         rows=rows,
         span=RowSpan(query.from_, len(rows), len(wanted), ROWS),
-        command=join(["prompt-evaluator", "compare", before.id, after.id, "--allow-different"]),
+        command=join(["prompt-evaluator", "compare", before.id, run.id, "--allow-different"]) if run else None,
     )
 
 
-def _refuse(name: str, runs: Sequence[ApiRun]) -> None:
-    for run in runs:
-        if run.dataset != name:
-            of = f"the dataset {run.dataset!r}" if run.dataset else "cases that did not come from a file"
-            raise ConfigurationError(f"Run {run.id[:8]} is of {of}, not of {name!r}. Choose another run.")
-    if runs[0].id == runs[1].id:
-        raise ConfigurationError("Both runs are the same. Choose two different runs.")
+def _run(settings: Settings, name: str, called: str) -> ApiRun:
+    run = run_answer(settings, whole_id(settings, called))
+    if run.dataset != name:
+        of = f"the dataset {run.dataset!r}" if run.dataset else "cases that did not come from a file"
+        raise ConfigurationError(f"Run {run.id[:8]} is of {of}, not of {name!r}. Choose another run.")
+    return run
+
+
+def _after(settings: Settings, name: str, query: DatasetPageQuery, file: DatasetFile | None) -> ApiRun | DatasetFile:
+    if query.after != FILE:
+        return _run(settings, name, query.after)
+    if file is None:
+        raise ConfigurationError("There is no file with cases to compare the run with. Choose another run.")
+    return file
 
 
 def _listed(found: CaseDifferences) -> list[tuple[CaseChange, str]]:
@@ -113,32 +127,43 @@ def _listed(found: CaseDifferences) -> list[tuple[CaseChange, str]]:
     return changed + [("added", each) for each in found.added] + [("removed", each) for each in found.removed]
 
 
-def _headline(before: ApiRun, after: ApiRun, found: CaseDifferences) -> str:
+def _digest(of: ApiRun | DatasetFile) -> str | None:
+    if isinstance(of, ApiRun):
+        return of.dataset_hash and of.dataset_hash.removeprefix("sha256:")
+    return of.facts.hash
+
+
+def _headline(found: CaseDifferences, *, same_file: bool) -> str:
     counts = ((len(found.changed), "changed"), (len(found.added), "added"), (len(found.removed), "removed"))
     said = [f"{number:,} {word}" for number, word in counts if number]
     if said:
         return f"{', '.join(said)}, {found.same:,} the same."
-    same = before.dataset_hash == after.dataset_hash
-    where = "the files are equal" if same else "only its layout, its comments or what is beside the cases differs"
+    where = "the files are equal" if same_file else "only its layout, its comments or what is beside the cases differs"
     return f"All {many(found.same, 'case')} are the same; {where}."
 
 
-def _notes(settings: Settings, runs: Sequence[ApiRun]) -> list[str]:
-    """Runs that used a part of their file: cases that they left out look as if they were added or removed."""
-    store = open_store(settings)
-    found = []
-    for word, run in zip(("before", "after"), runs, strict=True):
-        used = store.run(run.id).plan.dataset
-        if used.selected < used.count:
-            of = f"{used.selected:,} of the {many(used.count, 'case')} of its file"
-            found.append(f"The run {word} used {of}: those that it left out are counted here as not there.")
-    return found
+def _notes(settings: Settings, word: str, of: ApiRun | DatasetFile) -> list[str]:
+    """Cases that were left out look as if they were added or removed."""
+    if not isinstance(of, ApiRun):
+        problems = of.facts.problem_count
+        return (
+            [f"The file has {many(problems, 'problem')}: cases that cannot be used are not counted."]
+            if problems
+            else []
+        )
+    used = open_store(settings).run(of.id).plan.dataset
+    if used.selected == used.count:
+        return []
+    part = f"{used.selected:,} of the {many(used.count, 'case')} of its file"
+    return [f"The run {word} used {part}: those that it left out are counted here as not there."]
 
 
-def _rows(settings: Settings, runs: Sequence[ApiRun], wanted: Sequence[tuple[CaseChange, str]]) -> list[ChangedCase]:
-    store, ids = open_store(settings), [case_id for _, case_id in wanted]
-    before, after = (store.cases_by_id(run.id, ids) for run in runs)
-    return [_row(kind, case_id, before.get(case_id), after.get(case_id)) for kind, case_id in wanted]
+def _cases(settings: Settings, of: ApiRun | DatasetFile, ids: Sequence[str], known: KnownCases) -> dict[str, TestCase]:
+    """Those of these cases that are there."""
+    if isinstance(of, ApiRun):
+        return open_store(settings).cases_by_id(of.id, ids)
+    wanted = {*ids}
+    return {case.id: case for case in every_case(of, known) if case.id in wanted} if wanted else {}
 
 
 def _row(kind: CaseChange, case_id: str, before: TestCase | None, after: TestCase | None) -> ChangedCase:

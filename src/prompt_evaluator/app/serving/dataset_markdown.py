@@ -48,7 +48,8 @@ def _versions(page: DatasetPage) -> str:
 
 
 def _changes(found: DatasetChanges) -> str:
-    about = f"From run {found.before.id[:8]} to run {found.after.id[:8]}: {found.headline}"
+    after = f"run {found.after.id[:8]}" if found.after else "the file"
+    about = f"From run {found.before.id[:8]} to {after}: {found.headline}"
     rows = [(each.kind, cell(each.case_id)) for each in found.rows]
     return joined(said(about), _cut(("Change", "Case"), rows, found.span.matching - len(rows), "case"))
 

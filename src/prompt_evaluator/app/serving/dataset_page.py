@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import join
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,6 @@ from prompt_evaluator.app.serving.dataset_cases import (
     DatasetFile,
     DatasetTable,
     FieldCount,
-    KnownCases,
     ShownCase,
     dataset_table,
     field_counts,
@@ -39,10 +38,6 @@ if TYPE_CHECKING:
 
 _RUNS = 20
 _NO_FACTS = DatasetFacts()
-
-
-class Known(KnownCases, KnownDifferences, Protocol):
-    """What takes long to find out, remembered."""
 
 
 class Version(NamedTuple):
@@ -72,6 +67,8 @@ class DatasetPage(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be used."""
     headline: str
     versions: tuple[Version, ...]
+    is_unused: bool
+    """Whether runs used other versions, but none the file as it is now."""
     runs: tuple[ApiRun, ...]
     """The newest of all versions."""
     all_runs: int
@@ -88,7 +85,11 @@ class DatasetPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dataset_page(
-    settings: Settings, name: str, query: DatasetPageQuery, read: Callable[[Path], DatasetFacts], known: Known
+    settings: Settings,
+    name: str,
+    query: DatasetPageQuery,
+    read: Callable[[Path], DatasetFacts],
+    known: KnownDifferences,
 ) -> DatasetPage:
     """What the page says.
 
@@ -110,7 +111,7 @@ def dataset_page(
         raise UnknownNameError("dataset", name, {*_names(settings), *(use.name for use in uses)})
     file = DatasetFile(found.path, facts) if found and facts.count else None
     case = shown_case(file, query, known) if file and query.at else None
-    changes, problem = _changes(settings, called, query, known)
+    changes, problem = _changes(settings, called, query, known, file)
     return DatasetPage(
         name=name,
         stem=called,
@@ -121,6 +122,7 @@ def dataset_page(
         error=without_folder(found.error, found.path) if found and found.error else None,
         headline=_headline(found, facts, versions),
         versions=tuple(_versions(called, facts.hash, versions)),
+        is_unused=bool(file and versions) and all(each.hash != facts.hash for each in versions),
         runs=_newest(settings, called) if versions else (),
         all_runs=sum(each.runs for each in versions),
         table=dataset_table(file, query, known) if file else None,
@@ -197,9 +199,9 @@ def _run_with(settings: Settings, versions: Sequence[DatasetUse], case: ShownCas
 
 
 def _changes(
-    settings: Settings, called: str, query: DatasetPageQuery, known: Known
+    settings: Settings, called: str, query: DatasetPageQuery, known: KnownDifferences, file: DatasetFile | None
 ) -> tuple[DatasetChanges | None, str | None]:
     try:
-        return dataset_changes(settings, called, query, known), None
+        return dataset_changes(settings, called, query, known, file), None
     except ConfigurationError as error:
         return None, str(error)
