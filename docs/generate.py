@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 import types
 from functools import cache
@@ -146,9 +147,9 @@ def errors_page() -> str:
     """The tree as it is drawn in the code, then each class."""
     tree, _, rules = (errors.__doc__ or "").partition("\n\n")[2].rpartition("\n\n")
     parts = [_NOTE, "# Errors", rules.strip(), f"```text\n{tree}\n```"]
-    for kind in vars(errors).values():
-        if isinstance(kind, type) and issubclass(kind, errors.PromptEvaluatorError):
-            parts += [f"## {kind.__name__}", *_error(kind)]
+    for name in re.findall(r"\w+Error\b", tree):
+        if kind := getattr(errors, name, None):
+            parts += [f"## {name}", *_error(kind)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.remote.desk import SharedDesk
-from prompt_evaluator.app.remote.source import make_source
 from prompt_evaluator.engines.local import LocalEngine
 from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.metrics.rubric_metric import RubricMetric
@@ -122,6 +121,7 @@ def _engine(plan: RunPlan, models: Models, session: Session, desk: SharedDesk) -
     limits, window = session.limits, _window(plan, models)
     if limits.engine == "local":
         return LocalEngine(window)
+    from prompt_evaluator.app.remote.source import make_source  # noqa: PLC0415 - for Ray alone
     from prompt_evaluator.engines.ray.engine import RayEngine  # noqa: PLC0415 - an optional extra
 
     def source(workers: int) -> WorkerSource:

@@ -15,12 +15,12 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.suites import find_suite, suite_parts, with_suite
 from prompt_evaluator.cli.benchmark_suites import suites_command
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options, several_words
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import config_option, settings_options
 from prompt_evaluator.cli.text import cells, clean, columns, fit, pad
 from prompt_evaluator.model.several import SEVERAL
 from prompt_evaluator.model.wording import many
@@ -118,7 +118,7 @@ def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @option("run_note", help="A sentence to remember the runs by.")
-@config_option
+@settings_options
 @run_options
 def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`
     *,

@@ -9,8 +9,8 @@ import click
 
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.suites import list_suites, metric_text
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_json
+from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.cli.text import clean, columns, flow, hang
 from prompt_evaluator.model.wording import many
 

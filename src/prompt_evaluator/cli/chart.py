@@ -18,10 +18,10 @@ from prompt_evaluator.app.charts import (
     write_chart,
 )
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean, columns, wrap
 from prompt_evaluator.model.bounds import CHART_SIZE
 from prompt_evaluator.model.chart import ChartSize, Theme
@@ -69,7 +69,7 @@ _KINDS = (*RUN_KINDS, *COMPARE_KINDS, *HISTORY_KINDS)
     is_flag=True,
     help="For differences and scatter: also of runs with different datasets or judges.",
 )
-@config_option
+@settings_options
 def chart_command(  # noqa: PLR0913 - one for each flag
     runs: tuple[str, ...],
     *,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prompt_evaluator.cli.lazy import TYPED
+from prompt_evaluator.cli.settings_options import without_password
 from prompt_evaluator.model import CommandLine
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _options(item: click.Option, value: object) -> Iterator[tuple[str, ...]]:
         yield (item.opts[0],) if value else (item.secondary_opts[0],)
         return
     for each in value if isinstance(value, (list, tuple)) else [value]:
-        yield item.opts[0], str(each)
+        yield item.opts[0], without_password(str(each)) if item.name == "store" else str(each)
 
 
 def program(folder: Path | None = None) -> tuple[str, ...]:

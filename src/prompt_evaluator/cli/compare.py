@@ -13,11 +13,11 @@ from prompt_evaluator.app.comparison_json import comparison_json
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing, fail_on_regression_option
 from prompt_evaluator.cli.compare_output import print_comparisons
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import write_lines
 from prompt_evaluator.cli.pairwise_options import pairwise_given, pairwise_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import LISTED
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ REGRESSION = 1
 @pairwise_options
 @fail_on_regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def compare_command(
     runs: tuple[str, ...],
     *,

@@ -9,13 +9,13 @@ import click
 
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.cli.compare_options import comparing, fail_on_regression_option, threshold_options
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evaluation_options import evaluation_options, take_models, with_quick
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.matrix import Matrix
 from prompt_evaluator.cli.options import option, options, several_paths
 from prompt_evaluator.cli.prompt_comparison import Comparing
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.several import REPEATED
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @evaluation_options
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @options("run_note", "tags")
-@config_option
+@settings_options
 @run_options
 def compare_prompts_command(  # noqa: PLR0913 - flags that decide what to do; the others are in `given`
     *,

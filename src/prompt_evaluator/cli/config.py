@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.settings import read_settings, settings_schema, show_settings
-from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:

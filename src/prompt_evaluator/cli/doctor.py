@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.doctor import diagnose
-from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.settings_options import settings_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("proble
 
 
 @click.command("doctor")
-@config_option
+@settings_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
     """Check versions, configuration, keys, store and output folder, and say how to fix each problem.

@@ -15,13 +15,13 @@ from prompt_evaluator.app.evals.gate_documents import gate_document, gate_junit,
 from prompt_evaluator.app.evals.limits import VARIABLES, gate_limits
 from prompt_evaluator.app.evals.named_runs import PREVIOUS, HarnessFolder
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evals_dir import evals_dir_option
 from prompt_evaluator.cli.evals_gate_view import print_outcome
 from prompt_evaluator.cli.gate import COMMENT
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.cli.output import print_json, print_lines, write_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import TOLERANCE
 from prompt_evaluator.model.harness_gate import Difference, GateLimits, Policy
 from prompt_evaluator.model.several import SEVERAL
@@ -97,7 +97,7 @@ def _differences(context: click.Context, parameter: click.Parameter, values: tup
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"Where --github writes it.  [default: {COMMENT}]",
 )
-@config_option
+@settings_options
 def gate_command(  # noqa: PLR0913 - one for each flag
     *,
     evals_dir: Path,

@@ -13,13 +13,13 @@ from prompt_evaluator.app.evals.running import resume_harness, run_harness
 from prompt_evaluator.app.evals.tasks import Choice, open_harness
 from prompt_evaluator.app.groups import estimate_group
 from prompt_evaluator.app.planning.options import evaluate_options
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.evals_dir import evals_dir_option
 from prompt_evaluator.cli.evals_estimate import print_harness_estimate
 from prompt_evaluator.cli.evals_summary import conclude_harness
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import option, several_words
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.several import SEVERAL
 
@@ -43,7 +43,7 @@ _CHOICES = {"config_ids": "--config-ids", "categories": "--categories", "task_id
 @click.option("--estimate", is_flag=True, help="Estimate calls, tokens, cost and time without making a call.")
 @option("output_dir", help="Where the runs' own files go.")
 @option("run_note", help="A sentence to remember the runs by.")
-@config_option
+@settings_options
 @run_options
 def run_command(  # noqa: PLR0913 - flags that decide what to run; the others are in `given`
     *,

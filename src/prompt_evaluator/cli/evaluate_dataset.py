@@ -11,13 +11,13 @@ import click
 from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.estimate import print_estimate
 from prompt_evaluator.cli.evaluation_options import evaluation_options, take_models, with_quick
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.options import OPTIONS
 
 _AB_TEST = "--ab-test-system-prompt"
@@ -39,7 +39,7 @@ _AB_TEST = "--ab-test-system-prompt"
     metavar="FILE",
     help="With --gate: what the run has to meet.  [default: gates.yaml in this folder, or built in]",
 )
-@config_option
+@settings_options
 @run_options
 def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; the others are in `given`
     *,

@@ -12,12 +12,12 @@ from prompt_evaluator.app.evaluate import evaluate_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.run_cases import show_case
 from prompt_evaluator.cli.answers import answers
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.question import question
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model import TestCase
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @options("rubric", "metrics", "metrics_file", "fail_under", "fail_over")
 @options("generator_model", "temperature", "max_tokens", "seed", "params", "attempts", "render_prompt")
 @options("judge_model", "allow_mock_judge", "output_dir", "reuse")
-@config_option
+@settings_options
 @run_options
 def evaluate_single_command(  # noqa: PLR0913 - the parts of the case
     *,

@@ -9,10 +9,10 @@ import click
 
 from prompt_evaluator.app.generate import generate
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.question import question
+from prompt_evaluator.cli.settings_options import config_option
 
 if TYPE_CHECKING:
     from pathlib import Path

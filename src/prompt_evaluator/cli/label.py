@@ -15,9 +15,9 @@ from prompt_evaluator.app.run_queries import whole_id
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import ServedSettings
 from prompt_evaluator.cli.command_line import program
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.label_session import LabelSession
 from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.single_keys import single_keys
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.bounds import QUEUE_SIZE, SEED
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--show-judge", is_flag=True, help="Show the judge's score before the label. Labels keep that it was seen."
 )
-@config_option
+@settings_options
 def label_command(  # noqa: PLR0913 - one keyword per option
     run: str,
     *,

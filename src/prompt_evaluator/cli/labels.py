@@ -8,8 +8,8 @@ import click
 
 from prompt_evaluator.app.labels import ImportedLabels, export_labels, import_labels
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import write_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.wording import many
 
 
@@ -21,7 +21,7 @@ def labels_command() -> None:
 @labels_command.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--reviewer", metavar="NAME", help="Who gave the labels, for lines that do not say.")
-@config_option
+@settings_options
 def import_command(file: Path, *, reviewer: str | None, config_path: Path | None) -> None:
     """Add the labels of FILE (.jsonl or .csv) to the store.
 
@@ -42,7 +42,7 @@ def import_command(file: Path, *, reviewer: str | None, config_path: Path | None
     type=click.Choice(["jsonl", "csv"]),
     help="Output format.  [default: from the file's extension, or jsonl]",
 )
-@config_option
+@settings_options
 def export_command(run: str | None, *, output: Path | None, kind: str | None, config_path: Path | None) -> None:
     """Write the labels of RUN (an id, its beginning, @last or a tag), or of all runs, one per line.
 

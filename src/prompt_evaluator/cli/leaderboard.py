@@ -14,10 +14,10 @@ from prompt_evaluator.app.prompt_names import target_names
 from prompt_evaluator.app.row_documents import leaderboard_document
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import SEPARATOR, clean, columns, tokens, wrap
 from prompt_evaluator.model.bounds import LISTED
 from prompt_evaluator.model.leaderboard import LeaderboardQuery
@@ -54,7 +54,7 @@ _HOW = (
     help="List at most N models of each dataset.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def leaderboard_command(
     *, dataset: str | None, metric: str | None, limit: int, as_json: bool, config_path: Path | None
 ) -> None:

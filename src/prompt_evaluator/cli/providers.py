@@ -11,7 +11,7 @@ import msgspec
 
 from prompt_evaluator.app.providers import asked_for, calls_at_once, list_providers, try_provider
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.settings_options import config_option
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import click
 from prompt_evaluator.app.report_writing import ReportRequest, compared_names, report_files, write_reports
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.compare_options import compare_options, comparing
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.report import DEFAULT, making, output_option, print_written, report_options
+from prompt_evaluator.cli.settings_options import config_option
 
 
 @click.command("render-report")

@@ -13,8 +13,8 @@ from prompt_evaluator.app.report_writing import ENDINGS, ReportRequest, report_f
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.compare_options import compare_options, comparing
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.several import REPEATED
 
@@ -79,7 +79,7 @@ def making(options: dict[str, Any]) -> ReportOptions:
     help=f"Where --github writes the comment.  [default: {COMMENT}]",
 )
 @compare_options
-@config_option
+@settings_options
 def report_command(
     runs: tuple[str, ...],
     *,

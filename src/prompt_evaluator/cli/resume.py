@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.resume import resume_run
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.options import EvaluateOptions
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @click.option("--retry-errors", is_flag=True, help="Retry what failed.")
 @options("fail_under", "fail_over")
-@config_option
+@settings_options
 @run_options
 def resume_command(run: str, *, retry_errors: bool, config_path: Path | None, flags: RunFlags, **bars: Any) -> None:
     """Continue RUN (an id, its beginning, @last or a tag) with its own settings. Only what is missing is paid for.

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.settings import find_rubric, list_rubrics, read_settings
-from prompt_evaluator.cli.config_option import config_option
+from prompt_evaluator.cli.settings_options import config_option
 
 if TYPE_CHECKING:
     from pathlib import Path

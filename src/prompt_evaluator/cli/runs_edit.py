@@ -13,10 +13,10 @@ from prompt_evaluator.app.baselines import list_baselines, pin_baseline, unpin_b
 from prompt_evaluator.app.run_edits import edit_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
 from prompt_evaluator.cli.options import several_tags, several_words
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean, columns
 from prompt_evaluator.model.several import SEVERAL
 
@@ -37,7 +37,7 @@ _MINUTES = 16
     "--remove-tag", "removed", multiple=True, callback=several_words, metavar="KEY", help=f"Remove a tag. {SEVERAL}"
 )
 @click.option("--note", metavar="TEXT", help='Replace the note; "" removes it.')
-@config_option
+@settings_options
 def edit_command(
     run: str,
     *,
@@ -64,7 +64,7 @@ def edit_command(
 @click.command("pin")
 @click.argument("run")
 @click.argument("name", required=False)
-@config_option
+@settings_options
 def pin_command(run: str, name: str | None, *, config_path: Path | None) -> None:
     """Pin RUN as the baseline NAME, by default the name of its dataset.
 
@@ -77,7 +77,7 @@ def pin_command(run: str, name: str | None, *, config_path: Path | None) -> None
 
 @click.command("unpin")
 @click.argument("name")
-@config_option
+@settings_options
 def unpin_command(name: str, *, config_path: Path | None) -> None:
     """Remove the baseline NAME. Its run stays."""
     unpin_baseline(read_settings(config_path), name)
@@ -86,7 +86,7 @@ def unpin_command(name: str, *, config_path: Path | None) -> None:
 
 @click.command("baselines")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def baselines_command(*, as_json: bool, config_path: Path | None) -> None:
     """List the baselines: runs that are pinned under a name."""
     found = list_baselines(read_settings(config_path))

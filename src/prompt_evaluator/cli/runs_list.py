@@ -13,11 +13,11 @@ from prompt_evaluator.app.row_documents import runs_document
 from prompt_evaluator.app.run_queries import query_runs, why_none_fits
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_conditions
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.run_table import run_table
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model.bounds import LISTED
 from prompt_evaluator.model.condition import condition
@@ -48,7 +48,7 @@ _NONE_MATCH = "No runs match. `{program} runs list` shows all runs."
 )
 @click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def list_command(  # noqa: PLR0913 - one for each flag
     *, where: tuple[str, ...] | None, sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None
 ) -> None:

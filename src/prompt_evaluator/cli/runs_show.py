@@ -14,10 +14,10 @@ from prompt_evaluator.app.run_queries import show_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.case_list import case_list
 from prompt_evaluator.cli.case_view import case_page
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model.bounds import LISTED
@@ -51,7 +51,7 @@ _SHOWN = 20
 )
 @click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **options: Any) -> None:
     """Show the summary of RUN (an id, its beginning, @last or a tag), some of its cases, or one case.
 

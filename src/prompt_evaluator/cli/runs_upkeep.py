@@ -11,8 +11,8 @@ from prompt_evaluator.app.export import export_run
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.training_export import export_training
 from prompt_evaluator.app.upkeep import delete_run, rebuild_runs
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import write_lines
+from prompt_evaluator.cli.settings_options import settings_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Output file.  [default: standard output]"
 )
-@config_option
+@settings_options
 def export_command(  # noqa: PLR0913 - one for each flag
     run: str, *, kind: str | None, training: bool, metric: str | None, output: Path | None, config_path: Path | None
 ) -> None:
@@ -70,7 +70,7 @@ def _or_say_why(pairs: Iterable[bytes]) -> Iterator[bytes]:
 
 @click.command("rebuild")
 @click.argument("run", required=False)
-@config_option
+@settings_options
 def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
     """Rebuild the artifacts of RUN, or of all runs, and the index from the store."""
     for record in rebuild_runs(read_settings(config_path), run):
@@ -81,7 +81,7 @@ def rebuild_command(run: str | None, *, config_path: Path | None) -> None:
 @click.argument("run")
 @click.option("--with-labels", is_flag=True, help="Delete the labels of its answers too.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@config_option
+@settings_options
 def delete_command(run: str, *, with_labels: bool, yes: bool, config_path: Path | None) -> None:
     """Delete RUN and its files. The answers and judgements it paid for are lost.
 

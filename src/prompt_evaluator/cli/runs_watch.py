@@ -13,9 +13,9 @@ from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.watch import watch_run
 from prompt_evaluator.cli.command_line import program
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.progress import make_outlet, started_line
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.tally import View
 
@@ -32,7 +32,7 @@ _WINDOW = 30.0
 
 @click.command("watch", epilog=legend())
 @click.argument("run")
-@config_option
+@settings_options
 def watch_command(run: str, *, config_path: Path | None) -> None:
     """Watch RUN while it is in progress in another process, and show its summary at the end.
 

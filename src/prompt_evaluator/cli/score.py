@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.score import score_run
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bars import Bars
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @option("judge_temperature", default=0.0)
 @option("judge_repeats", default=1)
 @options("allow_mock_judge", "fail_under", "fail_over")
-@config_option
+@settings_options
 @run_options
 def score_command(run: str, *, config_path: Path | None, flags: RunFlags, **given: Any) -> None:
     """Judge the stored answers of RUN again, as a new run with RUN as its parent. No answers are generated."""

@@ -10,9 +10,9 @@ import click
 
 from prompt_evaluator.app.settings import masked, read_settings
 from prompt_evaluator.app.stores import ServedSettings
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.log import log_to_stderr
 from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.bounds import PORT
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--port", "server_port", type=number_type(PORT), metavar="PORT", help="[default: 8080; 0: any free port]")
 @click.option("--open", "opens", is_flag=True, help="Open the runs in a browser.")
 @click.option("--no-worker", is_flag=True, help="Make no runs: `prompt-evaluator work` makes them elsewhere.")
-@config_option
+@settings_options
 def serve_command(*, opens: bool, no_worker: bool, config_path: Path | None, **given: Any) -> None:
     """Serve the HTTP API and the pages, and make the runs that are asked for.
 

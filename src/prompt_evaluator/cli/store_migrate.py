@@ -9,8 +9,8 @@ import click
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.store_migrate import migrate_store
 from prompt_evaluator.app.stores import named_store
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.cli.store_option import store_option
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.wording import many

@@ -11,9 +11,9 @@ import msgspec
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.tokens import DEFAULT_EXPIRY, TokenCaps, create_token, list_tokens, revoke_token
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import cells, clean, columns, pad, squeeze, wrap
 from prompt_evaluator.model.bounds import BUDGET, CONCURRENCY, SAMPLES
 from prompt_evaluator.model.token import ROLES
@@ -53,7 +53,7 @@ def token_command() -> None:
 @click.option("--max-samples", type=number_type(SAMPLES), metavar="N", help="Samples per case of a run it asks for.")
 @click.option("--max-cost", type=number_type(BUDGET), metavar="N", help="US dollars that a run it asks for may spend.")
 @click.option("--max-concurrency", type=number_type(CONCURRENCY), metavar="N", help="Calls in flight of such a run.")
-@config_option
+@settings_options
 def create_command(name: str, *, role: Role, expires: str, config_path: Path | None, **caps: Any) -> None:
     """Make a token for NAME, a person or a program, and print it, once, to standard output.
 
@@ -71,7 +71,7 @@ def create_command(name: str, *, role: Role, expires: str, config_path: Path | N
 
 @token_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
+@settings_options
 def list_command(*, as_json: bool, config_path: Path | None) -> None:
     """List all tokens, oldest first, without their secrets."""
     found, at = list_tokens(read_settings(config_path)), now()
@@ -85,7 +85,7 @@ def list_command(*, as_json: bool, config_path: Path | None) -> None:
 
 @token_command.command("revoke")
 @click.argument("name")
-@config_option
+@settings_options
 def revoke_command(name: str, *, config_path: Path | None) -> None:
     """Revoke the token with this NAME or id. It is refused from now on, by all servers with the same store."""
     token = revoke_token(read_settings(config_path), name, now=now())

@@ -9,10 +9,10 @@ import click
 
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import ServedSettings, StillStore
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.number_option import WholeNumber
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.report import size_in_words
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.bounds import CASE_PAGES
@@ -52,7 +52,7 @@ class _Cases(WholeNumber):
     help="How many cases of each run get a page with their answers, those with problems first. 0 leaves all answers "
     "out; the table always has all cases.",
 )
-@config_option
+@settings_options
 def view_command(runs: tuple[str, ...], *, out: Path, cases: int | str, config_path: Path | None) -> None:
     """Write the dashboard's pages about each RUN to a folder that opens from disk or any web host.
 

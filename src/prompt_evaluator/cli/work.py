@@ -14,9 +14,9 @@ from prompt_evaluator.app.serving.worker import Worker
 from prompt_evaluator.app.settings import masked, read_settings
 from prompt_evaluator.app.stores import ServedSettings
 from prompt_evaluator.app.workspace import Workspace
-from prompt_evaluator.cli.config_option import config_option
 from prompt_evaluator.cli.log import log_to_stderr
 from prompt_evaluator.cli.number_option import number_type
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import RUNS_AT_ONCE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command("work")
 @click.option("--runs-at-once", "server_runs_at_once", type=number_type(RUNS_AT_ONCE), metavar="N", help="[default: 3]")
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input does.")
-@config_option
+@settings_options
 def work_command(*, with_parent: bool, config_path: Path | None, **given: Any) -> None:
     """Make the runs that wait in the queue of a server, and go on with those whose worker has died.
 

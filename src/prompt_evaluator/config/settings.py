@@ -158,6 +158,7 @@ SETTINGS: dict[str, Setting] = {
             name="store",
             kind=STORE,
             default=".prompt_evaluator/store.db",
+            flag="--store",
             help="Where runs are stored: a file or a PostgreSQL database.",
         ),
         Setting(

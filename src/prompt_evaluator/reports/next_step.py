@@ -26,8 +26,9 @@ _HARNESS_SAMPLES, _HARNESS_FOLDER = "--samples", "--evals-dir"
 _SAME_AS = {_SAMPLES: ("--quick",)}
 """Switches that set the same value as the flag."""
 _PIPE = "pipe the same input into:"
-_CARRIED = ("--config", "--allow-mock-judge")
+_CARRIED = ("--config", "--store")
 """Options that a command about a run repeats if the run was started with them."""
+_WITH_JUDGE = (*_CARRIED, "--allow-mock-judge")
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -139,11 +140,13 @@ class _Writer:
         other = "content-quality" if self._plan.rubric.name != "content-quality" else "default"
         if self._plan.parent_run_id:
             return self.again("another_rubric", {_RUBRIC: other})
-        return self.about_the_run("another_rubric", "score", (_RUBRIC, other), carried=_CARRIED)
+        return self.about_the_run(
+            "another_rubric", "score", (_RUBRIC, other), carried=(*_CARRIED, "--allow-mock-judge")
+        )
 
     def to_watch(self) -> NextStep:
         """Follow a run that is in progress."""
-        return self._command("watch", ("runs", "watch", self._plan.run_id), None, before=None)
+        return self.about_the_run("watch", "runs watch", ())
 
     def with_another_model(self, *, judge: bool) -> NextStep:
         """Run again, with the model name in the command so that it can be corrected, even if a setting gave it."""
@@ -160,14 +163,14 @@ class _Writer:
         more: tuple[str, ...],
         *,
         before: str | None = None,
-        carried: tuple[str, ...] = _CARRIED[:1],
+        carried: tuple[str, ...] = _CARRIED,
     ) -> NextStep:
         """Run another command with the run's id."""
         kept = [
             part for option in (self._typed.options if self._typed else ()) if option[0] in carried for part in option
         ]
-        folder = self._typed.folder if self._typed and "--config" in kept else None
-        return self._command(code, (name, self._plan.run_id, *more, *kept), folder, before=before)
+        folder = self._typed.folder if self._typed and not {*_CARRIED}.isdisjoint(kept) else None
+        return self._command(code, (*name.split(), self._plan.run_id, *more, *kept), folder, before=before)
 
     def again(
         self,
