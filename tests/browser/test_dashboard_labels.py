@@ -120,9 +120,9 @@ def test_20_samples_are_labelled_blind_with_the_keyboard_alone_and_exported(page
 
 
 def test_undo_skip_and_the_switch_that_shows_the_judge(page: Page, server: Served) -> None:
-    number, address = started(server, draw="uncertain")
+    number, address = started(server, draw="uncertain", reviewer="dora")  # who has not seen a judge's score before
     before = len(exported(server.folder))
-    signed(page, server).goto(address)
+    signed(page, server, "dora").goto(address)
     counted(page, 0, 6)
     first = page.locator(".sample header").inner_text()
     page.keyboard.press("4")
@@ -154,7 +154,7 @@ def test_undo_skip_and_the_switch_that_shows_the_judge(page: Page, server: Serve
     ]
     page.goto(f"{address}&view=labelled")
     expect(page.locator("tr[data-href]")).to_have_count(2)
-    assert sent(server.address, f"/label-queues/{number}/next", {"reviewer": "ben"})["place"] == 2  # anna skipped it
+    assert sent(server.address, f"/label-queues/{number}/next", {"reviewer": "ben"})["place"] == 2  # dora skipped it
 
 
 def test_two_people_at_once_see_different_samples(browser: Browser, page: Page, server: Served) -> None:

@@ -175,11 +175,12 @@ def test_20_000_cases_are_filtered_sorted_and_paged(page: Page, server: Served) 
     expect(page.locator("#slices")).to_contain_text("topic = billing")
 
 
-def test_200_filters_are_in_the_address_and_survive_reload_and_another_tab(server: Served, seeded: Seeded) -> None:
+@pytest.mark.soak
+def test_random_filters_are_in_the_address_and_survive_reload_and_another_tab(server: Served, seeded: Seeded) -> None:
     random = Random(18)
     store = open_store(seeded.settings)
     runs = (seeded.better, seeded.with_errors, seeded.aborted)
-    for _ in range(200):
+    for _ in range(trials(40, soak=200)):
         changed = random.sample(_CHANGES, random.random() < 0.2)
         q = " ".join(random.sample(_WORDS, random.randint(0, 3)) + changed)
         sort, run_id = random.choice(_SORTS), random.choice(runs)

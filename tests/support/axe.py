@@ -18,8 +18,9 @@ _RUN = """async (wanted) => (await axe.run(document, {runOnly: wanted})).violati
 
 def violations(page: Page, *rules: str) -> list[str]:
     """What is wrong, with where; only by some of the rules, or by all."""
-    with suppress(Error):  # such as a page that goes on asking for something
-        page.wait_for_load_state("networkidle", timeout=10_000)
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    if page.evaluate("typeof axe") == "undefined":
+        with suppress(Error):  # a page that follows a run is never idle
+            page.wait_for_load_state("networkidle", timeout=3_000)
+        page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
     found: list[str] = page.evaluate(_RUN, list(rules) or _LEVELS)
     return found

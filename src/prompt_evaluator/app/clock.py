@@ -9,8 +9,14 @@ from datetime import UTC, datetime
 
 def now() -> str:
     """The current time in the format of the artifacts."""
-    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
-    return f"{_to_the_second(seconds)}.{milliseconds:03d}Z"
+    return _at(time.time_ns() // 1_000_000)
+
+
+@functools.lru_cache(maxsize=4)
+def _at(milliseconds: int) -> str:
+    """Remembers the last ones: a busy run asks several times in a millisecond."""
+    seconds, rest = divmod(milliseconds, 1_000)
+    return f"{_to_the_second(seconds)}.{rest:03d}Z"
 
 
 @functools.lru_cache(maxsize=2)
