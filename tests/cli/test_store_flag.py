@@ -136,6 +136,11 @@ def test_the_variable_is_as_before_once_the_command_has_ended(monkeypatch: pytes
         ("postgresql://me@db.example:5433/runs", "postgresql://me@db.example:5433/runs"),
         ("postgresql://me:s3cret@db.example/runs", "postgresql://me@db.example/runs"),
         ("postgresql://me:p%40ss@db.example/runs?password=other", "postgresql://me@db.example/runs"),
+        (
+            "postgresql://db.example/runs?sslmode=verify-full&sslpassword=other",
+            "postgresql://db.example/runs?sslmode=verify-full",
+        ),
+        ("postgresql://me:s3cret@[bad/runs", "postgresql://"),
     ],
 )
 def test_a_password_is_not_kept_with_the_command(store: str, shown: str) -> None:

@@ -58,8 +58,13 @@ def settings_options(command: C) -> C:
 
 def without_password(store: str) -> str:
     """A store as it may be shown and kept; the password is to be set elsewhere, such as in PGPASSWORD."""
-    parts = urlsplit(store)
-    if not parts.scheme or not parts.netloc:
+    scheme, mark, _ = store.partition("://")
+    if not mark:
         return store
+    try:
+        parts = urlsplit(store)
+    except ValueError:  # it cannot be opened either
+        return scheme + mark
     account, at, host = parts.netloc.rpartition("@")
-    return parts._replace(netloc=account.partition(":")[0] + at + host, query="").geturl()
+    options = [option for option in parts.query.split("&") if "pass" not in option.partition("=")[0].lower()]
+    return parts._replace(netloc=account.partition(":")[0] + at + host, query="&".join(options)).geturl()

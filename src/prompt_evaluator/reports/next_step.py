@@ -140,9 +140,7 @@ class _Writer:
         other = "content-quality" if self._plan.rubric.name != "content-quality" else "default"
         if self._plan.parent_run_id:
             return self.again("another_rubric", {_RUBRIC: other})
-        return self.about_the_run(
-            "another_rubric", "score", (_RUBRIC, other), carried=(*_CARRIED, "--allow-mock-judge")
-        )
+        return self.about_the_run("another_rubric", "score", (_RUBRIC, other), carried=_WITH_JUDGE)
 
     def to_watch(self) -> NextStep:
         """Follow a run that is in progress."""

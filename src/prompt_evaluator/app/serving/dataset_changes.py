@@ -145,12 +145,9 @@ def _headline(found: CaseDifferences, *, same_file: bool) -> str:
 def _notes(settings: Settings, word: str, of: ApiRun | DatasetFile) -> list[str]:
     """Cases that were left out look as if they were added or removed."""
     if not isinstance(of, ApiRun):
-        problems = of.facts.problem_count
-        return (
-            [f"The file has {many(problems, 'problem')}: cases that cannot be used are not counted."]
-            if problems
-            else []
-        )
+        if not of.facts.problem_count:
+            return []
+        return [f"The file has {many(of.facts.problem_count, 'problem')}: cases that cannot be used are not counted."]
     used = open_store(settings).run(of.id).plan.dataset
     if used.selected == used.count:
         return []
