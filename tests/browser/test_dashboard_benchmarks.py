@@ -57,6 +57,7 @@ def test_a_run_is_started_from_the_form_and_watched_until_it_has_ended(page: Pag
     run_id = page.url.rpartition("/")[2]
 
     assert server.client.wait(run_id).status == "completed"
+    expect(page.locator("main .status").first).to_have_text("completed")  # the page has come again by itself
     page.goto(server.address)
     row = page.locator(f"tr[data-run='{run_id}']")
     expect(row).to_contain_text("basic-coding")

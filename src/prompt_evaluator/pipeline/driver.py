@@ -14,6 +14,7 @@ from prompt_evaluator.errors import (
     EngineError,
     OwnershipLostError,
     ProviderError,
+    StoppedError,
     StoreError,
 )
 from prompt_evaluator.model.event import CaseDone, RunEnded, RunStarted, SampleDone, SampleStarted
@@ -206,6 +207,7 @@ class Driver:
     def wait_for_capacity(self) -> Awaitable[None]:
         if not self._lease.is_held:  # before the next call is paid for: a process that wakes up sees it here first
             self._lose(OwnershipLostError(f"{_ASLEEP} Resume run {self._plan.run_id}, unless another process has it."))
+            raise StoppedError("The run may be another process's by now: this call was not sent.")  # no judge's either
         return self._ledger.wait_for_capacity()
 
     async def ended(self, end: ItemEnd) -> None:

@@ -30,7 +30,7 @@ class UnitSink(Protocol):
         """
 
     def wait_for_capacity(self) -> Awaitable[None]:
-        """Wait while too much is not yet durable."""
+        """Wait while too much is not yet durable. Raise `StoppedError` if nothing more may be begun."""
 
 
 class Worker(Protocol):

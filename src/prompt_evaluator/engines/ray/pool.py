@@ -24,7 +24,7 @@ from prompt_evaluator.engines.ray.messages import (
     encode,
     read_by_driver,
 )
-from prompt_evaluator.errors import EngineError, PromptEvaluatorError
+from prompt_evaluator.errors import EngineError, PromptEvaluatorError, StoppedError
 from prompt_evaluator.model.work import ItemEnd
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ class Pool:
         while (messages := await self._collected(seat)) is not None:
             for message in read_by_driver(messages):
                 self._take(seat, message)
-            await self._results.wait_for_capacity()
+            with suppress(StoppedError):  # the driver stops the run; what is on its way still counts
+                await self._results.wait_for_capacity()
 
     async def _collected(self, seat: _Seat) -> bytes | None:
         silence = self._options.silence
