@@ -80,10 +80,8 @@ def open_store(settings: Settings) -> Store:
     return Store.open(settings.store, fill=fill_results)
 
 
-def named_store(settings: Settings, given: str | None) -> Path | str:
-    """The store that a command names, relative to the working directory, or else that of the settings."""
-    if given is None:
-        return settings.store
+def named_store(settings: Settings, given: str) -> Path | str:
+    """The store that a command names, relative to the working directory."""
     return given if "://" in given else settings.cwd / Path(given).expanduser()
 
 

@@ -17,7 +17,7 @@ from prompt_evaluator.cli.compare_options import compare_options, comparing
 from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.output import write_lines
-from prompt_evaluator.cli.settings_options import runs_in_store_option
+from prompt_evaluator.cli.settings_options import store_option
 
 
 @click.command("compare-runs", epilog=comparison_legend())
@@ -36,7 +36,7 @@ from prompt_evaluator.cli.settings_options import runs_in_store_option
     type=click.Path(path_type=Path),
     help="The configuration file.  [default: prompt_evaluator.yaml in this folder or a parent]",
 )
-@runs_in_store_option
+@store_option
 def compare_runs_command(
     baseline: str, candidate: str, output: Path | None, *, config_path: Path | None, **options: Any
 ) -> None:

@@ -42,7 +42,7 @@ def _use(context: click.Context, _parameter: click.Parameter, value: str | None)
     context.call_on_close(restore)
 
 
-runs_in_store_option = click.option(
+store_option = click.option(
     "--store",
     metavar="STORE",
     expose_value=False,
@@ -53,7 +53,7 @@ runs_in_store_option = click.option(
 
 def settings_options(command: C) -> C:
     """Both, for a command that makes or reads runs."""
-    return config_option(runs_in_store_option(command))
+    return config_option(store_option(command))
 
 
 def without_password(store: str) -> str:

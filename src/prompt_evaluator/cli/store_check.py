@@ -9,10 +9,9 @@ import click
 
 from prompt_evaluator.app.settings import masked, read_settings
 from prompt_evaluator.app.store_check import check_store
-from prompt_evaluator.app.stores import named_store
 from prompt_evaluator.cli.output import print_json, print_lines
-from prompt_evaluator.cli.settings_options import config_option
-from prompt_evaluator.cli.store_option import ProgressLine, store_option
+from prompt_evaluator.cli.progress_line import ProgressLine
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.wording import many
 
@@ -27,18 +26,17 @@ _COLOURS = {"problem": "red", "note": "yellow"}
 
 
 @click.command("check")
-@store_option
 @click.option("--deep", is_flag=True, help="Also compute all results again, and compare them with the stored ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
-def check_command(*, store: str | None, deep: bool, as_json: bool, config_path: Path | None) -> None:
+@settings_options
+def check_command(*, deep: bool, as_json: bool, config_path: Path | None) -> None:
     """Look for problems in a store, and say what to do about each.
 
     Checks that it can be opened, its schema revision, damage to its file, rows that belong to nothing, interrupted
     runs, and that each run has the results of its answers and judgements: their number, or everything with --deep.
     Changes nothing. Exits 1 if there is a problem.
     """
-    location = named_store(read_settings(config_path), store)
+    location = read_settings(config_path).store
     with ProgressLine() as progress:
         report = check_store(location, masked(location), deep=deep, say=progress.say)
     if as_json:

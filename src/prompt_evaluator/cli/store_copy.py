@@ -12,8 +12,8 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.store_copy import copy_runs
 from prompt_evaluator.app.stores import named_store
 from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.progress_line import ProgressLine
 from prompt_evaluator.cli.settings_options import config_option
-from prompt_evaluator.cli.store_option import ProgressLine
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.several import SEVERAL, split_words
 from prompt_evaluator.model.wording import listed, many

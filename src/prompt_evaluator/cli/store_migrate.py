@@ -8,10 +8,8 @@ import click
 
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.store_migrate import migrate_store
-from prompt_evaluator.app.stores import named_store
 from prompt_evaluator.cli.output import print_json, print_lines
-from prompt_evaluator.cli.settings_options import config_option
-from prompt_evaluator.cli.store_option import store_option
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.wording import many
 
@@ -23,17 +21,16 @@ if TYPE_CHECKING:
 
 
 @click.command("migrate")
-@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
-def migrate_command(*, store: str | None, as_json: bool, config_path: Path | None) -> None:
+@settings_options
+def migrate_command(*, as_json: bool, config_path: Path | None) -> None:
     """Bring a store that an earlier version made to the schema of this version.
 
     A file is also migrated when a command opens it; a database on a server only by this command, because others who
     share it need this version or a newer one afterwards. Refused while runs are in progress. An up-to-date store is
     left as it is; an empty database becomes a store.
     """
-    migration = migrate_store(named_store(read_settings(config_path), store))
+    migration = migrate_store(read_settings(config_path).store)
     if as_json:
         print_json(migration)
     else:

@@ -1,4 +1,4 @@
-"""`--store`, for commands that look after a store, and how they show what they are doing."""
+"""How commands that look after a store show what they are doing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from prompt_evaluator.cli.text import clean, columns, fit
 if TYPE_CHECKING:
     from typing import Self
 
-store_option = click.option(
-    "--store",
-    metavar="STORE",
-    help="The store: a file, or a postgresql:// address.  [default: that of the configuration]",
-)
 _ON_TERMINAL, _ELSEWHERE = 0.2, 10.0
 """Seconds between two lines of progress."""
 _ERASE = "\r\x1b[K"
