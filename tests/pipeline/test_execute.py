@@ -178,6 +178,19 @@ async def test_a_store_that_fails_is_raised_to_the_engine() -> None:
         await executor(Target(StoreError("full"))).worker(Kept()).work(WorkItem(case=CASE, sample=0))
 
 
+async def test_an_answer_is_kept_but_not_scored_once_nothing_more_may_be_begun() -> None:
+    class Ending(Kept):
+        async def wait_for_capacity(self) -> None:
+            if self.units:
+                raise StoppedError("The run may be another process's by now.")
+
+    ledger, target = Ending(), Target("three minutes")
+    end = await executor(target, ledger).worker(ledger).work(WorkItem(case=CASE, sample=0))
+
+    assert (end.state, end.cause) == ("stopped", None)
+    assert [unit.kind for unit in ledger.units.values()] == ["generation"]
+
+
 async def test_an_item_may_end_with_its_answer_and_be_finished_by_another_worker() -> None:
     first, second, target = Kept(), Kept(), Target("Three minutes.")
 
