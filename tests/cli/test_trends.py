@@ -97,12 +97,14 @@ def test_json_has_points_changes_and_suspects(project: Workspace) -> None:
     assert found["next_step"]["arguments"][-3:] == ["compare", "00000006", "00000007"]
 
 
-def test_a_configuration_file_that_was_named_is_named_again(project: Workspace) -> None:
+def test_a_configuration_file_and_a_store_that_were_named_are_named_again(project: Workspace) -> None:
     project.write("other.yaml", "version: 1\n")
 
     out = shown(project, "--metric", METRIC, "--config", "other.yaml", columns=160).out
 
     assert out.splitlines()[-1].endswith("compare 00000006 00000007 --config other.yaml")
+    named = shown(project, "--metric", METRIC, "--store", ".prompt_evaluator/store.db", columns=160).out
+    assert named.splitlines()[-1].endswith("compare 00000006 00000007 --store .prompt_evaluator/store.db")
 
 
 def test_a_mistyped_name_ends_with_a_suggestion(project: Workspace) -> None:

@@ -12,7 +12,7 @@ from prompt_evaluator.app.findings import trend_findings
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.trend_documents import trends_document
 from prompt_evaluator.app.trends import read_trends
-from prompt_evaluator.cli.command_line import program
+from prompt_evaluator.cli.command_line import program, typed_command
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_conditions
 from prompt_evaluator.cli.output import print_json, print_lines
@@ -88,7 +88,8 @@ def trends_command(  # noqa: PLR0913 - one for each flag
         metric_threshold=metric_threshold,
     )
     trends = read_trends(read_settings(config_path), query)
-    options = ("--config", str(config_path)) if config_path else ()
+    typed = typed_command(click.get_current_context()).options
+    options = tuple(part for option in typed if option[0] in {"--config", "--store"} for part in option)
     filters = [part for flag, value in (("--judge", judge), ("--model", model)) if value for part in (flag, value)]
     filters += [part for value in where or () for part in ("--where", value)]
     found = trend_findings(trends, program=program(), options=options, filters=tuple(filters)) if trends else None
