@@ -29,7 +29,7 @@ async def test_every_item_of_every_batch_is_handed_out_once_in_order() -> None:
     assert [await feed.next() for _ in range(26)] == [*range(25), None]
 
 
-async def test_the_next_batch_is_loaded_when_half_of_the_last_is_used_up() -> None:
+async def test_one_batch_is_loaded_ahead_and_no_more() -> None:
     loaded = 0
 
     async def load() -> Sequence[int] | None:
@@ -41,13 +41,15 @@ async def test_the_next_batch_is_loaded_when_half_of_the_last_is_used_up() -> No
     feed = Feed(load)
     for _ in range(50):
         await feed.next()
+        await asyncio.sleep(0)
     await asyncio.sleep(0.01)
-    assert loaded == 1
+    assert loaded == 2
 
-    await feed.next()
+    for _ in range(51):
+        await feed.next()
     await feed.close()
 
-    assert loaded == 2
+    assert loaded == 3
 
 
 async def test_an_error_while_loading_is_raised_by_the_next_call() -> None:

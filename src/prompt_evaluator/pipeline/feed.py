@@ -1,4 +1,4 @@
-"""Items loaded in batches, the next one while the last is being worked on."""
+"""Items loaded in batches, one ahead: workers that find none wait, and waiting costs more than a quick call."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ class Feed(Generic[T]):
             self._ended = True
         else:
             self._ready.extend(batch)
-            self._few = len(batch) // 2
+            self._few = len(batch)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.execute import Executor
     from prompt_evaluator.ports import Store
 
-BATCH = 128
+BATCH = 256
 """How many cases are read from the store at a time."""
 
 _Linked = dict[int, list["Unit"]]
