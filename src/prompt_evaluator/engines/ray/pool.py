@@ -122,6 +122,8 @@ class Pool:
                 self._send(seat, StartNothing())
 
     def _place(self) -> None:
+        if self._failure is not None:
+            return
         for given in self._queue.place(self._seats.values()):
             assert given.seat is not None  # noqa: S101 - placed
             self._send(given.seat, Do(given.number, given.item))

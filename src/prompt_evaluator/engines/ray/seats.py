@@ -91,7 +91,7 @@ class Queue:
             elif given.company == self._most:  # as those behind it
                 break
             elif kept_free is None:
-                kept_free = min(seats, key=_busy)
+                kept_free = min(seats, key=_busy, default=None)
         if placed:
             self._waiting = [given for given in self._waiting if given.seat is None]
         return placed

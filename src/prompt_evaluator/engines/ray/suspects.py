@@ -3,7 +3,8 @@
 A process works on many items, so its death says little about any of them, and it may have been killed from outside.
 An item that has lost its process twice is therefore tried in smaller company, with a quarter as many items after each
 further death, and in the end alone. Only deaths while it was alone count against it. An item that comes back with more
-finished units than before starts anew: it got further, so it does not kill every process.
+finished units than before starts anew: it got further, so it does not kill every process. The more deaths alone an
+item has survived in this way, the more are needed: such deaths came from outside.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.work import WorkItem
 
 MOST_ALONE = 5
-"""Deaths of a process that worked on nothing else, after which an item is to blame."""
+"""Deaths while it was alone, beyond the most that an innocent item has survived, after which an item is to blame."""
 
 
 class _Record(msgspec.Struct):
@@ -36,6 +37,8 @@ class Suspects:
         """Suspect nothing; `most` is the most items in progress at one process."""
         self._most = most
         self._records: dict[tuple[str, int], _Record] = {}
+        self._survived = 0
+        """The most deaths alone of an item that got further all the same."""
 
     def deaths(self, item: WorkItem) -> int:
         """How often the item lost its process since it got further."""
@@ -50,17 +53,20 @@ class Suspects:
         for item in items:
             record = self._records[item.case.id, item.sample] = self._record(item)
             record.deaths += 1
-            if len(items) == 1:
-                record.alone += 1
-                if record.alone >= MOST_ALONE:
-                    return item
+            record.alone += len(items) == 1
+            if record.alone >= MOST_ALONE + self._survived:
+                return item
         return None
 
     def ended(self, item: WorkItem) -> None:
         """Forget an item that its process survived."""
-        self._records.pop((item.case.id, item.sample), None)
+        if known := self._records.pop((item.case.id, item.sample), None):
+            self._survived = max(self._survived, known.alone)
 
     def _record(self, item: WorkItem) -> _Record:
         units = sum(unit.ok for unit in item.own)
         known = self._records.get((item.case.id, item.sample))
-        return known if known is not None and known.units >= units else _Record(units)
+        if known is not None and known.units < units:
+            self.ended(item)
+            known = None
+        return known or _Record(units)
