@@ -245,9 +245,9 @@ async def test_kills_from_outside_end_no_run_although_items_lose_their_process_m
             await steps(30)
             sink.put(unit(item.case.id, step))
 
-    async def kill() -> None:  # each process lives about as long as two calls take
+    async def kill() -> None:  # each process lives about as long as three calls take
         while True:
-            await steps(rng.randrange(30 // workers, 120 // workers))
+            await steps(rng.randrange(30 // workers, 150 // workers))
             if trial.ray.living:
                 rng.choice(trial.ray.living).die()
 

@@ -86,7 +86,7 @@ class Pool:
         )
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._keep_one()) for _ in range(self._options.workers)]
+        self._tasks = [asyncio.create_task(self._keep_one(at)) for at in range(self._options.workers)]
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -135,12 +135,12 @@ class Pool:
             given.seat.release(given)
         self._place()
 
-    async def _keep_one(self) -> None:
+    async def _keep_one(self, at: int) -> None:
         """Keep one process working, and start another when it dies."""
         while not self._closing and self._failure is None:
             self._numbers += 1
             each = self._options.each
-            seat = Seat(self._numbers, self._actors.remote(each), each)
+            seat = Seat(self._numbers, self._actors.remote(each), each, is_for_suspects=at == 0)
             try:
                 await self._serve(seat)
             except self._ray.exceptions.RayTaskError as error:

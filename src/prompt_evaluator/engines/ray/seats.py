@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from bisect import insort
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from prompt_evaluator.engines.ray.messages import ToWorker
     from prompt_evaluator.model.work import ItemEnd, WorkItem
@@ -35,6 +36,8 @@ class Seat:
     actor: Any
     most: int
     """The most items in progress."""
+    is_for_suspects: bool = False
+    """Whether it takes no others while there are any. One process of a run does, so that the others go on."""
     items: dict[int, Given] = field(default_factory=dict)
     to_send: list[ToWorker] = field(default_factory=list)
     sending: asyncio.Task[None] | None = None
@@ -61,7 +64,7 @@ class Seat:
 
 
 class Queue:
-    """Items that wait for a process: those that lost theirs most often come first."""
+    """Items that wait for a process. Those that lost theirs most often come first, so suspects precede all others."""
 
     def __init__(self, most: int) -> None:
         """Start empty; `most` is the most items in progress at one process."""
@@ -78,24 +81,25 @@ class Queue:
     def __iter__(self) -> Iterator[Given]:
         return iter(self._waiting)
 
-    def place(self, seats: Iterable[Seat]) -> list[Given]:
+    def place(self, seats: Collection[Seat]) -> list[Given]:
         """Have each item that can begin taken by the least busy process, and return these items.
 
-        The first that needs a less busy process than there is gets one kept free of others; all others go on.
+        Suspects go to the process that is for them, or to any if no other item waits.
         """
-        seats, placed, kept_free = list(seats), list[Given](), None
-        for given in self._waiting:
-            if fitting := [seat for seat in seats if seat is not kept_free and seat.has_room(given)]:
-                min(fitting, key=_busy).take(given)
-                placed.append(given)
-            elif given.company == self._most:  # as those behind it
-                break
-            elif kept_free is None:
-                kept_free = min(seats, key=_busy, default=None)
+        suspects = [given for given in self._waiting if given.company < self._most]
+        others = self._waiting[len(suspects) :]
+        open_to_suspects = [seat for seat in seats if seat.is_for_suspects or not others]
+        placed = [given for given in suspects if _taken(given, open_to_suspects)]
+        suspects_wait = len(placed) < len(suspects)
+        open_to_others = [seat for seat in seats if not (seat.is_for_suspects and suspects_wait)]
+        placed += takewhile(lambda given: _taken(given, open_to_others), others)
         if placed:
             self._waiting = [given for given in self._waiting if given.seat is None]
         return placed
 
 
-def _busy(seat: Seat) -> int:
-    return len(seat.items)
+def _taken(given: Given, seats: Iterable[Seat]) -> bool:
+    """Whether one of the processes has room for an item; it takes it at once."""
+    if fitting := [seat for seat in seats if seat.has_room(given)]:
+        min(fitting, key=lambda seat: len(seat.items)).take(given)
+    return bool(fitting)
