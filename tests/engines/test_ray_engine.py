@@ -115,6 +115,19 @@ async def test_an_item_that_kills_every_process_is_found_among_others_which_go_o
     assert driver.samples("lost").count(2) == 6
 
 
+async def test_worker_processes_of_our_own_ray_have_the_priority_of_the_command(ray_head: RayHead) -> None:
+    engine, driver, found = BridgedEngine(2, ray_head.address), Driver(4), set[int]()
+
+    def make(_sink: UnitSink) -> Kills:
+        found.add(os.getpriority(os.PRIO_PROCESS, engine.processes[-1]))
+        return Kills(engine, {}, signal.SIGKILL)
+
+    await engine.run(driver.feed, make, driver)
+    await driver.feed.close()
+
+    assert found == {os.getpriority(os.PRIO_PROCESS, 0)}
+
+
 async def test_a_process_that_cannot_make_its_worker_ends_the_run_and_says_why(ray_head: RayHead) -> None:
     engine = BridgedEngine(2, ray_head.address, refuse="The code of python:bot:answer differs.")
 
