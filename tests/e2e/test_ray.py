@@ -91,7 +91,9 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
     assert "ray::" not in done.err
     assert committed.items() <= online.units(run_id).items()
     assert timeless(done.artifact) == timeless(expected)
-    assert 0 <= service.paid - 2 * cost <= kills * 1.5 * AT_ONCE / 2
+    extra, most = service.paid - 2 * cost, kills * 1.5 * AT_ONCE / 2
+    print(f"{kills} workers killed: {extra} calls paid twice, at most {most:.0f}")  # noqa: T201 - a figure to read
+    assert 0 <= extra <= most
     until(lambda: not workers(online.folder), seconds=60)
     key = service.environment["OPENAI_API_KEY"].encode()
     logs = [path for path in Path(ray_head.folder).rglob("*") if path.is_file()]
@@ -125,7 +127,9 @@ def test_killed_drivers_lose_nothing_and_a_resume_finishes_what_they_left(
 
     assert done.code == 0, done.err
     assert timeless(done.artifact) == timeless(expected)
-    assert 0 <= service.paid - 2 * cost <= kills * 1.5 * AT_ONCE
+    extra, most = service.paid - 2 * cost, kills * 1.5 * AT_ONCE
+    print(f"{kills} drivers killed: {extra} calls paid twice, at most {most:.0f}")  # noqa: T201 - a figure to read
+    assert 0 <= extra <= most
 
 
 def test_an_interrupt_leaves_a_run_that_resume_finishes(

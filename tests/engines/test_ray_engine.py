@@ -98,10 +98,34 @@ async def test_a_process_that_is_stopped_counts_as_dead_after_a_while(ray_head: 
 async def test_an_item_that_kills_every_process_ends_the_run_and_is_named(ray_head: RayHead) -> None:
     engine, driver = BridgedEngine(1, ray_head.address), Driver(4)
 
-    with pytest.raises(EngineError, match="died 6 times while they worked on case tea"):
+    with pytest.raises(EngineError, match="died 5 times while they worked on nothing but case tea"):
         await run(engine, driver, {2: 100})
 
-    assert driver.samples("lost") == [2] * 5
+    assert driver.samples("lost") == [2] * 4
+
+
+async def test_an_item_that_kills_every_process_is_found_among_others_which_go_on(ray_head: RayHead) -> None:
+    engine, driver = BridgedEngine(8, ray_head.address), Driver(40)
+
+    with pytest.raises(EngineError, match="died 5 times while they worked on nothing but case tea"):
+        await run(engine, driver, {2: 100})
+
+    assert 2 not in driver.samples("finished")
+    assert len(driver.samples("finished")) >= 36  # three others may have been there each time, and wait for their turn
+    assert driver.samples("lost").count(2) == 6
+
+
+async def test_worker_processes_of_our_own_ray_have_the_priority_of_the_command(ray_head: RayHead) -> None:
+    engine, driver, found = BridgedEngine(2, ray_head.address), Driver(4), set[int]()
+
+    def make(_sink: UnitSink) -> Kills:
+        found.add(os.getpriority(os.PRIO_PROCESS, engine.processes[-1]))
+        return Kills(engine, {}, signal.SIGKILL)
+
+    await engine.run(driver.feed, make, driver)
+    await driver.feed.close()
+
+    assert found == {os.getpriority(os.PRIO_PROCESS, 0)}
 
 
 async def test_a_process_that_cannot_make_its_worker_ends_the_run_and_says_why(ray_head: RayHead) -> None:

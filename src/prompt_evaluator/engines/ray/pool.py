@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -24,6 +23,8 @@ from prompt_evaluator.engines.ray.messages import (
     encode,
     read_by_driver,
 )
+from prompt_evaluator.engines.ray.seats import Given, Queue, Seat
+from prompt_evaluator.engines.ray.suspects import MOST_ALONE, Suspects
 from prompt_evaluator.errors import EngineError, PromptEvaluatorError, StoppedError
 from prompt_evaluator.model.work import ItemEnd
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.work import WorkerSource, WorkItem
     from prompt_evaluator.ports import Desk, Results
 
-_MOST_DEATHS = 5
-"""How often an item may lose its worker, and how many workers in a row may die without finishing an item."""
+_MOST_UNUSED = 5
+"""Times the number of workers: how many processes may die before they get an item, while no other makes anything."""
 _STARTS_WITHIN, _FOUND_WITHIN = 120.0, 900.0
 """Seconds for a worker process to start in a Ray of our own, and in a cluster, which may have to start machines."""
 _CLOSES_WITHIN = 5.0
@@ -62,29 +63,14 @@ class _StuckError(Exception):
     """A process lives, but does nothing."""
 
 
-@dataclass(slots=True, eq=False)
-class _Seat:
-    """One worker process."""
-
-    number: int
-    actor: Any
-    items: dict[int, tuple[WorkItem, asyncio.Future[ItemEnd]]] = field(default_factory=dict)
-    to_send: list[ToWorker] = field(default_factory=list)
-    sending: asyncio.Task[None] | None = None
-    is_ready: bool = False
-    has_ended_any: bool = False
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 class Pool:
     """A worker that passes each item on to the least busy process. An async context manager."""
 
     def __init__(self, ray: Any, source: WorkerSource, desk: Desk, options: PoolOptions, results: Results) -> None:
         self._ray, self._source, self._desk, self._options, self._results = ray, source, desk, options, results
-        self._seats: dict[int, _Seat] = {}
-        self._numbers = self._items = self._early_deaths = 0
-        self._changed = asyncio.Event()
-        self._lost: Counter[tuple[str, int]] = Counter()
+        self._seats: dict[int, Seat] = {}
+        self._queue, self._suspects = Queue(options.each), Suspects(options.each)
+        self._numbers = self._items = self._unused = 0
         self._failure: Exception | None = None
         self._stopping = self._closing = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -100,7 +86,7 @@ class Pool:
         )
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(self._keep_one()) for _ in range(self._options.workers)]
+        self._tasks = [asyncio.create_task(self._keep_one(at)) for at in range(self._options.workers)]
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -112,19 +98,21 @@ class Pool:
 
     async def work(self, item: WorkItem) -> ItemEnd:
         """Have a process work on the item, or raise what ends the run."""
-        seat = await self._free_seat()
-        number = self._items = self._items + 1
-        future: asyncio.Future[ItemEnd] = asyncio.get_running_loop().create_future()
-        seat.items[number] = item, future
-        self._send(seat, Do(number, item))
+        if self._failure is not None:
+            raise self._failure
+        self._items += 1
+        end: asyncio.Future[ItemEnd] = asyncio.get_running_loop().create_future()
+        given = Given(self._items, item, end, self._suspects.deaths(item), self._suspects.company(item))
+        self._queue.add(given)
+        self._place()
         try:
-            return await future
+            return await end
         except asyncio.CancelledError:
-            self._send(seat, GiveUp(number))
+            if given.seat is not None:
+                self._send(given.seat, GiveUp(given.number))
             raise
         finally:
-            if seat.items.pop(number, None):
-                self._changed.set()
+            self._release(given)
 
     def stop(self) -> None:
         """Have all processes start nothing new."""
@@ -133,21 +121,26 @@ class Pool:
             if seat.is_ready:
                 self._send(seat, StartNothing())
 
-    async def _free_seat(self) -> _Seat:
-        while True:
-            if self._failure is not None:
-                raise self._failure
-            ready = [seat for seat in self._seats.values() if seat.is_ready and len(seat.items) < self._options.each]
-            if ready:
-                return min(ready, key=lambda seat: len(seat.items))
-            self._changed.clear()
-            await self._changed.wait()
+    def _place(self) -> None:
+        if self._failure is not None:
+            return
+        for given in self._queue.place(self._seats.values()):
+            assert given.seat is not None  # noqa: S101 - placed
+            self._send(given.seat, Do(given.number, given.item))
 
-    async def _keep_one(self) -> None:
+    def _release(self, given: Given) -> None:
+        if given.seat is None:
+            self._queue.discard(given)
+        else:
+            given.seat.release(given)
+        self._place()
+
+    async def _keep_one(self, at: int) -> None:
         """Keep one process working, and start another when it dies."""
         while not self._closing and self._failure is None:
             self._numbers += 1
-            seat = _Seat(self._numbers, self._actors.remote(self._options.each))
+            each = self._options.each
+            seat = Seat(self._numbers, self._actors.remote(each), each, is_for_suspects=at == 0)
             try:
                 await self._serve(seat)
             except self._ray.exceptions.RayTaskError as error:
@@ -159,7 +152,7 @@ class Pool:
             finally:
                 self._leave(seat)
 
-    async def _serve(self, seat: _Seat) -> None:
+    async def _serve(self, seat: Seat) -> None:
         """Set a process up, then take in what it sends until it is closed or dies."""
         source, within = self._source, _STARTS_WITHIN if self._options.own_ray else _FOUND_WITHIN
         self._seats[seat.number] = seat
@@ -177,17 +170,17 @@ class Pool:
         if isinstance(answer, tuple):
             raise EngineError(answer[1])
         seat.is_ready = True
-        self._changed.set()
         if self._stopping:
             self._send(seat, StartNothing())
         self._send_soon(seat)
+        self._place()
         while (messages := await self._collected(seat)) is not None:
             for message in read_by_driver(messages):
                 self._take(seat, message)
             with suppress(StoppedError):  # the driver stops the run; what is on its way still counts
                 await self._results.wait_for_capacity()
 
-    async def _collected(self, seat: _Seat) -> bytes | None:
+    async def _collected(self, seat: Seat) -> bytes | None:
         silence = self._options.silence
         try:
             async with asyncio.timeout(silence):
@@ -196,7 +189,7 @@ class Pool:
             raise _StuckError(f"It has not answered for {silence:,.0f} s.") from None
         return messages
 
-    async def _set_up(self, seat: _Seat, source: WorkerSource) -> tuple[str, str] | int:
+    async def _set_up(self, seat: Seat, source: WorkerSource) -> tuple[str, str] | int:
         try:
             reference = seat.actor.set_up.remote(msgspec.structs.replace(source, private=b""), source.private)
         except TypeError as error:  # an object that cannot be pickled
@@ -207,53 +200,58 @@ class Pool:
         answer: tuple[str, str] | int = await reference
         return answer
 
-    def _take(self, seat: _Seat, message: ToDriver) -> None:
+    def _take(self, seat: Seat, message: ToDriver) -> None:
         match message:
             case Made(unit):
+                self._works(seat)
                 self._results.put(unit)
             case Note(data):
                 self._desk.heard(seat.number, data)
             case Ended(number, end):
-                seat.has_ended_any, self._early_deaths = True, 0
-                if (given := seat.items.get(number)) and not given[1].done():
-                    given[1].set_result(end)
+                self._works(seat)
+                if (given := seat.items.get(number)) and not given.end.done():
+                    self._suspects.ended(given.item)
+                    given.end.set_result(end)
             case Raised(number, kind, text):
-                if (given := seat.items.get(number)) and not given[1].done():
-                    given[1].set_exception(_error(kind, text))
+                if (given := seat.items.get(number)) and not given.end.done():
+                    given.end.set_exception(_error(kind, text))
 
-    def _died(self, seat: _Seat, error: Exception) -> None:
-        """Report the items in progress as lost, so that they are handed out again."""
+    def _works(self, seat: Seat) -> None:
+        seat.has_made_any, self._unused = True, 0
+
+    def _died(self, seat: Seat, error: Exception) -> None:
+        """Report the items in progress as lost, so that they are handed out again, unless one of them is to blame."""
         if self._closing:
             return
-        if not seat.has_ended_any:
-            self._early_deaths += 1
-            if self._early_deaths > _MOST_DEATHS * self._options.workers:
-                what = str(error).partition("\n")[0]
-                self._fail(EngineError(f"Ray's worker processes die before they finish anything: {what}"))
-        for item, future in seat.items.values():
-            key = item.case.id, item.sample
-            self._lost[key] += 1
-            if future.done():
-                continue
-            if self._lost[key] > _MOST_DEATHS:
-                future.set_exception(
-                    EngineError(
-                        f"Worker processes have died {self._lost[key]} times while they worked on case {item.case.id} "
-                        "and others. Check their memory, and whether the target or a metric crashes on it."
-                    )
+        lost = [given for given in seat.items.values() if not given.end.done()]
+        if not lost and not seat.has_made_any:
+            self._died_unused(error)
+        guilty = self._suspects.died([given.item for given in lost])
+        if guilty is not None:
+            self._fail(
+                EngineError(
+                    f"Worker processes have died {MOST_ALONE} times while they worked on nothing but case "
+                    f"{guilty.case.id}. Check their memory, and whether the target or a metric crashes on it."
                 )
-            else:
-                future.set_result(ItemEnd(case_id=item.case.id, sample=item.sample, state="lost"))
+            )
+            return
+        for given in lost:
+            given.end.set_result(ItemEnd(case_id=given.item.case.id, sample=given.item.sample, state="lost"))
+
+    def _died_unused(self, error: Exception) -> None:
+        self._unused += 1
+        if self._unused > _MOST_UNUSED * self._options.workers:
+            what = str(error).partition("\n")[0]
+            self._fail(EngineError(f"Ray's worker processes die before they get anything to do: {what}"))
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
-        for seat in self._seats.values():
-            for _item, future in seat.items.values():
-                if not future.done():
-                    future.set_exception(error)
-        self._changed.set()
+        given = [given for seat in self._seats.values() for given in seat.items.values()]
+        for each in (*given, *self._queue):
+            if not each.end.done():
+                each.end.set_exception(error)
 
-    def _leave(self, seat: _Seat) -> None:
+    def _leave(self, seat: Seat) -> None:
         seat.is_ready = False
         seat.gone.set()
         if self._seats.pop(seat.number, None) is not None:
@@ -261,23 +259,23 @@ class Pool:
         with suppress(Exception):  # it may be dead, and so may Ray
             self._ray.kill(seat.actor)
 
-    async def _close(self, seat: _Seat) -> None:
+    async def _close(self, seat: Seat) -> None:
         """Cancel what a process works on, and wait until all that it has finished is here."""
         with suppress(Exception):
             async with asyncio.timeout(_CLOSES_WITHIN):
                 await seat.actor.close.remote()
                 await seat.gone.wait()
 
-    def _send(self, seat: _Seat, message: ToWorker) -> None:
+    def _send(self, seat: Seat, message: ToWorker) -> None:
         seat.to_send.append(message)
         if seat.is_ready:
             self._send_soon(seat)
 
-    def _send_soon(self, seat: _Seat) -> None:
+    def _send_soon(self, seat: Seat) -> None:
         if seat.to_send and (seat.sending is None or seat.sending.done()):
             seat.sending = asyncio.create_task(self._send_all(seat))
 
-    async def _send_all(self, seat: _Seat) -> None:
+    async def _send_all(self, seat: Seat) -> None:
         """Send what there is, and what has come up meanwhile: the more there is to do, the larger the batches."""
         with suppress(self._ray.exceptions.RayError):  # the process has died, which `_serve` notices
             while seat.to_send:
