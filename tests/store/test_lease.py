@@ -6,13 +6,14 @@ import asyncio
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 from case_results import case_result, run_result
 from stores import ON_SERVER, locked, sql
 
-from prompt_evaluator.errors import OwnershipLostError, StoreError, StoreUnreachableError
+from prompt_evaluator.errors import OwnershipLostError, RunBusyError, StoreError, StoreUnreachableError
 from prompt_evaluator.model import RunProgress
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.lease import SECONDS
@@ -145,6 +146,23 @@ def test_an_owner_that_another_process_has_followed_can_write_nothing(
             assert _rows(location) == before
             other.update_run(RUN, status="completed")
 
+    assert store.run(RUN).status == "completed"
+
+
+def test_what_still_writes_for_a_lost_run_keeps_its_process_from_owning_it_again(store: Store, location: str) -> None:
+    told, draining = threading.Event(), ExitStack()
+    draining.enter_context(store.own(RUN, lambda _: told.set()))
+    sql(location, ENDS)
+    assert told.wait(30)
+
+    with pytest.raises(RunBusyError, match="in use by this process, which has lost it"), store.own(RUN):
+        pass
+    with pytest.raises(OwnershipLostError):
+        store.update_run(RUN, status="aborted")
+    draining.close()
+
+    with store.own(RUN):
+        store.update_run(RUN, status="completed")
     assert store.run(RUN).status == "completed"
 
 
