@@ -197,6 +197,21 @@ def test_an_owner_stopped_in_the_middle_of_a_transaction_delays_the_next_one_by_
                 assert time.monotonic() - since < 20
 
 
+def test_a_process_stopped_while_it_takes_a_run_does_not_keep_it(store: Store, location: str, child: Child) -> None:
+    with store._write_run(RUN) as connection:  # noqa: SLF001 - the next owner waits for this transaction
+        connection.exec_driver_sql("SELECT FROM runs FOR UPDATE")
+        process = child(HOLDS)
+        _seconds_until(lambda: store.owner(RUN) is not None, 60)
+        _seconds_until(lambda: bool(sql(location, "SELECT 1 FROM pg_locks WHERE NOT granted")), 60)
+        process.send_signal(signal.SIGSTOP)
+
+    took = _seconds_until(lambda: store.owner(RUN) is None, 60)
+
+    assert SECONDS - 3 < took < 15
+    with store.own(RUN):
+        store.update_run(RUN, status="completed")
+
+
 def test_a_busy_owner_keeps_its_run(store: Store, child: Child) -> None:
     process = child("""
         import time

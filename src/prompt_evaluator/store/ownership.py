@@ -149,7 +149,10 @@ class ServerOwnership:
         return {run_id: held[key] for run_id, key in keys.items() if key in held}
 
 
-_BEGIN = text("SELECT set_config('application_name', :who, false), set_config('idle_session_timeout', :limit, false)")
+_BEGIN = text("""
+    SELECT set_config('application_name', :who, false), set_config('idle_session_timeout', :limit, false),
+           set_config('idle_in_transaction_session_timeout', :limit, false)  -- if stopped while it takes the run
+""")
 _OWNERS = text("""
     SELECT l.classid::bigint, l.objid::bigint, a.application_name
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
