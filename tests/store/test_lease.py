@@ -6,13 +6,14 @@ import asyncio
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 from case_results import case_result, run_result
 from stores import ON_SERVER, locked, sql
 
-from prompt_evaluator.errors import OwnershipLostError, StoreError, StoreUnreachableError
+from prompt_evaluator.errors import OwnershipLostError, RunBusyError, StoreError, StoreUnreachableError
 from prompt_evaluator.model import RunProgress
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.lease import SECONDS
@@ -148,6 +149,23 @@ def test_an_owner_that_another_process_has_followed_can_write_nothing(
     assert store.run(RUN).status == "completed"
 
 
+def test_what_still_writes_for_a_lost_run_keeps_its_process_from_owning_it_again(store: Store, location: str) -> None:
+    told, draining = threading.Event(), ExitStack()
+    draining.enter_context(store.own(RUN, lambda _: told.set()))
+    sql(location, ENDS)
+    assert told.wait(30)
+
+    with pytest.raises(RunBusyError, match="in use by this process, which has lost it"), store.own(RUN):
+        pass
+    with pytest.raises(OwnershipLostError):
+        store.update_run(RUN, status="aborted")
+    draining.close()
+
+    with store.own(RUN):
+        store.update_run(RUN, status="completed")
+    assert store.run(RUN).status == "completed"
+
+
 def test_a_stopped_process_loses_its_run_within_15_seconds_and_is_fenced_when_it_wakes(
     store: Store, child: Child
 ) -> None:
@@ -177,6 +195,21 @@ def test_an_owner_stopped_in_the_middle_of_a_transaction_delays_the_next_one_by_
             assert told.wait(30)
             with other.own(RUN):
                 assert time.monotonic() - since < 20
+
+
+def test_a_process_stopped_while_it_takes_a_run_does_not_keep_it(store: Store, location: str, child: Child) -> None:
+    with store._write_run(RUN) as connection:  # noqa: SLF001 - the next owner waits for this transaction
+        connection.exec_driver_sql("SELECT FROM runs FOR UPDATE")
+        process = child(HOLDS)
+        _seconds_until(lambda: store.owner(RUN) is not None, 60)
+        _seconds_until(lambda: bool(sql(location, "SELECT 1 FROM pg_locks WHERE NOT granted")), 60)
+        process.send_signal(signal.SIGSTOP)
+
+    took = _seconds_until(lambda: store.owner(RUN) is None, 60)
+
+    assert SECONDS - 3 < took < 15
+    with store.own(RUN):
+        store.update_run(RUN, status="completed")
 
 
 def test_a_busy_owner_keeps_its_run(store: Store, child: Child) -> None:

@@ -303,6 +303,18 @@ def test_a_request_is_lost_when_neither_its_worker_nor_an_owner_of_its_run_is_th
     assert store.lost_requests("worker-b", ()) == [taken]
 
 
+def test_a_worker_leaves_a_request_to_others_while_it_has_not_ended_with_it_itself(store: Store, queued: str) -> None:
+    taken = store.take_next(started_at="2", worker="worker-a")
+    assert taken is not None
+    assert store.recover_request(taken, again=True, ended_at="3"), "by another worker"
+
+    assert store.take_next(started_at="4", worker="worker-c", busy={taken.id}) is None
+    again = store.take_next(started_at="4", worker="worker-b", busy={taken.id + 1})
+
+    assert again is not None
+    assert (again.id, again.run_id) == (taken.id, queued)
+
+
 def test_a_worker_that_wakes_up_late_does_not_end_a_request_that_another_has_taken(store: Store, queued: str) -> None:
     taken = store.take_next(started_at="2", worker="worker-a")
     assert taken is not None

@@ -10,6 +10,7 @@ import msgspec
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store.fence import check_owner, limit_idling
 from prompt_evaluator.store.migrate import Database, explained
+from prompt_evaluator.store.ownership import busy
 from prompt_evaluator.store.run_names import find_run
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Access:
         """Be the only process working on this run, or raise `RunBusyError` naming the one that is.
 
         On a server, another process can take the run from one that was stopped or cut off. What this store writes to
-        the run after that raises `OwnershipLostError`.
+        the run after that raises `OwnershipLostError`. Until the context of a lost run has ended, this store cannot own
+        it again: what still writes in that context would be taken for the new owner.
 
         Args:
             run_id: The run.
@@ -63,7 +65,8 @@ class Access:
         with ExitStack() as held:
             with explained(self._database.where):
                 lease = held.enter_context(self._database.ownership.own(run_id, on_lost))
-            self._leases[run_id] = lease
+            if self._leases.setdefault(run_id, lease) is not lease:
+                raise busy(run_id, "this process, which has lost it and is about to stop")
             held.callback(self._leases.pop, run_id)
             yield lease
 

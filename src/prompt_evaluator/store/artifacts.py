@@ -12,7 +12,7 @@ import msgspec
 
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import index_entry
-from prompt_evaluator.store.files import atomic, locked, sentences
+from prompt_evaluator.store.files import atomic, locked, own_ending, remove_unfinished, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +61,7 @@ class RunFolder:
         self._record = record
         self.path = Path(record.plan.output_dir) / record.plan.run_id
         self.main_file = self.path / MAIN_FILE
-        self._folder_text = str(self.path)
+        self._folder_text, self._ending = str(self.path), own_ending()
 
     def make_parent(self) -> None:
         """Create the output folder, to find out that it cannot be written before the run exists."""
@@ -69,12 +69,14 @@ class RunFolder:
             self.path.parent.mkdir(parents=True, exist_ok=True)
 
     def make(self) -> None:
+        """Create the folder for a new owner of the run; from then on, earlier ones cannot finish their writes."""
         with sentences(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
+            remove_unfinished(self.path)
 
     def write_case(self, name: str, data: bytes) -> None:
         # System calls instead of `_replace`: there may be thousands per second, next to a busy event loop.
-        temporary = f"{self._folder_text}/.{name}.tmp"
+        temporary = f"{self._folder_text}/.{name}{self._ending}"
         with sentences(self.path):
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
             try:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.outcome import PACK_FILE
-from prompt_evaluator.store.files import sentences
+from prompt_evaluator.store.files import own_ending, sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,8 @@ class CasePack:
 
     def __init__(self, folder: Path) -> None:
         """Open a temporary file in the run's existing folder. The pack of an earlier start stays until `show`."""
-        self._folder, self._path, self._temporary = folder, folder / PACK_FILE, folder / f".{PACK_FILE}.tmp"
+        self._folder, self._path = folder, folder / PACK_FILE
+        self._temporary = folder / f".{PACK_FILE}{own_ending()}"
         self._is_shown = False
         with sentences(folder):
             self._file = self._temporary.open("wb", buffering=_BUFFER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from contextlib import contextmanager
+from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO
 
 from prompt_evaluator.errors import StoreError
@@ -13,13 +14,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LETTERS = 8
+
+
+def own_ending() -> str:
+    """An ending for temporary names that no other writer has; see `remove_unfinished`.
+
+    A process that was stopped goes on with its write when it wakes up, although another one may have its run by then.
+    """
+    return f".{token_hex(_LETTERS // 2)}.tmp"
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete what earlier writers have not finished, so that one that was only stopped cannot put it in place."""
+    for left in folder.glob(f".*.{'[0-9a-f]' * _LETTERS}.tmp"):
+        left.unlink(missing_ok=True)
+
+
 @contextmanager
-def atomic(path: Path) -> Iterator[BinaryIO]:
+def atomic(path: Path, ending: str = ".tmp") -> Iterator[BinaryIO]:
     """Replace a file atomically: readers see the old or the new one, never a part.
 
-    Only one process at a time writes a given file, so the leftovers of a killed one are simply overwritten.
+    Args:
+        path: The file.
+        ending: Of the temporary name. By default it is the same for all writers, so that what a killed one has left is
+            overwritten. There must be only one at a time, then.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}{ending}")
     try:
         with temporary.open("wb") as file:
             yield file

@@ -17,7 +17,7 @@ import msgspec
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, tail
-from prompt_evaluator.store.files import atomic, sentences
+from prompt_evaluator.store.files import atomic, own_ending, sentences
 from prompt_evaluator.store.spool_index import SpoolIndex
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class MainFile:
         """Write everything added so far, in dataset order."""
         before = REDACTOR.bytes(msgspec.json.format(_encode(head(record, prepared)), indent=2)).removesuffix(b"\n}")
         after = REDACTOR.bytes(msgspec.json.format(_encode(tail(record, result)), indent=2)).removeprefix(b"{\n")
-        with sentences(self._folder), atomic(self._path) as file:
+        with sentences(self._folder), atomic(self._path, own_ending()) as file:
             size = self._size
             self._spool.flush()
             file.write(before + b',\n  "test_case_results": [')

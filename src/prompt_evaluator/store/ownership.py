@@ -83,7 +83,7 @@ class FileOwnership:
     def own(self, run_id: str, on_lost: OnLost | None = None) -> Iterator[Held]:  # noqa: ARG002 - it never is
         with _opened(self._file(run_id)) as file:
             if not _taken(file, patience=5):
-                raise _busy(run_id, _read(file))
+                raise busy(run_id, _read(file))
             _write(file, _myself())
             try:
                 yield HeldFile(run_id)
@@ -123,7 +123,7 @@ class ServerOwnership:
             until = time.monotonic() + _DYING
             while not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), key):
                 if time.monotonic() > until:
-                    raise _busy(run_id, self.owners([run_id]).get(run_id, ""))
+                    raise busy(run_id, self.owners([run_id]).get(run_id, ""))
                 time.sleep(_PAUSE)
             epoch = raise_epoch(connection, run_id)
             connection.commit()
@@ -149,7 +149,10 @@ class ServerOwnership:
         return {run_id: held[key] for run_id, key in keys.items() if key in held}
 
 
-_BEGIN = text("SELECT set_config('application_name', :who, false), set_config('idle_session_timeout', :limit, false)")
+_BEGIN = text("""
+    SELECT set_config('application_name', :who, false), set_config('idle_session_timeout', :limit, false),
+           set_config('idle_in_transaction_session_timeout', :limit, false)  -- if stopped while it takes the run
+""")
 _OWNERS = text("""
     SELECT l.classid::bigint, l.objid::bigint, a.application_name
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
@@ -221,7 +224,7 @@ def _myself() -> str:
     return f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _busy(run_id: str, who: str) -> RunBusyError:
+def busy(run_id: str, who: str) -> RunBusyError:
     return RunBusyError(
         f"Run {run_id} is in use by {who or 'another process'}. Wait for it to end or stop it, then try again."
     )

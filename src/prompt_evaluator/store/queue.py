@@ -57,7 +57,9 @@ class Queue(Access):
             connection.execute(update(RUNS).where(RUNS.c.run_id == run_id).values(values))
             return _added(connection, request, requested_at, run_id)
 
-    def take_next(self, *, started_at: str, worker: str | None = None) -> QueuedRequest | None:
+    def take_next(
+        self, *, started_at: str, worker: str | None = None, busy: Collection[int] = ()
+    ) -> QueuedRequest | None:
         """Claim a waiting request for this process; None if there is none.
 
         It is the oldest of the person who has the fewest runs in progress and, of several, was served least recently.
@@ -65,9 +67,11 @@ class Queue(Access):
         Args:
             started_at: The time now.
             worker: A name that this process owns while it is there; see `lost_requests`.
+            busy: Numbers of requests that this process still works on. One that it has lost may wait again.
         """
         # A file has one writer at a time; on a server, two processes must not claim the same request.
-        turn = select(QUEUE.c.id).where(QUEUE.c.state == "waiting").order_by(*_fair_order()).limit(1)
+        free = (QUEUE.c.state == "waiting", QUEUE.c.id.not_in(busy))
+        turn = select(QUEUE.c.id).where(*free).order_by(*_fair_order()).limit(1)
         with self._write() as connection:
             found = connection.scalar(turn.with_for_update(skip_locked=True))
             if found is None:

@@ -11,7 +11,7 @@ from prompt_evaluator.model import REDACTOR, RunPlan
 from prompt_evaluator.ports import Description
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.artifacts import INDEX_FILE, RunFolder, update_index
-from prompt_evaluator.store.files import atomic, sentences
+from prompt_evaluator.store.files import atomic, own_ending, sentences
 from prompt_evaluator.store.run_names import unknown_run
 from prompt_evaluator.store.run_rows import plan_bytes, plan_columns
 from prompt_evaluator.store.schema import RUNS
@@ -89,7 +89,7 @@ def _rewrite_head(path: Path, values: dict[str, object]) -> None:
             return
         changed = msgspec.json.format(msgspec.json.encode({**known, **values}), indent=2).removesuffix(b"\n}")
         file.seek(len(head))
-        with atomic(path) as copy:
+        with atomic(path, own_ending()) as copy:
             copy.write(REDACTOR.bytes(changed))
             while part := file.read(_COPIED_AT_ONCE):
                 copy.write(part)

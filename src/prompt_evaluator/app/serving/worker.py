@@ -111,7 +111,8 @@ class Worker:
         store = self._workspace.store
         await asyncio.to_thread(store.abort_forgotten, before=as_text(datetime.now(UTC) - _PLANNING))
         while len(self._tasks) < self._most and not self._stopping:
-            request = await asyncio.to_thread(store.take_next, started_at=now(), worker=self._name)
+            mine = frozenset(self._tasks.values())
+            request = await asyncio.to_thread(store.take_next, started_at=now(), worker=self._name, busy=mine)
             if request is None:
                 return
             task = asyncio.create_task(self._make(request))
@@ -156,6 +157,7 @@ class Worker:
         except (RunBusyError, *_INTERRUPTED):
             raise
         except PromptEvaluatorError as raised:
+            _LOG.warning("Run %s ends here: %s", request.run_id, raised)
             error = str(raised)
         except Exception as raised:  # noqa: BLE001 - a fault in one run must not end the others
             _LOG.exception("Run %s failed", request.run_id)
