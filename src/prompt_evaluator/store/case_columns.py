@@ -1,0 +1,229 @@
+"""Cases of a run as columns: made from result rows, and stored when a run has ended.
+
+Rows of a run change only after `start_run` or `delete_results`, which delete its columns. So stored columns say the
+same as rows, which are read wherever columns are not stored: for runs in progress, and those of an earlier version.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import zlib
+from array import array
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import delete, func, insert, select
+
+from prompt_evaluator.model.case_columns import CASES_AT_ONCE, CaseColumns, FlagColumns, ScoreColumns
+from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import ColumnElement, Connection, Select, Table
+
+    Read = Callable[[], AbstractContextManager[Connection]]
+    Values = dict[tuple[int, str], list[float]]
+
+_SWAPS = sys.byteorder == "big"
+_QUICK = 1
+"""Level of compression: most columns repeat few values, which any level makes small."""
+_decode = msgspec.msgpack.Decoder(CaseColumns).decode
+
+
+class Latency(NamedTuple):
+    """Of the cases that have one."""
+
+    total_ms: float
+    cases: int
+
+
+def piece_starts(connection: Connection, run_id: str) -> range:
+    """The position of the first case of each piece."""
+    last = connection.scalar(select(func.max(CASES.c.position)).where(CASES.c.run_id == run_id))
+    return range(0, 0 if last is None else last + 1, CASES_AT_ONCE)
+
+
+def delete_columns(connection: Connection, run_id: str) -> None:
+    connection.execute(delete(CASE_COLUMNS).where(CASE_COLUMNS.c.run_id == run_id))
+
+
+def write_piece(connection: Connection, run_id: str, start: int) -> None:
+    """Store the columns of the cases from `start` on, which have been deleted before."""
+    piece = _Piece(connection, run_id, start)
+    latency = piece.latency()
+    row = {
+        "run_id": run_id,
+        "position": start,
+        "digest": piece.digest(),
+        "latency_ms": latency.total_ms,
+        "timed": latency.cases,
+        "data": zlib.compress(msgspec.msgpack.encode(piece.columns()), _QUICK),
+    }
+    there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
+    connection.execute(delete(CASE_COLUMNS).where(*there))
+    connection.execute(insert(CASE_COLUMNS).values(row))
+
+
+class StoredColumns:
+    """Reads the columns of one run."""
+
+    def __init__(self, read: Read, run_id: str) -> None:
+        self._read, self._run_id = read, run_id
+
+    def pieces(self) -> Iterator[CaseColumns]:
+        """All cases in file order."""
+        own = (CASE_COLUMNS.c.run_id == self._run_id,)
+        for start in self._starts():
+            with self._read() as connection:
+                data = connection.scalar(select(CASE_COLUMNS.c.data).where(*own, CASE_COLUMNS.c.position == start))
+                made = _Piece(connection, self._run_id, start).columns() if data is None else None
+            yield made or _decode(zlib.decompress(data or b""))  # the connection is free again for the other run
+
+    def digests(self) -> list[bytes] | None:
+        """For each piece, a hash of the ids and contents of its cases; None if a content is unknown."""
+        row = CASE_COLUMNS.c
+        found: list[bytes] = []
+        with self._read() as connection:
+            wanted = select(row.position, row.digest).where(row.run_id == self._run_id)
+            known = {position: digest for position, digest in connection.execute(wanted)}  # noqa: C416 - not tuples
+        for start in self._starts():
+            with self._read() as connection:
+                digest = known[start] if start in known else _Piece(connection, self._run_id, start).digest()
+            if digest is None:
+                return None
+            found.append(digest)
+        return found
+
+    def mean_latency(self) -> float | None:
+        """Over all cases that have one."""
+        row = CASE_COLUMNS.c
+        wanted = select(func.count(), func.sum(row.latency_ms), func.sum(row.timed)).where(row.run_id == self._run_id)
+        with self._read() as connection:
+            pieces, total, cases = connection.execute(wanted).one()
+            if pieces < max(1, len(piece_starts(connection, self._run_id))):
+                own = CASE_RESULTS.c.run_id == self._run_id
+                mean: float | None = connection.scalar(select(func.avg(CASE_RESULTS.c.latency_ms)).where(own))
+                return mean
+        return total / cases if cases else None
+
+    def _starts(self) -> range:
+        with self._read() as connection:
+            return piece_starts(connection, self._run_id)
+
+
+class _Piece:
+    """Makes the columns of some cases from their rows."""
+
+    def __init__(self, connection: Connection, run_id: str, start: int) -> None:
+        self._connection, self._run_id, self._start = connection, run_id, start
+
+    def latency(self) -> Latency:
+        row = CASE_RESULTS.c
+        wanted = select(func.sum(row.latency_ms), func.count(row.latency_ms)).where(*self._own(CASE_RESULTS))
+        total, cases = self._connection.execute(wanted).one()
+        return Latency(total or 0.0, cases)
+
+    def digest(self) -> bytes | None:
+        row = CASES.c
+        wanted = select(row.case_id, row.content_hash).where(*self._own(CASES)).order_by(row.position)
+        rows = self._rows(wanted)
+        if any(content is None for _, content in rows):
+            return None
+        return sha256(msgspec.msgpack.encode(rows)).digest()
+
+    def columns(self) -> CaseColumns:
+        row = CASES.c
+        rows = self._rows(select(row.case_id, row.metadata).where(*self._own(CASES)).order_by(row.position))
+        ids = [case_id.encode("utf-8", "surrogatepass") for case_id, _ in rows]
+        texts: dict[str, int] = {}
+        kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for _, text in rows]
+        return CaseColumns(
+            len(rows),
+            b"".join(ids),
+            _counts(map(len, ids)),
+            list(texts),
+            _counts(kinds),
+            self._metrics(),
+            self._flags(),
+        )
+
+    def _metrics(self) -> dict[str, ScoreColumns]:
+        row = CASE_METRICS.c
+        columns = (row.metric, row.position, row.mean, row.std, row["count"], row.missing)
+        wanted = select(*columns).where(*self._own(CASE_METRICS), row.mean.is_not(None))
+        found = _by_name(self._rows(wanted.order_by(row.position, row.metric)))
+        values: Values = {}
+        if any(count > 1 for columns in found.values() for count in columns[3]):
+            values = self._values()
+        return {name: self._scores(name, columns, values) for name, columns in found.items()}
+
+    def _scores(self, name: str, columns: Sequence[Sequence[Any]], values: Values) -> ScoreColumns:
+        positions, means, stds, counts, missing = columns
+        single = all(count == 1 for count in counts)
+        each = [] if single else [values.get((position, name), []) for position in positions]
+        return ScoreColumns(
+            self._places(positions),
+            _numbers(means),
+            _numbers([math.nan if std is None else std for std in stds]),
+            _counts(counts),
+            _counts(missing),
+            _counts(map(len, each)),
+            _numbers([value for some in each for value in some]),
+        )
+
+    def _values(self) -> Values:
+        """The scores of all samples, in order."""
+        found: Values = {}
+        row = SCORES.c
+        wanted = select(row.position, row.metric, row.value).where(*self._own(SCORES), row.value.is_not(None))
+        for position, metric, value in self._rows(wanted.order_by(row.position, row.sample)):
+            found.setdefault((position, metric), []).append(value)
+        return found
+
+    def _flags(self) -> dict[str, FlagColumns]:
+        row = CASE_FLAGS.c
+        wanted = select(row.flag, row.position, row.raised, row.asked).where(*self._own(CASE_FLAGS), row.asked > 0)
+        found = _by_name(self._rows(wanted.order_by(row.position, row.flag)))
+        return {
+            name: FlagColumns(self._places(positions), _counts(raised), _counts(asked))
+            for name, (positions, raised, asked) in found.items()
+        }
+
+    def _places(self, positions: Iterable[int]) -> bytes:
+        return _counts(position - self._start for position in positions)
+
+    def _own(self, table: Table) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        last = self._start + CASES_AT_ONCE - 1
+        return table.c.run_id == self._run_id, table.c.position.between(self._start, last)
+
+    def _rows(self, wanted: Select[Any]) -> list[tuple[Any, ...]]:
+        """As the driver has them: a `Row` of SQLAlchemy for each would double the time."""
+        with self._connection.execute(wanted) as found:
+            return list(found.cursor.fetchall())
+
+
+def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Columns by the name that each row begins with."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name, *values in rows:
+        found.setdefault(name, []).append(tuple(values))
+    return {name: list(zip(*some, strict=True)) for name, some in found.items()}
+
+
+def _counts(values: Iterable[int]) -> bytes:
+    return _little_endian(array("I", values))
+
+
+def _numbers(values: Iterable[float]) -> bytes:
+    return _little_endian(array("d", values))
+
+
+def _little_endian(values: array[Any]) -> bytes:
+    if _SWAPS:
+        values.byteswap()
+    return values.tobytes()
