@@ -7,32 +7,25 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from prompt_evaluator.compare.pairing import Pair, pairs
+from prompt_evaluator.compare.unpacking import Kinds, counts, scores
 from prompt_evaluator.model.comparison import CaseScores
 from prompt_evaluator.ports import ColumnRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
+    from collections.abc import Callable, Iterator, Sequence
 
     from prompt_evaluator.compare.pairing import Rows
-    from prompt_evaluator.model.case_columns import CaseColumns, FlagColumns, ScoreColumns
+    from prompt_evaluator.compare.unpacking import Bools, Counts, Floats, Ints
+    from prompt_evaluator.model.case_columns import CaseColumns, FlagColumns, IdColumn, ScoreColumns
     from prompt_evaluator.model.comparison import ComparedCase
     from prompt_evaluator.model.query import CaseFlag
     from prompt_evaluator.ports import ComparedRun
 
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
-    Bools = npt.NDArray[np.bool_]
-
 _PAIRS_AT_ONCE = 4_096
-_COUNT, _SCORE = np.dtype("<u4"), np.dtype("<f8")
 _NO_SCORES = CaseScores(0.0, None, 0, None, 0, None)
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +55,8 @@ class Texts(NamedTuple):
     """Texts in one piece."""
 
     encoded: bytes
-    sizes: Ints
+    sizes: Counts
     """Bytes of each."""
-
-
-class Kinds(NamedTuple):
-    """The different metadata of some cases, and which of them each case has."""
-
-    metadata: Sequence[Mapping[str, Any]]
-    of_cases: Ints
 
 
 class Block(NamedTuple):
@@ -94,21 +80,21 @@ def blocks(baseline: ComparedRun, candidate: ComparedRun, rows: Rows) -> Iterato
     if isinstance(baseline, ColumnRun) and isinstance(candidate, ColumnRun):
         digests = baseline.digests()
         if digests is not None and digests == candidate.digests():
-            for ours, theirs in zip(baseline.columns(), candidate.columns(), strict=True):
-                rows.common += ours.size
-                yield _block_of_columns(ours, theirs)
+            for ids, *sides in zip(baseline.id_columns(), baseline.columns(), candidate.columns(), strict=True):
+                rows.common += sides[0].size
+                yield _block_of_columns(ids, *sides)
             return
     found = pairs(baseline, candidate)
     while some := list(islice(found, _PAIRS_AT_ONCE)):
         yield _block_of_pairs(some, [rows.add(pair) for pair in some])
 
 
-def _block_of_columns(baseline: CaseColumns, candidate: CaseColumns) -> Block:
+def _block_of_columns(ids: IdColumn, baseline: CaseColumns, candidate: CaseColumns) -> Block:
     sides = (baseline, candidate)
     return Block(
         np.ones(baseline.size, dtype=bool),
-        Texts(baseline.ids, _counts(baseline.id_sizes)),
-        Kinds([_decode(text) if text else {} for text in baseline.metadata], _counts(baseline.kinds)),
+        Texts(ids.encoded, counts(ids.sizes)),
+        Kinds.of(baseline),
         {
             name: _both(_stored_scores, [side.metrics.get(name) for side in sides], baseline.size)
             for name in baseline.metrics | candidate.metrics
@@ -125,23 +111,23 @@ def _both(make: Any, columns: Sequence[Any], size: int) -> Any:
 
 
 def _stored_scores(columns: ScoreColumns, size: int) -> ScoreBlock:
-    at, sizes, values = _counts(columns.at), _counts(columns.sizes), np.frombuffer(columns.values, _SCORE)
-    ends = np.cumsum(sizes)
+    at, sizes, values = counts(columns.at), counts(columns.sizes), scores(columns.values)
+    ends = np.cumsum(sizes, dtype=np.int64)
     place = _spread(at, np.arange(len(at)), size)
     spread = [
         _spread(at, each, size)
         for each in (
-            np.frombuffer(columns.mean, _SCORE),
-            np.frombuffer(columns.std, _SCORE),
-            _counts(columns.count),
-            _counts(columns.missing),
+            scores(columns.mean),
+            scores(columns.std),
+            counts(columns.count).astype(np.int64),
+            counts(columns.missing).astype(np.int64),
         )
     ]
     mean, std, count, missing = spread
 
     def case(number: int) -> CaseScores:
         row = int(place[number])
-        each = values[ends[row] - sizes[row] : ends[row]] if len(sizes) else mean[number : number + 1]
+        each = values[int(ends[row]) - int(sizes[row]) : int(ends[row])] if len(sizes) else mean[number : number + 1]
         return _case_scores(mean[number], std[number], count[number], missing[number], tuple(each.tolist()) or None)
 
     return ScoreBlock(_known(at, size), mean, std, count, missing, case)
@@ -152,22 +138,18 @@ def _case_scores(mean: Any, std: Any, count: Any, missing: Any, values: tuple[fl
 
 
 def _stored_flags(columns: FlagColumns, size: int) -> FlagBlock:
-    at = _counts(columns.at)
-    raised, asked = (_spread(at, _counts(each), size) for each in (columns.raised, columns.asked))
+    at = counts(columns.at)
+    raised, asked = (_spread(at, counts(each).astype(np.int64), size) for each in (columns.raised, columns.asked))
     return FlagBlock(_known(at, size), raised, asked)
 
 
-def _counts(packed: bytes) -> Ints:
-    return np.frombuffer(packed, _COUNT).astype(np.int64)
-
-
-def _known(at: Ints, size: int) -> Bools:
+def _known(at: Counts, size: int) -> Bools:
     known = np.zeros(size, dtype=bool)
     known[at] = True
     return known
 
 
-def _spread(at: Ints, values: Any, size: int) -> Any:
+def _spread(at: Counts, values: Any, size: int) -> Any:
     """Numbers of some cases as numbers of all."""
     if len(at) == size:
         return values
@@ -188,7 +170,7 @@ def _block_of_pairs(some: Sequence[Pair], common: list[bool]) -> Block:
     flags = dict.fromkeys(name for pair in some for case in pair if case for name in case.flags)
     return Block(
         np.array(common, dtype=bool),
-        Texts(b"".join(ids), np.array([len(each) for each in ids], dtype=np.int64)),
+        Texts(b"".join(ids), np.array([len(each) for each in ids], dtype=np.uint32)),
         Kinds(metadata, np.arange(len(metadata))),
         {name: (_scores(sides[0], name), _scores(sides[1], name)) for name in metrics},
         {name: (_flags(sides[0], name), _flags(sides[1], name)) for name in flags},

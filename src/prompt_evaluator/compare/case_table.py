@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from prompt_evaluator.compare.blocks import Floats, Ints, Texts
+    from prompt_evaluator.compare.blocks import Texts
+    from prompt_evaluator.compare.unpacking import Counts, Floats, Ints
     from prompt_evaluator.model.comparison import CaseClass
 
     Classes = npt.NDArray[np.int8]
@@ -34,7 +35,7 @@ class CaseColumn(NamedTuple):
 
     metric: str
     span: float
-    cases: Ints
+    cases: Counts
     """Positions in the list of ids."""
     baseline: Floats
     candidate: Floats
@@ -78,7 +79,7 @@ class TextColumn:
 
     def __init__(self) -> None:
         self._encoded = bytearray()
-        self._sizes: list[Ints] = []
+        self._sizes: list[Counts] = []
         self._count = 0
 
     def __len__(self) -> int:
@@ -94,12 +95,12 @@ class TextColumn:
         return self._encoded[end - int(self._lengths[at]) : end].decode("utf-8", "surrogatepass")
 
     @cached_property
-    def _lengths(self) -> Ints:
+    def _lengths(self) -> Counts:
         return np.concatenate(self._sizes)
 
     @cached_property
     def _ends(self) -> Ints:
-        return np.cumsum(self._lengths)
+        return np.cumsum(self._lengths, dtype=np.int64)
 
 
 class CaseTable(Sequence[CaseComparison]):

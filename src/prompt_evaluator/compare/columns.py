@@ -16,7 +16,7 @@ from prompt_evaluator.stats.power import cases_needed, detectable, samples_facto
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prompt_evaluator.compare.blocks import Floats, Ints
+    from prompt_evaluator.compare.unpacking import Floats, Ints
     from prompt_evaluator.model.comparison import CompareVerdict, SideName
     from prompt_evaluator.stats.paired import Paired
 

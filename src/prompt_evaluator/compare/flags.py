@@ -11,7 +11,8 @@ from prompt_evaluator.compare.columns import Measure, Measured, PairedColumn, no
 from prompt_evaluator.model.comparison import FlagComparison
 
 if TYPE_CHECKING:
-    from prompt_evaluator.compare.blocks import Block, Bools, FlagBlock
+    from prompt_evaluator.compare.blocks import Block, FlagBlock
+    from prompt_evaluator.compare.unpacking import Bools
     from prompt_evaluator.model.comparison import SideName
 
 

@@ -16,7 +16,8 @@ from prompt_evaluator.compare.slices import CaseMeans
 from prompt_evaluator.model.comparison import MetricComparison
 
 if TYPE_CHECKING:
-    from prompt_evaluator.compare.blocks import Block, Bools, Floats, Ints, ScoreBlock
+    from prompt_evaluator.compare.blocks import Block, ScoreBlock
+    from prompt_evaluator.compare.unpacking import Bools, Counts, Floats, Ints
     from prompt_evaluator.model.comparison import RunFacts, SideName
 
 _USUAL_SPAN = 4.0
@@ -76,7 +77,7 @@ class MetricTally:
         self._seen = [math.inf, -math.inf]
         self.comparable = self._expected.other is None
         self.column = PairedColumn()
-        self._cases: list[Ints] = []
+        self._cases: list[Counts] = []
         self._p_values: list[Floats] = []
         self.baseline, self.candidate = SideScores(), SideScores()
         self.expected = 0
@@ -99,7 +100,7 @@ class MetricTally:
         both = np.flatnonzero(block.common & baseline.known & candidate.known)
         self.column.add(_measured(baseline, both), _measured(candidate, both))
         rows = (np.cumsum(block.common) - 1)[both]
-        self._cases.append(rows + start)
+        self._cases.append((rows + start).astype(np.uint32))
         self._p_values.append(self._evidence(baseline, candidate, both))
         return CaseMeans(self.name, rows, baseline.mean[both], candidate.mean[both])
 
@@ -141,7 +142,7 @@ class MetricTally:
             result = paired_result(self.column, measure)
             means = sides[0].mean, sides[1].mean
         p_values = np.concatenate(self._p_values) if self._p_values else np.empty(0)
-        cases = np.concatenate(self._cases) if self._cases else np.empty(0, dtype=np.int64)
+        cases = np.concatenate(self._cases) if self._cases else np.empty(0, dtype=np.uint32)
         classes = classify(sides[0].means, sides[1].means, p_values)
         comparison = MetricComparison(
             **msgspec.structs.asdict(result),

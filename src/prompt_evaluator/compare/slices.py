@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from prompt_evaluator.compare.columns import Measure, verdict_of
 from prompt_evaluator.model.comparison import SliceComparison
 from prompt_evaluator.model.slicing import Groups
@@ -15,7 +13,7 @@ from prompt_evaluator.stats.paired import Paired, Running, paired_from_running
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prompt_evaluator.compare.blocks import Floats, Ints, Kinds
+    from prompt_evaluator.compare.unpacking import Floats, Ints, Kinds
 
 _FEWEST_CASES = 5
 
@@ -60,13 +58,8 @@ class SliceTally:
         self._groups: Groups[_ByMetric] = Groups(dict, asked)
 
     def add(self, kinds: Kinds, means: Sequence[CaseMeans]) -> None:
-        """Add the common cases of a block. Cases with the same metadata are in the same groups."""
-        members: dict[int, tuple[_ByMetric, list[int]]] = {}
-        for kind, metadata in enumerate(kinds.metadata):
-            for sums in self._groups.of(metadata):
-                members.setdefault(id(sums), (sums, []))[1].append(kind)
-        for sums, own in members.values():
-            is_member = np.isin(kinds.of_cases, own)
+        """Add the common cases of a block."""
+        for sums, is_member in kinds.members(self._groups):
             for mean in means:
                 here = is_member[mean.rows]
                 if here.any():

@@ -7,14 +7,18 @@ import msgspec
 CASES_AT_ONCE = 16_384
 """Cases in one piece. Pieces begin at multiples of it, so that those of two runs of one dataset are alike."""
 
+COUNT, SCORE = "<u4", "<f8"
+"""The numbers in columns, as numpy names them: all counts are the former, all scores the latter."""
+HAS_RESULT, FAILING, FLAGGED, HAS_ERRORS = 1, 2, 4, 8
+"""What `CaseColumns.states` are made of; a case without a result has not been started."""
+
 
 class ScoreColumns(msgspec.Struct, frozen=True, array_like=True):
-    """The scores on one metric, of the cases that have any. Numbers are little-endian."""
+    """The scores on one metric, of the cases that have any."""
 
     at: bytes
-    """Places of the cases in the piece, as 32-bit numbers, as all counts are."""
+    """Places of the cases in the piece."""
     mean: bytes
-    """64-bit floating point, as all scores are."""
     std: bytes
     """NaN for a single sample."""
     count: bytes
@@ -33,14 +37,22 @@ class FlagColumns(msgspec.Struct, frozen=True, array_like=True):
     asked: bytes
 
 
+class IdColumn(msgspec.Struct, frozen=True, array_like=True):
+    """The ids of consecutive cases."""
+
+    encoded: bytes
+    """UTF-8, one after the other."""
+    sizes: bytes
+    """How many bytes each has."""
+
+
 class CaseColumns(msgspec.Struct, frozen=True, array_like=True):
     """Consecutive cases of a run."""
 
     size: int
     """How many cases."""
-    ids: bytes
-    """UTF-8, one after the other."""
-    id_sizes: bytes
+    states: bytes
+    """A byte for each case."""
     metadata: list[str]
     """The different ones as JSON, in order of appearance; empty for none."""
     kinds: bytes

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.model import RunRecord, TestCase, Unit
-    from prompt_evaluator.model.case_columns import CaseColumns
+    from prompt_evaluator.model.case_columns import CaseColumns, IdColumn
     from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
     from prompt_evaluator.model.result import CaseResult, RunResult
 
@@ -44,6 +44,9 @@ class ColumnRun(ComparedRun, Protocol):
 
     def columns(self) -> Iterator[CaseColumns]:
         """All cases in file order, `CASES_AT_ONCE` at a time."""
+
+    def id_columns(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
 
 
 class Filler(Protocol):

@@ -11,12 +11,22 @@ import sys
 import zlib
 from array import array
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import delete, func, insert, select
 
-from prompt_evaluator.model.case_columns import CASES_AT_ONCE, CaseColumns, FlagColumns, ScoreColumns
+from prompt_evaluator.model.case_columns import (
+    CASES_AT_ONCE,
+    FAILING,
+    FLAGGED,
+    HAS_ERRORS,
+    HAS_RESULT,
+    CaseColumns,
+    FlagColumns,
+    IdColumn,
+    ScoreColumns,
+)
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
 from prompt_evaluator.store.schema import CASES
 
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import Column, ColumnElement, Connection, Select, Table
 
     Read = Callable[[], AbstractContextManager[Connection]]
     Values = dict[tuple[int, str], list[float]]
@@ -32,7 +42,9 @@ if TYPE_CHECKING:
 _SWAPS = sys.byteorder == "big"
 _QUICK = 1
 """Level of compression: most columns repeat few values, which any level makes small."""
-_decode = msgspec.msgpack.Decoder(CaseColumns).decode
+_columns = msgspec.msgpack.Decoder(CaseColumns).decode
+_ids = msgspec.msgpack.Decoder(IdColumn).decode
+T = TypeVar("T")
 
 
 class Latency(NamedTuple):
@@ -62,7 +74,8 @@ def write_piece(connection: Connection, run_id: str, start: int) -> None:
         "digest": piece.digest(),
         "latency_ms": latency.total_ms,
         "timed": latency.cases,
-        "data": zlib.compress(msgspec.msgpack.encode(piece.columns()), _QUICK),
+        "ids": _packed(piece.ids()),
+        "data": _packed(piece.columns()),
     }
     there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
     connection.execute(delete(CASE_COLUMNS).where(*there))
@@ -77,12 +90,21 @@ class StoredColumns:
 
     def pieces(self) -> Iterator[CaseColumns]:
         """All cases in file order."""
-        own = (CASE_COLUMNS.c.run_id == self._run_id,)
+        return self._unpacked(CASE_COLUMNS.c.data, _columns, _Piece.columns)
+
+    def ids(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
+        return self._unpacked(CASE_COLUMNS.c.ids, _ids, _Piece.ids)
+
+    def _unpacked(
+        self, column: Column[bytes], decode: Callable[[bytes], T], make: Callable[[_Piece], T]
+    ) -> Iterator[T]:
+        own = CASE_COLUMNS.c.run_id == self._run_id
         for start in self._starts():
             with self._read() as connection:
-                data = connection.scalar(select(CASE_COLUMNS.c.data).where(*own, CASE_COLUMNS.c.position == start))
-                made = _Piece(connection, self._run_id, start).columns() if data is None else None
-            yield made or _decode(zlib.decompress(data or b""))  # the connection is free again for the other run
+                data = connection.scalar(select(column).where(own, CASE_COLUMNS.c.position == start))
+                made = make(_Piece(connection, self._run_id, start)) if data is None else None
+            yield made or decode(zlib.decompress(data or b""))  # the connection is free again for the other run
 
     def digests(self) -> list[bytes] | None:
         """For each piece, a hash of the ids and contents of its cases; None if a content is unknown."""
@@ -136,21 +158,30 @@ class _Piece:
             return None
         return sha256(msgspec.msgpack.encode(rows)).digest()
 
+    def ids(self) -> IdColumn:
+        row = CASES.c
+        rows = self._rows(select(row.case_id).where(*self._own(CASES)).order_by(row.position))
+        ids = [case_id.encode("utf-8", "surrogatepass") for (case_id,) in rows]
+        return IdColumn(b"".join(ids), _counts(map(len, ids)))
+
     def columns(self) -> CaseColumns:
         row = CASES.c
-        rows = self._rows(select(row.case_id, row.metadata).where(*self._own(CASES)).order_by(row.position))
-        ids = [case_id.encode("utf-8", "surrogatepass") for case_id, _ in rows]
+        rows = self._rows(select(row.metadata).where(*self._own(CASES)).order_by(row.position))
         texts: dict[str, int] = {}
-        kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for _, text in rows]
+        kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for (text,) in rows]
         return CaseColumns(
-            len(rows),
-            b"".join(ids),
-            _counts(map(len, ids)),
-            list(texts),
-            _counts(kinds),
-            self._metrics(),
-            self._flags(),
+            len(rows), self._states(len(rows)), list(texts), _counts(kinds), self._metrics(), self._flags()
         )
+
+    def _states(self, size: int) -> bytes:
+        row = CASE_RESULTS.c
+        columns = (row.position, row.failing, row.flagged, row.error_kinds.is_not(None))
+        states = bytearray(size)
+        for position, failing, flagged, errors in self._rows(select(*columns).where(*self._own(CASE_RESULTS))):
+            states[position - self._start] = (
+                HAS_RESULT | FAILING * bool(failing) | FLAGGED * bool(flagged) | HAS_ERRORS * bool(errors)
+            )
+        return bytes(states)
 
     def _metrics(self) -> dict[str, ScoreColumns]:
         row = CASE_METRICS.c
@@ -213,6 +244,10 @@ def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]
     for name, *values in rows:
         found.setdefault(name, []).append(tuple(values))
     return {name: list(zip(*some, strict=True)) for name, some in found.items()}
+
+
+def _packed(columns: msgspec.Struct) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(columns), _QUICK)
 
 
 def _counts(values: Iterable[int]) -> bytes:

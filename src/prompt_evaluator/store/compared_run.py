@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
     from prompt_evaluator.model import RunPlan, RunRecord
-    from prompt_evaluator.model.case_columns import CaseColumns
+    from prompt_evaluator.model.case_columns import CaseColumns, IdColumn
     from prompt_evaluator.model.query import RunLine
 
     Read = Callable[[], AbstractContextManager[Connection]]
@@ -75,6 +75,10 @@ class StoredRun:
     def columns(self) -> Iterator[CaseColumns]:
         """All cases in file order, many thousand at a time."""
         return self._columns.pieces()
+
+    def id_columns(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
+        return self._columns.ids()
 
     def case_ids(self) -> Iterator[str]:
         """Ids of all cases, in file order."""
