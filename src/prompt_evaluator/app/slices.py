@@ -15,7 +15,7 @@ from prompt_evaluator.stats.two_groups import Group, means_differ, without
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from prompt_evaluator.compare.unpacking import Floats
+    from prompt_evaluator.stats.packed import Floats
     from prompt_evaluator.store import Store
 
 Scale = tuple[float, float]
@@ -88,12 +88,13 @@ def _sum_up(
     store: Store, run_id: str, keys: Sequence[str] | None, add: Callable[[_ByMetric, str, Floats], None]
 ) -> tuple[_ByMetric, Groups[_ByMetric]]:
     """Sums of all cases that have a score, and of the groups of these."""
-    from prompt_evaluator.compare.unpacking import Kinds, any_score, counts, scores  # noqa: PLC0415 - loads numpy
+    from prompt_evaluator.compare.kinds import Kinds, any_score  # noqa: PLC0415 - loads numpy
+    from prompt_evaluator.stats.packed import places, scores  # noqa: PLC0415
 
     every: _ByMetric = {}
     groups: Groups[_ByMetric] = Groups(dict, keys)
     for piece in store.case_columns(run_id):
-        measured = {name: (counts(each.at), scores(each.mean)) for name, each in piece.metrics.items()}
+        measured = {name: (places(each.at, piece.size), scores(each.mean, 0)) for name, each in piece.metrics.items()}
         for name, (_, means) in measured.items():
             add(every, name, means)
         for sums, is_member in Kinds.of(piece, any_score(piece)).members(groups):

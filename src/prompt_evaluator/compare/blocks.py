@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from prompt_evaluator.compare.kinds import Kinds
 from prompt_evaluator.compare.pairing import Pair, pairs
-from prompt_evaluator.compare.unpacking import Kinds, counts, scores
 from prompt_evaluator.model.comparison import CaseScores
 from prompt_evaluator.ports import ColumnRun
+from prompt_evaluator.stats.packed import counts, places, scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from prompt_evaluator.compare.pairing import Rows
-    from prompt_evaluator.compare.unpacking import Bools, Counts, Floats, Ints
     from prompt_evaluator.model.case_columns import CaseColumns, FlagColumns, IdColumn, ScoreColumns
     from prompt_evaluator.model.comparison import ComparedCase
     from prompt_evaluator.model.query import CaseFlag
     from prompt_evaluator.ports import ComparedRun
+    from prompt_evaluator.stats.packed import Bools, Counts, Floats, Ints
 
 _PAIRS_AT_ONCE = 4_096
 _NO_SCORES = CaseScores(0.0, None, 0, None, 0, None)
@@ -93,7 +94,7 @@ def _block_of_columns(ids: IdColumn, baseline: CaseColumns, candidate: CaseColum
     sides = (baseline, candidate)
     return Block(
         np.ones(baseline.size, dtype=bool),
-        Texts(ids.encoded, counts(ids.sizes)),
+        Texts(ids.encoded, counts(ids.sizes, baseline.size)),
         Kinds.of(baseline),
         {
             name: _both(_stored_scores, [side.metrics.get(name) for side in sides], baseline.size)
@@ -111,16 +112,17 @@ def _both(make: Any, columns: Sequence[Any], size: int) -> Any:
 
 
 def _stored_scores(columns: ScoreColumns, size: int) -> ScoreBlock:
-    at, sizes, values = counts(columns.at), counts(columns.sizes), scores(columns.values)
+    at = places(columns.at, size)
+    sizes, values = counts(columns.sizes, 0), scores(columns.values, 0)
     ends = np.cumsum(sizes, dtype=np.int64)
     place = _spread(at, np.arange(len(at)), size)
     spread = [
         _spread(at, each, size)
         for each in (
-            scores(columns.mean),
-            scores(columns.std),
-            counts(columns.count).astype(np.int64),
-            counts(columns.missing).astype(np.int64),
+            scores(columns.mean, len(at)),
+            scores(columns.std, len(at)),
+            counts(columns.count, len(at), usual=1).astype(np.int64),
+            counts(columns.missing, len(at)).astype(np.int64),
         )
     ]
     mean, std, count, missing = spread
@@ -138,8 +140,10 @@ def _case_scores(mean: Any, std: Any, count: Any, missing: Any, values: tuple[fl
 
 
 def _stored_flags(columns: FlagColumns, size: int) -> FlagBlock:
-    at = counts(columns.at)
-    raised, asked = (_spread(at, counts(each).astype(np.int64), size) for each in (columns.raised, columns.asked))
+    at = places(columns.at, size)
+    raised, asked = (
+        _spread(at, counts(each, len(at)).astype(np.int64), size) for each in (columns.raised, columns.asked)
+    )
     return FlagBlock(_known(at, size), raised, asked)
 
 

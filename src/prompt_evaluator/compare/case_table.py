@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from prompt_evaluator.compare.blocks import Texts
-    from prompt_evaluator.compare.unpacking import Counts, Floats, Ints
     from prompt_evaluator.model.comparison import CaseClass
+    from prompt_evaluator.stats.packed import Counts, Floats, Ints
 
     Classes = npt.NDArray[np.int8]
 

@@ -16,8 +16,8 @@ from prompt_evaluator.stats.power import cases_needed, detectable, samples_facto
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prompt_evaluator.compare.unpacking import Floats, Ints
     from prompt_evaluator.model.comparison import CompareVerdict, SideName
+    from prompt_evaluator.stats.packed import Floats, Ints
     from prompt_evaluator.stats.paired import Paired
 
 SIGNIFICANT = 0.05

@@ -12,8 +12,8 @@ from prompt_evaluator.model.comparison import FlagComparison
 
 if TYPE_CHECKING:
     from prompt_evaluator.compare.blocks import Block, FlagBlock
-    from prompt_evaluator.compare.unpacking import Bools
     from prompt_evaluator.model.comparison import SideName
+    from prompt_evaluator.stats.packed import Bools
 
 
 class FlagTally:

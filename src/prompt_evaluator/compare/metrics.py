@@ -17,8 +17,8 @@ from prompt_evaluator.model.comparison import MetricComparison
 
 if TYPE_CHECKING:
     from prompt_evaluator.compare.blocks import Block, ScoreBlock
-    from prompt_evaluator.compare.unpacking import Bools, Counts, Floats, Ints
     from prompt_evaluator.model.comparison import RunFacts, SideName
+    from prompt_evaluator.stats.packed import Bools, Counts, Floats, Ints
 
 _USUAL_SPAN = 4.0
 """Of the scale from 1 to 5, for which the threshold is given."""

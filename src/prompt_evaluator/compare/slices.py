@@ -13,7 +13,8 @@ from prompt_evaluator.stats.paired import Paired, Running, paired_from_running
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prompt_evaluator.compare.unpacking import Floats, Ints, Kinds
+    from prompt_evaluator.compare.kinds import Kinds
+    from prompt_evaluator.stats.packed import Floats, Ints
 
 _FEWEST_CASES = 5
 

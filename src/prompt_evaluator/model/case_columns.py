@@ -1,4 +1,8 @@
-"""What comparisons and slices need of a run's cases, as columns of numbers instead of an object per case."""
+"""What comparisons, slices and charts need of a run's cases, as columns of numbers instead of an object per case.
+
+Columns are packed as `stats.packed` reads them: counts as 32-bit integers, scores as 64-bit floating point numbers.
+What all cases have in common, which is usual, takes no bytes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ import msgspec
 CASES_AT_ONCE = 16_384
 """Cases in one piece. Pieces begin at multiples of it, so that those of two runs of one dataset are alike."""
 
-COUNT, SCORE = "<u4", "<f8"
-"""The numbers in columns, as numpy names them: all counts are the former, all scores the latter."""
 HAS_RESULT, FAILING, FLAGGED, HAS_ERRORS = 1, 2, 4, 8
 """What `CaseColumns.states` are made of; a case without a result has not been started."""
 
@@ -17,12 +19,14 @@ class ScoreColumns(msgspec.Struct, frozen=True, array_like=True):
     """The scores on one metric, of the cases that have any."""
 
     at: bytes
-    """Places of the cases in the piece."""
+    """Places of the cases in the piece; empty for all."""
     mean: bytes
     std: bytes
-    """NaN for a single sample."""
+    """NaN for a single sample; empty if all are."""
     count: bytes
+    """Empty if every case has one sample."""
     missing: bytes
+    """Empty if no score is missing."""
     sizes: bytes
     """How many of `values` belong to each case; empty if every case has one sample, whose score is the mean."""
     values: bytes
@@ -56,6 +60,6 @@ class CaseColumns(msgspec.Struct, frozen=True, array_like=True):
     metadata: list[str]
     """The different ones as JSON, in order of appearance; empty for none."""
     kinds: bytes
-    """Which of `metadata` each case has."""
+    """Which of `metadata` each case has; empty if all have the first."""
     metrics: dict[str, ScoreColumns]
     flags: dict[str, FlagColumns]

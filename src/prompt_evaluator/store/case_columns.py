@@ -143,6 +143,7 @@ class _Piece:
 
     def __init__(self, connection: Connection, run_id: str, start: int) -> None:
         self._connection, self._run_id, self._start = connection, run_id, start
+        self._size: int = connection.scalar(select(func.count()).where(*self._own(CASES))) or 0
 
     def latency(self) -> Latency:
         row = CASE_RESULTS.c
@@ -170,13 +171,13 @@ class _Piece:
         texts: dict[str, int] = {}
         kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for (text,) in rows]
         return CaseColumns(
-            len(rows), self._states(len(rows)), list(texts), _counts(kinds), self._metrics(), self._flags()
+            self._size, self._states(), list(texts), _counts(kinds, usual=0), self._metrics(), self._flags()
         )
 
-    def _states(self, size: int) -> bytes:
+    def _states(self) -> bytes:
         row = CASE_RESULTS.c
         columns = (row.position, row.failing, row.flagged, row.error_kinds.is_not(None))
-        states = bytearray(size)
+        states = bytearray(self._size)
         for position, failing, flagged, errors in self._rows(select(*columns).where(*self._own(CASE_RESULTS))):
             states[position - self._start] = (
                 HAS_RESULT | FAILING * bool(failing) | FLAGGED * bool(flagged) | HAS_ERRORS * bool(errors)
@@ -200,9 +201,9 @@ class _Piece:
         return ScoreColumns(
             self._places(positions),
             _numbers(means),
-            _numbers([math.nan if std is None else std for std in stds]),
-            _counts(counts),
-            _counts(missing),
+            _numbers(stds) if any(std is not None for std in stds) else b"",
+            _counts(counts, usual=1),
+            _counts(missing, usual=0),
             _counts(map(len, each)),
             _numbers([value for some in each for value in some]),
         )
@@ -225,7 +226,10 @@ class _Piece:
             for name, (positions, raised, asked) in found.items()
         }
 
-    def _places(self, positions: Iterable[int]) -> bytes:
+    def _places(self, positions: Sequence[int]) -> bytes:
+        """Empty for all cases of the piece."""
+        if len(positions) == self._size:
+            return b""
         return _counts(position - self._start for position in positions)
 
     def _own(self, table: Table) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -241,21 +245,25 @@ class _Piece:
 def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]]:
     """Columns by the name that each row begins with."""
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for name, *values in rows:
-        found.setdefault(name, []).append(tuple(values))
-    return {name: list(zip(*some, strict=True)) for name, some in found.items()}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    return {name: list(zip(*some, strict=True))[1:] for name, some in found.items()}
 
 
 def _packed(columns: msgspec.Struct) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(columns), _QUICK)
 
 
-def _counts(values: Iterable[int]) -> bytes:
-    return _little_endian(array("I", values))
+def _counts(values: Iterable[int], usual: int | None = None) -> bytes:
+    """Empty if all are the usual number."""
+    column = array("I", values)
+    if usual is not None and column.count(usual) == len(column):
+        return b""
+    return _little_endian(column)
 
 
-def _numbers(values: Iterable[float]) -> bytes:
-    return _little_endian(array("d", values))
+def _numbers(values: Iterable[float | None]) -> bytes:
+    return _little_endian(array("d", (math.nan if value is None else value for value in values)))
 
 
 def _little_endian(values: array[Any]) -> bytes:

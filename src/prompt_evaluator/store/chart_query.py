@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select
 
-from prompt_evaluator.model.case_columns import CASES_AT_ONCE, COUNT, SCORE
+from prompt_evaluator.model.case_columns import CASES_AT_ONCE
 from prompt_evaluator.store.result_tables import CASE_METRICS
 from prompt_evaluator.store.schema import CASES
 
@@ -54,11 +54,13 @@ def count_bins(pieces: Iterable[CaseColumns], edges: Mapping[str, BinEdges]) -> 
     """
     import numpy as np  # noqa: PLC0415 - takes a tenth of a second
 
+    from prompt_evaluator.stats.packed import scores  # noqa: PLC0415
+
     found = {name: np.zeros(each.bins, dtype=np.int64) for name, each in edges.items()}
     for piece in pieces:
         for name, counts in found.items():
-            if (scores := piece.metrics.get(name)) is not None:
-                values = np.frombuffer(scores.values if scores.sizes else scores.mean, SCORE)
+            if (columns := piece.metrics.get(name)) is not None:
+                values = scores(columns.values if columns.sizes else columns.mean, 0)
                 place = (values - edges[name].start) / edges[name].width + _ROUNDING
                 np.add.at(counts, np.clip(place, 0, len(counts) - 1).astype(np.int64), 1)
     return {(name, at): count for name, counts in found.items() for at, count in enumerate(counts.tolist()) if count}
@@ -93,13 +95,16 @@ def most_varying(pieces: Iterable[CaseColumns], spans: Mapping[str, float], limi
     """
     import numpy as np  # noqa: PLC0415 - takes a tenth of a second
 
+    from prompt_evaluator.stats.packed import places, scores  # noqa: PLC0415
+
     best: list[tuple[float, int]] = []
     cases = 0
     for number, piece in enumerate(pieces):
         widest = np.full(piece.size, -1.0)  # of a case without a score
         for metric, span in spans.items():
-            if (scores := piece.metrics.get(metric)) is not None:
-                at, std = np.frombuffer(scores.at, COUNT), np.frombuffer(scores.std, SCORE)
+            if (columns := piece.metrics.get(metric)) is not None:
+                at = places(columns.at, piece.size)
+                std = scores(columns.std, len(at))
                 widest[at] = np.maximum(widest[at], np.nan_to_num(std) / span)
         scored = np.flatnonzero(widest >= 0)
         cases += len(scored)

@@ -16,7 +16,7 @@ from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.case_lines import read_case_lines
 from prompt_evaluator.store.result_tables import CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
-from prompt_evaluator.store.worst_cases import worst_positions
+from prompt_evaluator.store.worst_cases import count_failing, worst_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,10 @@ class ReportRows(Access):
         with self._read() as connection:
             return list(read_case_lines(connection, run_id, positions))
 
+    def failing_cases(self, run_id: str) -> int:
+        """How many cases fail."""
+        return count_failing(StoredColumns(self._read, run_id).pieces())
+
     def varying_cases(self, run_id: str, scales: Scales, limit: int) -> tuple[list[VaryingRow], int]:
         """The cases whose samples differ most on some metric, each once, and how many vary in all."""
         own = CASE_METRICS.c
@@ -70,8 +74,10 @@ class ReportRows(Access):
             .order_by(widest.c.width.desc(), widest.c.position)
         )
         with self._read() as connection:
-            total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
             rows = connection.execute(wanted.limit(limit)).mappings().all()
+            total = len(rows)
+            if total == limit:  # otherwise these are all
+                total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
             return [_varying(connection, run_id, row) for row in rows], total
 
     def worst_answers(self, run_id: str, position: int, scales: Scales, *, limit: int, most_text: int) -> WorstAnswers:

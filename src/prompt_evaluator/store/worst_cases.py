@@ -1,4 +1,4 @@
-"""Finds the worst cases of a run in its columns."""
+"""Finds the worst cases of a run in its columns, and counts those that fail."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.case_columns import (
     CASES_AT_ONCE,
-    COUNT,
     FAILING,
     FLAGGED,
     HAS_ERRORS,
     HAS_RESULT,
-    SCORE,
 )
 
 if TYPE_CHECKING:
@@ -35,15 +33,22 @@ def worst_positions(pieces: Iterable[CaseColumns], scales: Mapping[str, tuple[fl
     return [position for *_, position in best]
 
 
+def count_failing(pieces: Iterable[CaseColumns]) -> int:
+    failing = bytes(state for state in range(256) if state & FAILING)
+    return sum(piece.size - len(piece.states.translate(None, failing)) for piece in pieces)
+
+
 def _worst_of(piece: CaseColumns, start: int, scales: Mapping[str, tuple[float, float]]) -> Iterator[_Key]:
     """The worst cases of a piece, in order. A case without a score comes after those of the same rank that have one."""
     import numpy as np  # noqa: PLC0415 - takes a tenth of a second
 
+    from prompt_evaluator.stats.packed import places, scores  # noqa: PLC0415
+
     lowest, total, count = np.full(piece.size, np.inf), np.zeros(piece.size), np.zeros(piece.size)
     for name in sorted(piece.metrics):
-        scores, (low, high) = piece.metrics[name], scales.get(name, _FROM_0_TO_1)
+        columns, (low, high) = piece.metrics[name], scales.get(name, _FROM_0_TO_1)
         low, high = (low, high) if low < high else _FROM_0_TO_1
-        at, shares = np.frombuffer(scores.at, COUNT), (np.frombuffer(scores.mean, SCORE) - low) / (high - low)
+        at, shares = places(columns.at, piece.size), (scores(columns.mean, 0) - low) / (high - low)
         lowest[at] = np.minimum(lowest[at], shares)
         total[at] += shares
         count[at] += 1

@@ -1,4 +1,4 @@
-"""Columns of cases as arrays."""
+"""Which cases of a run are alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from prompt_evaluator.model.case_columns import COUNT, SCORE
+from prompt_evaluator.stats.packed import counts, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,29 +16,17 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.case_columns import CaseColumns
     from prompt_evaluator.model.slicing import Groups
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
-    Counts = npt.NDArray[np.uint32]
-    Bools = npt.NDArray[np.bool_]
+    from prompt_evaluator.stats.packed import Bools
 
 T = TypeVar("T")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-
-
-def counts(packed: bytes) -> Counts:
-    return np.frombuffer(packed, COUNT)
-
-
-def scores(packed: bytes) -> Floats:
-    return np.frombuffer(packed, SCORE)
 
 
 def any_score(columns: CaseColumns) -> Bools:
     """Which cases have a score on any metric."""
     found = np.zeros(columns.size, dtype=bool)
     for each in columns.metrics.values():
-        found[counts(each.at)] = True
+        found[places(each.at, columns.size)] = True
     return found
 
 
@@ -51,7 +39,7 @@ class Kinds(NamedTuple):
     @classmethod
     def of(cls, columns: CaseColumns, cases: Bools | None = None) -> Kinds:
         """The kinds of these cases, by default all; metadata of others is left out."""
-        of_cases = counts(columns.kinds)
+        of_cases = counts(columns.kinds, columns.size)
         wanted = set(np.unique(of_cases if cases is None else of_cases[cases]).tolist())
         texts = (text if kind in wanted else "" for kind, text in enumerate(columns.metadata))
         return cls([_decode(text) if text else {} for text in texts], of_cases)
