@@ -1,7 +1,7 @@
 """Cases of a run as columns: made from result rows, and stored when a run has ended.
 
-Rows of a run change only after `start_run` or `delete_results`, which delete its columns. So stored columns say the
-same as rows, which are read wherever columns are not stored: for runs in progress, and those of an earlier version.
+Whatever changes rows of a run, a `LedgerWriter` or `delete_results`, deletes its columns first. So stored columns say
+the same as rows, which are read where columns are not stored: of runs in progress, and of those of an earlier version.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def delete_columns(connection: Connection, run_id: str) -> None:
 
 
 def write_piece(connection: Connection, run_id: str, start: int) -> None:
-    """Store the columns of the cases from `start` on, which have been deleted before."""
+    """Store the columns of the cases from `start` on."""
     piece = _Piece(connection, run_id, start)
     latency = piece.latency()
     row = {

@@ -146,7 +146,6 @@ class Store(
         with self._write() as connection:
             leave_queue(connection, run_id, ended_at=started_at)  # first, in the same order as a request to cancel it
             check_owner(connection, self._leases.get(run_id))
-            delete_columns(connection, run_id)
             self._set(connection, run_id, start_values(started_at))
 
     def update_run(
@@ -256,6 +255,8 @@ class Store(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> LedgerWriter:
         """Start a writer for a stored run. Close it before closing the store."""
+        with self._write_run(run_id) as connection:
+            delete_columns(connection, run_id)
         return LedgerWriter(
             self._writing,
             self._database.where,
