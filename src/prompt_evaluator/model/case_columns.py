@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-CASES_AT_ONCE = 16_384
+CASES_AT_ONCE = 8_192
 """Cases in one piece. Pieces begin at multiples of it, so that those of two runs of one dataset are alike."""
 
 HAS_RESULT, FAILING, FLAGGED, HAS_ERRORS = 1, 2, 4, 8
