@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
-from prompt_evaluator.store.case_columns import delete_columns, piece_starts, write_piece
+from prompt_evaluator.store.case_columns import piece_starts, write_piece
 from prompt_evaluator.store.case_tables import CaseTables
 from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.cost_query import CostRows
@@ -255,8 +255,6 @@ class Store(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None
     ) -> LedgerWriter:
         """Start a writer for a stored run. Close it before closing the store."""
-        with self._write_run(run_id) as connection:
-            delete_columns(connection, run_id)
         return LedgerWriter(
             self._writing,
             self._database.where,
