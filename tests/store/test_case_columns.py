@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.case_columns import CASES_AT_ONCE
 from prompt_evaluator.model.comparison import ComparedCase, CompareOptions
 from prompt_evaluator.model.result import MetricScore
+from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.comparison import Comparison, RunFacts
     from prompt_evaluator.model.result import CaseResult
-    from prompt_evaluator.store import Store
     from prompt_evaluator.store.compared_run import StoredRun
 
     MakeRecord = Callable[..., RunRecord]
@@ -216,6 +217,23 @@ def test_a_deleted_run_leaves_no_columns(store: Store, record: MakeRecord, locat
     store.delete_run("run-a")
 
     assert stored(location) == 0
+
+
+def test_ended_runs_of_an_earlier_version_get_columns_when_the_store_is_upgraded(
+    store: Store, record: MakeRecord, location: Path | str
+) -> None:
+    run = add_run(store, record("run-a"), results(), cases())
+    end(store, "run-a")
+    add_run(store, record("run-b"), results(), cases())
+    expected = list(run.columns())
+    sql(location, "DROP TABLE case_columns")
+    sql(location, "UPDATE alembic_version SET version_num = '0010'")
+
+    with closing(Store.open(location, upgrade="always")) as upgraded:
+        found = list(upgraded.compared("run-a").columns())
+
+    assert found == expected
+    assert stored(location) == 1
 
 
 def test_many_cases_come_in_pieces_of_the_same_size(store: Store, record: MakeRecord) -> None:

@@ -1,7 +1,7 @@
 """Cases of a run as columns: made from result rows, and stored when a run has ended.
 
 Whatever changes rows of a run, a `LedgerWriter` or `delete_results`, deletes its columns first. So stored columns say
-the same as rows, which are read where columns are not stored: of runs in progress, and of those of an earlier version.
+the same as rows, which are read where columns are not stored: of runs in progress, and of those that were stopped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from prompt_evaluator.model.case_columns import (
     ScoreColumns,
 )
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
-from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.schema import CASES, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,6 +80,13 @@ def write_piece(connection: Connection, run_id: str, start: int) -> None:
     there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
     connection.execute(delete(CASE_COLUMNS).where(*there))
     connection.execute(insert(CASE_COLUMNS).values(row))
+
+
+def write_ended_runs(connection: Connection) -> None:
+    """Store the columns of all runs that have ended, in a store of a version without columns."""
+    for run_id in connection.scalars(select(RUNS.c.run_id).where(RUNS.c.ended_at.is_not(None))).all():
+        for start in piece_starts(connection, run_id):
+            write_piece(connection, run_id, start)
 
 
 class StoredColumns:

@@ -1,4 +1,4 @@
-"""Store the cases of ended runs as columns, too. Runs that are already there are read from their rows."""
+"""Store the cases of ended runs as columns, too."""
 
 import sqlalchemy as sa
 from alembic import op
