@@ -5,6 +5,7 @@ import random
 import statistics
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -342,6 +343,31 @@ def test_differences_summed_up_one_at_a_time_give_the_same_result() -> None:
 
     assert paired_from_running(summed(values), span=SPAN) == paired_difference(values, span=SPAN)
     assert paired_from_running(Running(), span=SPAN) == Paired(None, None, 0)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 5])
+def test_differences_added_many_at_once_give_the_same_result(pieces: int) -> None:
+    values = [0.5, -1.0, 0.25, 0.0, -2.0, -0.5, 3.0, 0.125, -0.75, 1.5]
+    running = Running()
+
+    for piece in np.array_split(np.array(values), pieces):
+        running.extend(piece)
+
+    one_by_one = summed(values)
+    assert (running.count, running.wins, running.losses) == (one_by_one.count, one_by_one.wins, one_by_one.losses)
+    assert (running.min, running.max) == (-2.0, 3.0)
+    assert running.mean == pytest.approx(one_by_one.mean)
+    assert running.std == pytest.approx(one_by_one.std)
+    assert running.skewness == pytest.approx(one_by_one.skewness)
+
+
+def test_equal_differences_added_at_once_have_exactly_that_mean_and_no_spread() -> None:
+    running = Running()
+
+    for count in (3, 0, 4):
+        running.extend(np.full(count, 0.1))
+
+    assert (running.count, running.mean, running.std) == (7, 0.1, 0.0)
 
 
 def test_100_000_cases_of_pass_and_fail_are_still_recognised() -> None:

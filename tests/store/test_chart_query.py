@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from array import array
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,7 +76,8 @@ def test_a_metric_on_a_narrower_scale_varies_more(store: Store) -> None:
 def test_all_cases_are_read_with_their_metadata_and_means(store: Store) -> None:
     run_id = add_scored_run(store, 1, CASES)
 
-    found = list(store.sliced_cases(run_id))
+    (found,) = store.case_columns(run_id)
 
-    assert [case.metadata for case in found] == [{"topic": "a"}, {"topic": "b"}, {"topic": "a"}]
-    assert found[1].means == {"clarity": 3.0, "warmth": 2.5}
+    topics = [found.metadata[kind] for kind in array("I", found.kinds)]
+    assert [json.loads(text) for text in topics] == [{"topic": "a"}, {"topic": "b"}, {"topic": "a"}]
+    assert {name: array("d", each.mean)[1] for name, each in found.metrics.items()} == {"clarity": 3.0, "warmth": 2.5}

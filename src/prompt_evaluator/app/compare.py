@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.app.run_names import open_compared
-from prompt_evaluator.compare.comparing import compare
 from prompt_evaluator.model.comparison import CompareOptions
 
 if TYPE_CHECKING:
@@ -60,6 +59,8 @@ def open_comparison(
         InputError: A file cannot be used.
         IncomparableError: The runs differ in more than their targets, or have no case in common.
     """
+    from prompt_evaluator.compare.comparing import compare  # noqa: PLC0415 - loads numpy, as nothing else here does
+
     with open_compared(settings, names) as runs:
         yield OpenComparison([compare(runs[0], other, options) for other in runs[1:]], runs)
 

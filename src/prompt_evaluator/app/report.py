@@ -21,7 +21,6 @@ from prompt_evaluator.app.slices import slice_cells
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.comparison import CompareOptions
-from prompt_evaluator.model.query import CaseQuery
 from prompt_evaluator.model.report import (
     MOST_ANSWERS,
     MOST_CASES,
@@ -100,7 +99,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 varying=tuple(_varying(row, plan) for row in varying),
                 varying_cases=varying_cases,
                 worst=tuple(_fitting(_worst(store, plan, facts))),
-                failing_cases=store.count_cases(CaseQuery(run_id=plan.run_id, failing=True)),
+                failing_cases=store.failing_cases(plan.run_id),
                 slices=slice_cells(store, plan.run_id, options.slices),
                 reproduction=_reproduction(facts, plan),
                 charts=(*charts.charts, *history),

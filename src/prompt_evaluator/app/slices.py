@@ -15,6 +15,7 @@ from prompt_evaluator.stats.two_groups import Group, means_differ, without
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from prompt_evaluator.stats.packed import Floats
     from prompt_evaluator.store import Store
 
 Scale = tuple[float, float]
@@ -29,10 +30,10 @@ class _Sums:
         self.scale, self.values = scale, Running()
         self.at_low = self.at_high = 0
 
-    def add(self, mean: float) -> None:
-        self.values.add(mean)
-        self.at_low += mean == self.scale[0]
-        self.at_high += mean == self.scale[1]
+    def add(self, means: Floats) -> None:
+        self.values.extend(means)
+        self.at_low += int((means == self.scale[0]).sum())
+        self.at_high += int((means == self.scale[1]).sum())
 
     @property
     def group(self) -> Group:
@@ -56,16 +57,12 @@ def slice_cells(store: Store, run_id: str, keys: Sequence[str] | None = None) ->
         ConfigurationError: A key that was asked for has too many values.
     """
     record = store.run(run_id)
-    scales: dict[str, Scale] = {}
 
-    def add(sums: _ByMetric, means: dict[str, float]) -> None:
-        for metric, mean in means.items():
-            if metric not in sums:
-                if metric not in scales:
-                    scale = record.plan.scale(metric)
-                    scales[metric] = (scale.low, scale.high)
-                sums[metric] = _Sums(scales[metric])
-            sums[metric].add(mean)
+    def add(sums: _ByMetric, metric: str, means: Floats) -> None:
+        if metric not in sums:
+            scale = record.plan.scale(metric)
+            sums[metric] = _Sums((scale.low, scale.high))
+        sums[metric].add(means)
 
     every, groups = _sum_up(store, record.plan.run_id, keys, add)
     found = [
@@ -88,14 +85,22 @@ def slice_cells(store: Store, run_id: str, keys: Sequence[str] | None = None) ->
 
 
 def _sum_up(
-    store: Store, run_id: str, keys: Sequence[str] | None, add: Callable[[_ByMetric, dict[str, float]], None]
+    store: Store, run_id: str, keys: Sequence[str] | None, add: Callable[[_ByMetric, str, Floats], None]
 ) -> tuple[_ByMetric, Groups[_ByMetric]]:
+    """Sums of all cases that have a score, and of the groups of these."""
+    from prompt_evaluator.compare.kinds import Kinds, any_score  # noqa: PLC0415 - loads numpy
+    from prompt_evaluator.stats.packed import places, scores  # noqa: PLC0415
+
     every: _ByMetric = {}
     groups: Groups[_ByMetric] = Groups(dict, keys)
-    for case in store.sliced_cases(run_id):
-        add(every, case.means)
-        for sums in groups.of(case.metadata):
-            add(sums, case.means)
+    for piece in store.case_columns(run_id):
+        measured = {name: (places(each.at, piece.size), scores(each.mean, 0)) for name, each in piece.metrics.items()}
+        for name, (_, means) in measured.items():
+            add(every, name, means)
+        for sums, is_member in Kinds.of(piece, any_score(piece)).members(groups):
+            for name, (at, means) in measured.items():
+                if (here := is_member[at]).any():
+                    add(sums, name, means[here])
     return every, groups
 
 

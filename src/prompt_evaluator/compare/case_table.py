@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import math
-from array import array
-from bisect import bisect_right
 from collections.abc import Sequence
-from heapq import merge
-from itertools import accumulate
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from prompt_evaluator.model.comparison import CaseComparison
+import numpy as np
+
+from prompt_evaluator.model.comparison import CLASSES, CaseComparison
 from prompt_evaluator.stats.multiple import benjamini_hochberg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prompt_evaluator.model.comparison import CaseClass
+    import numpy.typing as npt
 
-CLASSES: tuple[CaseClass, ...] = ("worse", "better", "same", "too_few")
+    from prompt_evaluator.compare.blocks import Texts
+    from prompt_evaluator.model.comparison import CaseClass
+    from prompt_evaluator.stats.packed import Counts, Floats, Ints
+
+    Classes = npt.NDArray[np.int8]
+
 _WORSE, _BETTER, _SAME, _TOO_FEW = range(4)
 _FALSE_SHARE = 0.10
 """Of the cases that are called worse (or better), at most this share is expected to be so by chance."""
-_RANK = {_WORSE: 0.0, _SAME: 4.0, _TOO_FEW: 4.0, _BETTER: 8.0}
+_RANKS = np.array([0.0, 8.0, 4.0, 4.0])
+"""Of each class: drops come first, gains last."""
+_AT_ONCE = 4_096
 
 
 class CaseColumn(NamedTuple):
@@ -30,57 +35,43 @@ class CaseColumn(NamedTuple):
 
     metric: str
     span: float
-    cases: array[int]
+    cases: Counts
     """Positions in the list of ids."""
-    baseline: array[float]
-    candidate: array[float]
-    p_values: array[float]
+    baseline: Floats
+    candidate: Floats
+    p_values: Floats
     """One-sided, in the direction of the difference; NaN if there are too few samples."""
-    classes: array[int]
+    classes: Classes
     """Positions in `CLASSES`."""
 
-    def certainty(self, at: int) -> float:
+    def certainty(self) -> Floats:
         """Lowest for the most certain drop, highest for the most certain gain."""
-        p_value = self.p_values[at]
-        if math.isnan(p_value) or self.candidate[at] == self.baseline[at]:
-            p_value = 1.0
-        evidence = p_value if self.candidate[at] < self.baseline[at] else 2 - p_value
-        return _RANK[self.classes[at]] + evidence
+        unclear = np.isnan(self.p_values) | (self.candidate == self.baseline)
+        p_values = np.where(unclear, 1.0, self.p_values)
+        ranks: Floats = _RANKS[self.classes]
+        return ranks + np.where(self.candidate < self.baseline, p_values, 2 - p_values)
 
-    def relative_difference(self, at: int) -> float:
-        return (self.candidate[at] - self.baseline[at]) / self.span
-
-    def ordered(self, start: int) -> Iterator[tuple[tuple[float, float, int], int]]:
-        """Rows counted from `start`, the most certain drop first, each with its place among the rows of all metrics."""
-        for at in self._order():
-            yield (self.certainty(at), self.relative_difference(at), self.cases[at]), start + at
-
-    def _order(self) -> array[int]:
-        # Two stable sorts by one number each need less memory than one by pairs.
-        rows = sorted(range(len(self.cases)), key=self.relative_difference)
-        rows.sort(key=self.certainty)
-        return array("L", rows)
+    def relative_difference(self) -> Floats:
+        return (self.candidate - self.baseline) / self.span
 
 
-def classify(baseline: array[float], candidate: array[float], p_values: array[float]) -> array[int]:
+def classify(baseline: Floats, candidate: Floats, p_values: Floats) -> Classes:
     """The class of each case, after the correction for many cases; drops and gains are corrected separately."""
-    tested = [at for at, p_value in enumerate(p_values) if not math.isnan(p_value)]
-    classes = array("b", [_TOO_FEW]) * len(p_values)
-    for at in tested:
-        classes[at] = _SAME
+    tested = ~np.isnan(p_values)
+    classes = np.where(tested, _SAME, _TOO_FEW).astype(np.int8)
+    differences, measured = (candidate - baseline)[tested], p_values[tested]
     for called, sign in ((_WORSE, -1), (_BETTER, 1)):
         # In the other direction a p value is far from significant, so it is taken as 1.
-        drops = [p_values[at] if (candidate[at] - baseline[at]) * sign > 0 else 1.0 for at in tested]
+        drops = np.where(differences * sign > 0, measured, 1.0)
         cut = benjamini_hochberg(drops, _FALSE_SHARE)
         if cut is not None:
-            for at, p_value in zip(tested, drops, strict=True):
-                if p_value <= cut:
-                    classes[at] = called
+            classes[np.flatnonzero(tested)[drops <= cut]] = called
     return classes
 
 
-def class_counts(classes: array[int]) -> dict[CaseClass, int]:
-    return {name: classes.count(at) for at, name in enumerate(CLASSES)}
+def class_counts(classes: Classes) -> dict[CaseClass, int]:
+    counts = np.bincount(classes, minlength=len(CLASSES)).tolist()
+    return dict(zip(CLASSES, counts, strict=True))
 
 
 class TextColumn:
@@ -88,17 +79,28 @@ class TextColumn:
 
     def __init__(self) -> None:
         self._encoded = bytearray()
-        self._ends = array("L", [0])
+        self._sizes: list[Counts] = []
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return self._count
 
-    def append(self, text: str) -> None:
-        self._encoded += text.encode("utf-8", "surrogatepass")
-        self._ends.append(len(self._encoded))
+    def extend(self, texts: Texts) -> None:
+        self._encoded += texts.encoded
+        self._sizes.append(texts.sizes)
+        self._count += len(texts.sizes)
 
     def __getitem__(self, at: int) -> str:
-        return self._encoded[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+        end = int(self._ends[at])
+        return self._encoded[end - int(self._lengths[at]) : end].decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def _lengths(self) -> Counts:
+        return np.concatenate(self._sizes)
+
+    @cached_property
+    def _ends(self) -> Ints:
+        return np.cumsum(self._lengths, dtype=np.int64)
 
 
 class CaseTable(Sequence[CaseComparison]):
@@ -106,12 +108,10 @@ class CaseTable(Sequence[CaseComparison]):
 
     def __init__(self, ids: TextColumn, columns: Sequence[CaseColumn]) -> None:
         self._ids, self._columns = ids, columns
-        self._starts = [0, *accumulate(len(column.cases) for column in columns)]
-        ordered = [column.ordered(start) for column, start in zip(columns, self._starts, strict=False)]
-        self._order = array("L", (row for _, row in merge(*ordered)))
+        self._starts = np.cumsum([0, *(len(column.cases) for column in columns)])
 
     def __len__(self) -> int:
-        return len(self._order)
+        return int(self._starts[-1])
 
     @overload
     def __getitem__(self, at: int) -> CaseComparison: ...
@@ -119,21 +119,32 @@ class CaseTable(Sequence[CaseComparison]):
     def __getitem__(self, at: slice) -> list[CaseComparison]: ...
     def __getitem__(self, at: int | slice) -> CaseComparison | list[CaseComparison]:
         if isinstance(at, slice):
-            return [self._row(row) for row in self._order[at]]
-        return self._row(self._order[at])
+            return [self._row(row) for row in self._order[at].tolist()]
+        return self._row(int(self._order[at]))
+
+    def __iter__(self) -> Iterator[CaseComparison]:
+        for start in range(0, len(self), _AT_ONCE):
+            yield from self[start : start + _AT_ONCE]
+
+    @cached_property
+    def _order(self) -> Ints:
+        """Rows of all metrics together, sorted on first use: most readers only look at a few, or at none."""
+        if not self._columns:
+            return np.empty(0, dtype=np.int64)
+        cases = np.concatenate([column.cases for column in self._columns])
+        differences = np.concatenate([column.relative_difference() for column in self._columns])
+        certainties = np.concatenate([column.certainty() for column in self._columns])
+        return np.lexsort((cases, differences, certainties))
 
     def _row(self, row: int) -> CaseComparison:
-        column, at = self._find(row)
-        p_value = column.p_values[at]
+        number = int(np.searchsorted(self._starts, row, side="right")) - 1
+        column, at = self._columns[number], row - int(self._starts[number])
+        p_value = column.p_values.item(at)
         return CaseComparison(
-            test_case_id=self._ids[column.cases[at]],
+            test_case_id=self._ids[column.cases.item(at)],
             metric=column.metric,
-            baseline=column.baseline[at],
-            candidate=column.candidate[at],
-            class_=CLASSES[column.classes[at]],
-            p_value=None if math.isnan(p_value) else p_value,
+            baseline=column.baseline.item(at),
+            candidate=column.candidate.item(at),
+            class_=CLASSES[column.classes.item(at)],
+            p_value=p_value if p_value == p_value else None,  # noqa: PLR0124 - NaN is not equal to itself
         )
-
-    def _find(self, row: int) -> tuple[CaseColumn, int]:
-        number = bisect_right(self._starts, row) - 1
-        return self._columns[number], row - self._starts[number]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from array import array
-from operator import sub
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from prompt_evaluator.model.comparison import PairedResult
 from prompt_evaluator.stats.intervals import FEWEST_CASES
-from prompt_evaluator.stats.paired import paired_difference
+from prompt_evaluator.stats.paired import Running, paired_from_running
 from prompt_evaluator.stats.power import cases_needed, detectable, samples_factor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from prompt_evaluator.model.comparison import CompareVerdict, SideName
+    from prompt_evaluator.stats.packed import Floats, Ints
     from prompt_evaluator.stats.paired import Paired
 
 SIGNIFICANT = 0.05
@@ -24,39 +26,50 @@ ROUNDING = 1e-9
 _SIGN_TEST_CASES = 6
 """All in one direction are significant: 2 / 2 to the power of 6 is 0.031."""
 _TAIL = 0.025
+_AT_ONCE = 4_096
 _SQUARE = 1.959964**2
 
 
 class Measured(NamedTuple):
-    """A case's mean in one run."""
+    """The means of some cases in one run."""
 
-    mean: float
-    error: float | None
-    """Variance of the mean, from the samples of the case; None for a single sample."""
-    samples: int
+    mean: Floats
+    error: Floats
+    """Variance of each mean, from the samples of the case; NaN for a single sample."""
+    samples: Ints
 
 
 class Side:
     """What is added up of one run."""
 
-    __slots__ = ("errors", "known", "means", "samples")
-
     def __init__(self) -> None:
-        self.means = array("d")
+        self._means: list[Floats] = []
         self.errors = 0.0
         self.known = 0
         self.samples = 0
 
     def add(self, measured: Measured) -> None:
-        self.means.append(measured.mean)
-        self.samples += measured.samples
-        if measured.error is not None:
-            self.errors += measured.error
-            self.known += 1
+        self._means.append(measured.mean)
+        self.samples += int(measured.samples.sum())
+        known = measured.error[~np.isnan(measured.error)]
+        self.errors += float(known.sum())
+        self.known += len(known)
+
+    @property
+    def means(self) -> Floats:
+        """In one piece, which replaces the pieces."""
+        if len(self._means) != 1:
+            self._means = [np.concatenate(self._means) if self._means else np.empty(0)]
+        return self._means[0]
 
     @property
     def mean(self) -> float | None:
-        return mean_of(self.means)
+        """Equal means have exactly that mean."""
+        means = self.means
+        if not len(means):
+            return None
+        low = float(means.min())
+        return low if low == means.max() else math.fsum(_each(means)) / len(means)
 
     @property
     def error(self) -> float | None:
@@ -77,15 +90,15 @@ class PairedColumn:
         self.baseline.add(baseline)
         self.candidate.add(candidate)
 
-    def differences(self) -> array[float]:
-        return array("d", map(sub, self.candidate.means, self.baseline.means))
+    def differences(self) -> Floats:
+        return self.candidate.means - self.baseline.means
 
     def passes_or_fails(self, low: float, high: float) -> bool:
         """Whether there is one sample per case on both sides, each at one end of the scale."""
         sides = (self.baseline, self.candidate)
         if any(side.samples != len(self) for side in sides):
             return False
-        return all(mean in (low, high) for side in sides for mean in side.means)
+        return all(bool(((side.means == low) | (side.means == high)).all()) for side in sides)
 
 
 class Measure(NamedTuple):
@@ -108,7 +121,9 @@ def paired_result(column: PairedColumn, measure: Measure) -> PairedResult:
     """Judge the difference between the two sides of a column."""
     differences = column.differences()
     binary = column.passes_or_fails(measure.low, measure.high)
-    paired = paired_difference(differences, span=measure.span, binary_pairs=binary)
+    running = Running()
+    running.extend(differences)
+    paired = paired_from_running(running, span=measure.span, binary_pairs=binary)
     if paired.mean is None:
         return nothing_measured(measure)
     wins, losses = _wins_and_losses(differences, measure)
@@ -168,18 +183,15 @@ def verdict_of(
     return "inconclusive"
 
 
-def mean_of(values: Sequence[float]) -> float | None:
-    """Equal values have exactly that mean."""
-    if not values:
-        return None
-    low = min(values)
-    return low if low == max(values) else math.fsum(values) / len(values)
+def _each(values: Floats) -> Iterator[float]:
+    """One after the other, without a list of all."""
+    pieces = (values[start : start + _AT_ONCE].tolist() for start in range(0, len(values), _AT_ONCE))
+    return chain.from_iterable(pieces)
 
 
-def _wins_and_losses(differences: Sequence[float], measure: Measure) -> tuple[int, int]:
+def _wins_and_losses(differences: Floats, measure: Measure) -> tuple[int, int]:
     slack = ROUNDING * measure.span
-    higher = sum(difference > slack for difference in differences)
-    lower = sum(difference < -slack for difference in differences)
+    higher, lower = int((differences > slack).sum()), int((differences < -slack).sum())
     return (higher, lower) if measure.good > 0 else (lower, higher)
 
 

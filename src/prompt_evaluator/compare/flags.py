@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from prompt_evaluator.compare.columns import Measure, Measured, PairedColumn, nothing_measured, paired_result
 from prompt_evaluator.model.comparison import FlagComparison
 
 if TYPE_CHECKING:
+    from prompt_evaluator.compare.blocks import Block, FlagBlock
     from prompt_evaluator.model.comparison import SideName
-    from prompt_evaluator.model.query import CaseFlag
+    from prompt_evaluator.stats.packed import Bools
 
 
 class FlagTally:
@@ -22,14 +24,15 @@ class FlagTally:
         self._cases = [0, 0]
         self._shares = [0.0, 0.0]
 
-    def add(self, baseline: CaseFlag | None, candidate: CaseFlag | None, *, common: bool) -> None:
-        measured = _measured(baseline), _measured(candidate)
-        for side, share in enumerate(measured):
-            if share is not None:
-                self._cases[side] += 1
-                self._shares[side] += share.mean
-        if common and measured[0] is not None and measured[1] is not None:
-            self._column.add(measured[0], measured[1])
+    def add(self, block: Block, sides: tuple[FlagBlock | None, FlagBlock | None]) -> None:
+        for number, side in enumerate(sides):
+            if side is not None:
+                self._cases[number] += int(side.known.sum())
+                self._shares[number] += float(_measured(side, side.known).mean.sum())
+        baseline, candidate = sides
+        if baseline is not None and candidate is not None:
+            both = baseline.known & candidate.known & block.common
+            self._column.add(_measured(baseline, both), _measured(candidate, both))
 
     def finish(self, flag_threshold: float) -> FlagComparison:
         measure = Measure(0.0, 1.0, flag_threshold, good=-1)
@@ -48,8 +51,8 @@ class FlagTally:
         return "candidate" if self._cases[0] else "baseline"
 
 
-def _measured(flag: CaseFlag | None) -> Measured | None:
-    if flag is None or not flag.asked:
-        return None
-    share = flag.raised / flag.asked
-    return Measured(share, share * (1 - share) / (flag.asked - 1) if flag.asked > 1 else None, flag.asked)
+def _measured(flag: FlagBlock, cases: Bools) -> Measured:
+    raised, asked = flag.raised[cases], flag.asked[cases]
+    share = raised / asked
+    errors = np.where(asked > 1, share * (1 - share) / np.maximum(asked - 1, 1), np.nan)
+    return Measured(share, errors, asked)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+import numpy as np
 
-from prompt_evaluator.compare.case_table import CLASSES, CaseColumn, class_counts, classify
+from prompt_evaluator.compare.case_table import CaseColumn, class_counts, classify
 from prompt_evaluator.compare.columns import Measure, Measured, PairedColumn, nothing_measured, paired_result
-from prompt_evaluator.compare.evidence import case_evidence
+from prompt_evaluator.compare.evidence import FEWEST_SAMPLES, case_evidence
 from prompt_evaluator.compare.scales import FoundScale, Scale, find_scale
+from prompt_evaluator.compare.slices import CaseMeans
 from prompt_evaluator.model.comparison import MetricComparison
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model.comparison import CaseScores, RunFacts, SideName
+    from prompt_evaluator.compare.blocks import Block, ScoreBlock
+    from prompt_evaluator.model.comparison import RunFacts, SideName
+    from prompt_evaluator.stats.packed import Bools, Counts, Floats, Ints
 
 _USUAL_SPAN = 4.0
 """Of the scale from 1 to 5, for which the threshold is given."""
@@ -32,21 +35,24 @@ class SideScores:
         self.scored = self.missing = 0
         self.scored_part = self.missing_share = 0.0
 
-    def add(self, scores: CaseScores) -> None:
-        self.cases += 1
-        self.total += scores.mean
+    def add(self, scores: ScoreBlock) -> None:
+        self.cases += int(scores.known.sum())
+        self.total += float(scores.mean[scores.known].sum())
 
-    def expect(self, scores: CaseScores | None, other: CaseScores | None) -> None:
-        """Count what a common case should have scored; `other` is the other run's."""
-        if scores is None:
-            self.missing += other.count + other.missing if other else 0
-            self.missing_share += 1
-            return
-        self.scored += scores.count
-        self.missing += scores.missing
-        share = scores.missing / (scores.count + scores.missing)
-        self.missing_share += share
-        self.scored_part += scores.mean * (1 - share)
+    def expect(self, scores: ScoreBlock | None, other: ScoreBlock | None, common: Bools) -> None:
+        """Count what common cases should have scored; `other` is the other run's."""
+        there = common & scores.known if scores is not None else np.zeros_like(common)
+        if other is not None:
+            absent = common & other.known & ~there
+            self.missing += int((other.count + other.missing)[absent].sum())
+            self.missing_share += int(absent.sum())
+        if scores is not None:
+            count, missing = scores.count[there], scores.missing[there]
+            shares = missing / (count + missing)
+            self.scored += int(count.sum())
+            self.missing += int(missing.sum())
+            self.missing_share += float(shares.sum())
+            self.scored_part += float((scores.mean[there] * (1 - shares)).sum())
 
     @property
     def mean(self) -> float | None:
@@ -71,31 +77,42 @@ class MetricTally:
         self._seen = [math.inf, -math.inf]
         self.comparable = self._expected.other is None
         self.column = PairedColumn()
-        self.cases, self.p_values = array("L"), array("d")
+        self._cases: list[Counts] = []
+        self._p_values: list[Floats] = []
         self.baseline, self.candidate = SideScores(), SideScores()
         self.expected = 0
         self._measure = Measure(*self._expected.scale, threshold=0.0)
 
-    def add(self, baseline: CaseScores | None, candidate: CaseScores | None) -> None:
-        """Add a case of either run, common or not."""
+    def add(self, block: Block, sides: tuple[ScoreBlock | None, ScoreBlock | None], start: int) -> CaseMeans | None:
+        """Add the cases of a block, whose first common case is number `start`; return the means of those compared."""
+        baseline, candidate = sides
         for side, scores in ((self.baseline, baseline), (self.candidate, candidate)):
-            if scores is not None:
+            if scores is not None and scores.known.any():
                 side.add(scores)
-                self._seen[0] = min(self._seen[0], scores.mean)
-                self._seen[1] = max(self._seen[1], scores.mean)
-
-    def add_common(self, at: int, baseline: CaseScores | None, candidate: CaseScores | None) -> bool:
-        """Add a common case with its position; True if both runs scored it."""
-        self.expected += 1
-        self.baseline.expect(baseline, candidate)
-        self.candidate.expect(candidate, baseline)
+                means = scores.mean[scores.known]
+                self._seen = [min(self._seen[0], float(means.min())), max(self._seen[1], float(means.max()))]
+        known = [side.known for side in sides if side is not None]
+        self.expected += int((block.common & np.logical_or.reduce(known)).sum())
+        self.baseline.expect(baseline, candidate, block.common)
+        self.candidate.expect(candidate, baseline, block.common)
         if baseline is None or candidate is None or not self.comparable:
-            return False
-        self.column.add(_measured(baseline), _measured(candidate))
-        self.cases.append(at)
-        p_value = case_evidence(baseline, candidate, self._measure)
-        self.p_values.append(math.nan if p_value is None else p_value)
-        return True
+            return None
+        both = np.flatnonzero(block.common & baseline.known & candidate.known)
+        self.column.add(_measured(baseline, both), _measured(candidate, both))
+        rows = (np.cumsum(block.common) - 1)[both]
+        self._cases.append((rows + start).astype(np.uint32))
+        self._p_values.append(self._evidence(baseline, candidate, both))
+        return CaseMeans(self.name, rows, baseline.mean[both], candidate.mean[both])
+
+    def _evidence(self, baseline: ScoreBlock, candidate: ScoreBlock, cases: Ints) -> Floats:
+        """P values; NaN where there are too few samples, which is looked for first: then no case is read by itself."""
+        found = np.full(len(cases), math.nan)
+        fewest = np.minimum(baseline.count[cases], candidate.count[cases])
+        for row in np.flatnonzero(fewest >= FEWEST_SAMPLES).tolist():
+            case = int(cases[row])
+            p_value = case_evidence(baseline.case(case), candidate.case(case), self._measure)
+            found[row] = math.nan if p_value is None else p_value
+        return found
 
     def scale(self) -> FoundScale:
         if self._seen[0] > self._seen[1]:
@@ -124,15 +141,17 @@ class MetricTally:
         else:
             result = paired_result(self.column, measure)
             means = sides[0].mean, sides[1].mean
-        classes = classify(sides[0].means, sides[1].means, self.p_values)
+        p_values = np.concatenate(self._p_values) if self._p_values else np.empty(0)
+        cases = np.concatenate(self._cases) if self._cases else np.empty(0, dtype=np.uint32)
+        classes = classify(sides[0].means, sides[1].means, p_values)
         comparison = MetricComparison(
             **msgspec.structs.asdict(result),
             baseline_mean=means[0],
             candidate_mean=means[1],
             scale=(measure.low, measure.high),
-            case_classes=class_counts(classes) if self.cases else dict.fromkeys(CLASSES, 0),
+            case_classes=class_counts(classes),
         )
-        column = CaseColumn(self.name, measure.span, self.cases, sides[0].means, sides[1].means, self.p_values, classes)
+        column = CaseColumn(self.name, measure.span, cases, sides[0].means, sides[1].means, p_values, classes)
         return ComparedMetric(comparison, column, measure)
 
 
@@ -142,6 +161,6 @@ class ComparedMetric(NamedTuple):
     measure: Measure
 
 
-def _measured(scores: CaseScores) -> Measured:
-    error = scores.std * scores.std / scores.count if scores.std is not None and scores.count > 1 else None
-    return Measured(scores.mean, error, scores.count)
+def _measured(scores: ScoreBlock, cases: Ints) -> Measured:
+    std, count = scores.std[cases], scores.count[cases]
+    return Measured(scores.mean[cases], np.where(count > 1, std * std / count, math.nan), count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.compare.columns import Measure, verdict_of
 from prompt_evaluator.model.comparison import SliceComparison
@@ -13,15 +13,20 @@ from prompt_evaluator.stats.paired import Paired, Running, paired_from_running
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prompt_evaluator.compare.kinds import Kinds
+    from prompt_evaluator.stats.packed import Floats, Ints
+
 _FEWEST_CASES = 5
 
 
 class CaseMeans(NamedTuple):
-    """A common case on one metric."""
+    """Common cases on one metric."""
 
     metric: str
-    baseline: float
-    candidate: float
+    rows: Ints
+    """Places among the common cases of the block."""
+    baseline: Floats
+    candidate: Floats
 
 
 class Slices(NamedTuple):
@@ -38,10 +43,10 @@ class _Sums:
         self.baseline = self.candidate = 0.0
         self.difference = Running()
 
-    def add(self, means: CaseMeans) -> None:
-        self.baseline += means.baseline
-        self.candidate += means.candidate
-        self.difference.add(means.candidate - means.baseline)
+    def add(self, baseline: Floats, candidate: Floats) -> None:
+        self.baseline += float(baseline.sum())
+        self.candidate += float(candidate.sum())
+        self.difference.extend(candidate - baseline)
 
 
 _ByMetric = dict[str, _Sums]
@@ -53,12 +58,13 @@ class SliceTally:
     def __init__(self, asked: Sequence[str] | None) -> None:
         self._groups: Groups[_ByMetric] = Groups(dict, asked)
 
-    def add(self, metadata: Mapping[str, Any], means: Sequence[CaseMeans]) -> None:
-        for sums in self._groups.of(metadata):
+    def add(self, kinds: Kinds, means: Sequence[CaseMeans]) -> None:
+        """Add the common cases of a block."""
+        for sums, is_member in kinds.members(self._groups):
             for mean in means:
-                if mean.metric not in sums:
-                    sums[mean.metric] = _Sums()
-                sums[mean.metric].add(mean)
+                here = is_member[mean.rows]
+                if here.any():
+                    sums.setdefault(mean.metric, _Sums()).add(mean.baseline[here], mean.candidate[here])
 
     def finish(self, measures: Mapping[str, Measure]) -> Slices:
         """Test all slices, with one correction for all of them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
@@ -17,6 +17,8 @@ CompareVerdict = Literal["better", "worse", "no_difference", "inconclusive"]
 `inconclusive`: anything else; more cases or samples would tell."""
 CaseClass = Literal["worse", "better", "same", "too_few"]
 """`too_few`: fewer than three samples on one side, or their scores are not known."""
+CLASSES: tuple[CaseClass, ...] = get_args(CaseClass)
+"""All classes; columns of many cases hold places in it."""
 Method = Literal["paired_t", "exact_paired", "exact_bound"]
 """`exact_paired`: McNemar's test, for pass or fail with one sample per case. `exact_bound`: all cases differ by the
 same amount, often 0, so that there is no spread to test against."""

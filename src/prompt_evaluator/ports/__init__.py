@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from prompt_evaluator.ports.calls import Admission, Grant, ModelClient, Provider, SharedBudgets, SharedLimits
-from prompt_evaluator.ports.reading import ComparedRun, Fill, Filler
+from prompt_evaluator.ports.reading import ColumnRun, ComparedRun, Fill, Filler
 from prompt_evaluator.ports.scoring import JudgeClient, Metric
 from prompt_evaluator.ports.storing import Description, Files, Lease, Ledger, Store, StoredCase
 from prompt_evaluator.ports.working import Desk, Engine, Items, RemoteWorker, Results, UnitSink, Worker
 
 __all__ = [
     "Admission",
+    "ColumnRun",
     "ComparedRun",
     "Description",
     "Desk",

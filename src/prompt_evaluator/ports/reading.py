@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.model import RunRecord, TestCase, Unit
+    from prompt_evaluator.model.case_columns import CaseColumns, IdColumn
     from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
     from prompt_evaluator.model.result import CaseResult, RunResult
 
@@ -32,6 +33,20 @@ class ComparedRun(Protocol):
 
     def input(self, case_id: str) -> str | None:
         """The input of a case, if it is known."""
+
+
+@runtime_checkable
+class ColumnRun(ComparedRun, Protocol):
+    """A run whose cases can also be read as columns, which takes a fraction of the time."""
+
+    def digests(self) -> Sequence[bytes] | None:
+        """Hashes of the ids and contents of all cases, one for each piece of `columns`; None if one is unknown."""
+
+    def columns(self) -> Iterator[CaseColumns]:
+        """All cases in file order, `CASES_AT_ONCE` at a time."""
+
+    def id_columns(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
 
 
 class Filler(Protocol):

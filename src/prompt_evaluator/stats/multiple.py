@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    import numpy.typing as npt
 
-def benjamini_hochberg(p_values: Sequence[float], level: float = 0.10) -> float | None:
+
+def benjamini_hochberg(p_values: Sequence[float] | npt.NDArray[np.float64], level: float = 0.10) -> float | None:
     """Return the largest p value that is still significant, or None if none is.
 
     Of what is called significant, at most this share is expected to be so by chance.
     """
-    ordered, cut = sorted(p_values), None
-    for rank, p_value in enumerate(ordered, start=1):
-        if p_value <= level * rank / len(ordered):
-            cut = p_value
-    return cut
+    import numpy as np  # noqa: PLC0415 - takes a tenth of a second
+
+    ordered = np.sort(np.asarray(p_values, dtype=np.float64))
+    limits = level * np.arange(1, len(ordered) + 1) / len(ordered) if len(ordered) else ordered
+    significant = ordered[ordered <= limits]
+    return float(significant[-1]) if len(significant) else None
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -13,6 +13,9 @@ from prompt_evaluator.stats.intervals import FEWEST_CASES, Interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
 PairedMethod = Literal["paired_t", "exact_paired", "exact_bound"]
 _TAIL = 0.025
 """Probability that a bound is on the wrong side of the truth: one in twenty for both bounds of an interval."""
@@ -79,6 +82,27 @@ class Running:
             self.losses += 1
         self.min = min(self.min, value)
         self.max = max(self.max, value)
+
+    def extend(self, values: npt.NDArray[np.float64]) -> None:
+        """Add many values at once (Chan, Golub and LeVeque 1979; Terriberry's extension)."""
+        if not len(values):
+            return
+        low, high = float(values.min()), float(values.max())
+        mean, squares, cubes = low, 0.0, 0.0
+        if low < high:  # a mean of equal values could be off by a rounding error
+            mean = float(values.mean())
+            squared = (distances := values - mean) * distances
+            squares, cubes = float(squared.sum()), float((squared * distances).sum())
+        before, added = self.count, len(values)
+        self.count += added
+        step, part = mean - self.mean, added / self.count
+        self._cubes += cubes + step**3 * before * part * (before - added) / self.count
+        self._cubes += 3 * step * (before * squares - added * self._squares) / self.count
+        self._squares += squares + step * step * before * part
+        self.mean += step * part
+        self.wins += int((values > 0).sum())
+        self.losses += int((values < 0).sum())
+        self.min, self.max = min(self.min, low), max(self.max, high)
 
     @property
     def std(self) -> float | None:

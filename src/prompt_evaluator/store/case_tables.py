@@ -51,7 +51,7 @@ class CaseTables(Access):
 
     def case_metadata(self, run_id: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Position and metadata of every case that has any, in dataset order."""
-        own = (CASES.c.run_id == run_id, CASES.c.metadata.is_not(None))
+        own = (CASES.c.run_id == run_id, CASES.c.metadata.is_not(None), CASES.c.metadata != "{}")
         wanted = select(CASES.c.position, CASES.c.metadata).where(*own).order_by(CASES.c.position)
         with self._read() as connection:
             for position, metadata in connection.execute(wanted):

@@ -18,6 +18,7 @@ from prompt_evaluator.model.run_facts import (
     parameters,
     rubric_text,
 )
+from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
 from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
     from prompt_evaluator.model import RunPlan, RunRecord
+    from prompt_evaluator.model.case_columns import CaseColumns, IdColumn
     from prompt_evaluator.model.query import RunLine
 
     Read = Callable[[], AbstractContextManager[Connection]]
@@ -59,14 +61,24 @@ class StoredRun:
         """Take a way to read the store, and what it says about the run."""
         self._read, self._plan, self._line = read, record.plan, line
         self._run_id = record.plan.run_id
+        self._columns = StoredColumns(read, self._run_id)
         self._order = {name: at for at, name in enumerate(_metric_names(record.plan, line))}
 
     @cached_property
     def facts(self) -> RunFacts:
-        wanted = select(func.avg(CASE_RESULTS.c.latency_ms)).where(CASE_RESULTS.c.run_id == self._run_id)
-        with self._read() as connection:
-            latency = connection.scalar(wanted)
-        return _facts(self._plan, self._line, self._order, latency)
+        return _facts(self._plan, self._line, self._order, self._columns.mean_latency())
+
+    def digests(self) -> Sequence[bytes] | None:
+        """Hashes of the ids and contents of all cases, one for each piece of `columns`; None if one is unknown."""
+        return self._columns.digests()
+
+    def columns(self) -> Iterator[CaseColumns]:
+        """All cases in file order, many thousand at a time."""
+        return self._columns.pieces()
+
+    def id_columns(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
+        return self._columns.ids()
 
     def case_ids(self) -> Iterator[str]:
         """Ids of all cases, in file order."""

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
 from prompt_evaluator.ports import StoredCase
+from prompt_evaluator.store.case_columns import piece_starts, write_piece
 from prompt_evaluator.store.case_tables import CaseTables
 from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.cost_query import CostRows
@@ -158,13 +159,23 @@ class Store(
     ) -> None:
         """Set the run's status; its end time and stop reason are overwritten, even with None.
 
-        An existing summary is kept if none is passed.
+        An existing summary is kept if none is passed. When a run has ended, its cases are also stored as columns.
         """
+        if ended_at is not None:
+            self._store_columns(run_id)
         values = {"status": status, "ended_at": ended_at, "stop_reason": clean_or_none(stop_reason)}
         if summary is not None:
             values |= summary_columns(summary)
         with self._write_run(run_id) as connection:
             self._set(connection, run_id, values)
+
+    def _store_columns(self, run_id: str) -> None:
+        """One piece at a time, so that other runs can be written meanwhile."""
+        with self._read() as connection:
+            starts = piece_starts(connection, run_id)
+        for start in starts:
+            with self._write_run(run_id) as connection:
+                write_piece(connection, run_id, start)
 
     def cases(self, run_id: str, *, start: int = 0, limit: int = 256) -> list[StoredCase]:
         """Cases in file order, starting at a position."""

@@ -13,8 +13,10 @@ from sqlalchemy import and_, case, distinct, func, or_, select
 from prompt_evaluator.model.comparison import ComparedAnswer
 from prompt_evaluator.model.report import CutText, VaryingRow, WorstAnswers
 from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.case_lines import read_case_lines
 from prompt_evaluator.store.result_tables import CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.worst_cases import count_failing, worst_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
     Scales = Mapping[str, tuple[float, float]]
 
 T = TypeVar("T")
-_FAILING, _FLAGGED, _ERRORS, _LOW, _FINE = range(5)
-_TOP = 1 - 1e-9
-"""A case whose scores are all at the top of their scales is not among the worst."""
 _CALLED = {"min": "low", "max": "high"}
 """Maps columns to the names of what they become."""
 _FROM_0_TO_1 = (0.0, 1.0)
@@ -45,24 +44,13 @@ class ReportRows(Access):
             scales: Of metrics; others are from 0 to 1. Scores count as shares of their scales.
             limit: How many cases at most.
         """
-        lowest = _lowest(CASE_METRICS, CASE_METRICS.c.mean, CASE_METRICS.c.position, scales, _own(CASE_METRICS, run_id))
-        row = CASE_RESULTS.c
-        rank = case(
-            (row.failing, _FAILING),
-            (row.flagged, _FLAGGED),
-            (row.error_kinds.is_not(None), _ERRORS),
-            (lowest.c.low < _TOP, _LOW),
-            else_=_FINE,
-        )
-        wanted = (
-            select(row.position)
-            .outerjoin_from(CASE_RESULTS, lowest, lowest.c.key == row.position)
-            .where(row.run_id == run_id, rank < _FINE)
-            .order_by(rank, lowest.c.low.is_(None), lowest.c.low, lowest.c.mean, row.position)
-        )
+        positions = worst_positions(StoredColumns(self._read, run_id).pieces(), scales, limit)
         with self._read() as connection:
-            positions = connection.scalars(wanted.limit(limit)).all()
             return list(read_case_lines(connection, run_id, positions))
+
+    def failing_cases(self, run_id: str) -> int:
+        """How many cases fail."""
+        return count_failing(StoredColumns(self._read, run_id).pieces())
 
     def varying_cases(self, run_id: str, scales: Scales, limit: int) -> tuple[list[VaryingRow], int]:
         """The cases whose samples differ most on some metric, each once, and how many vary in all."""
@@ -86,8 +74,10 @@ class ReportRows(Access):
             .order_by(widest.c.width.desc(), widest.c.position)
         )
         with self._read() as connection:
-            total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
             rows = connection.execute(wanted.limit(limit)).mappings().all()
+            total = len(rows)
+            if total == limit:  # otherwise these are all
+                total = connection.scalar(select(func.count(distinct(own.position))).where(varies)) or 0
             return [_varying(connection, run_id, row) for row in rows], total
 
     def worst_answers(self, run_id: str, position: int, scales: Scales, *, limit: int, most_text: int) -> WorstAnswers:

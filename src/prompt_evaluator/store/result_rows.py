@@ -12,6 +12,7 @@ from sqlalchemy import delete, select
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.result_tables import (
+    CASE_COLUMNS,
     CASE_FLAGS,
     CASE_METRICS,
     CASE_RESULTS,
@@ -104,7 +105,7 @@ def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]
 
 
 def delete_results(connection: Connection, run_id: str) -> None:
-    for table in RESULT_TABLES:
+    for table in (CASE_COLUMNS, *RESULT_TABLES):
         connection.execute(delete(table).where(table.c.run_id == run_id))
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -122,6 +123,20 @@ SCORES = Table(
 )
 
 RESULT_TABLES = (SCORES, SAMPLE_RESULTS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS)
+"""Rows of cases, by run and position."""
+
+CASE_COLUMNS = Table(
+    "case_columns",
+    METADATA,
+    Column("run_id", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("digest", LargeBinary),
+    Column("latency_ms", Float, nullable=False),
+    Column("timed", Integer, nullable=False),
+    Column("ids", LargeBinary, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("run_id", "position", name="pk_case_columns"),
+)
 
 QUEUE = Table(
     "queue",

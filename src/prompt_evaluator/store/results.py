@@ -10,9 +10,10 @@ from sqlalchemy import func, select, update
 
 from prompt_evaluator.model.query import StatusTotals
 from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.case_lines import read_case_detail
 from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids, read_neighbours, read_order
-from prompt_evaluator.store.chart_query import read_bins, read_sliced, read_varying
+from prompt_evaluator.store.chart_query import VaryingCells, count_bins, most_varying, read_cells
 from prompt_evaluator.store.leaderboard_query import finished_run, read_finished
 from prompt_evaluator.store.news import read_news
 from prompt_evaluator.store.result_rows import FinishedCase, add_cases, delete_results
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from prompt_evaluator.model import RunProgress
+    from prompt_evaluator.model.case_columns import CaseColumns
     from prompt_evaluator.model.condition import Condition
     from prompt_evaluator.model.pairwise import Pair
     from prompt_evaluator.model.query import (
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     )
     from prompt_evaluator.model.result import CaseResult, RunResult
     from prompt_evaluator.model.trend import CaseNoise, RunVersion
-    from prompt_evaluator.store.chart_query import BinEdges, SlicedCase, VaryingCells
+    from prompt_evaluator.store.chart_query import BinEdges
     from prompt_evaluator.store.leaderboard_query import FinishedRun
 
 _CASES_AT_ONCE = 64
@@ -164,18 +166,17 @@ class Results(Access):
 
     def score_bins(self, run_id: str, edges: Mapping[str, BinEdges]) -> dict[tuple[str, int], int]:
         """How many samples have a score in each bin, by metric and number of the bin."""
-        with self._read() as connection:
-            return read_bins(connection, run_id, edges)
+        return count_bins(self.case_columns(run_id), edges)
 
     def varying_cells(self, run_id: str, spans: Mapping[str, float], limit: int) -> VaryingCells:
         """The cases whose samples vary most, on metrics with these widths of their scales."""
+        positions, cases = most_varying(self.case_columns(run_id), spans, limit) if spans else ([], 0)
         with self._read() as connection:
-            return read_varying(connection, run_id, spans, limit)
+            return VaryingCells(tuple(read_cells(connection, run_id, positions, spans)), cases)
 
-    def sliced_cases(self, run_id: str) -> Iterator[SlicedCase]:
-        """Metadata and means of all cases with a score, in file order."""
-        with self._read() as connection:
-            yield from read_sliced(connection, run_id)
+    def case_columns(self, run_id: str) -> Iterator[CaseColumns]:
+        """All cases of a run in file order, `CASES_AT_ONCE` at a time."""
+        return StoredColumns(self._read, run_id).pieces()
 
     def running(self) -> list[str]:
         """Ids of the runs with the status `running`, including those of killed processes."""

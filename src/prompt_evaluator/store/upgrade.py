@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from prompt_evaluator.errors import OutdatedStoreError, RunBusyError, StoreError
 from prompt_evaluator.model.upkeep import Migration
+from prompt_evaluator.store.case_columns import write_ended_runs
 from prompt_evaluator.store.filling import Filled, fill_runs
 from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
 
@@ -40,6 +41,7 @@ _VERSION = Table(
 """The same table as Alembic creates."""
 _WITHOUT_RESULTS = ("0001", "0002")
 """Revisions without result rows."""
+_WITHOUT_COLUMNS = REVISIONS[: REVISIONS.index("0011")]
 _MIGRATION_KEY = 5_067_402_301
 
 
@@ -102,6 +104,8 @@ def upgrade_tables(engine: Engine, where: str, ownership: Ownership, fill: Fill 
             steps = migrate(connection, before)
         if before in _WITHOUT_RESULTS:
             filled = fill_runs(connection, fill)
+        if before in _WITHOUT_COLUMNS:
+            write_ended_runs(connection)
     return Migration(
         store=where, before=before, after=HEAD, steps=steps, filled_runs=filled.runs, unreadable_runs=filled.unreadable
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.case_columns import delete_columns
 from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
@@ -241,6 +242,7 @@ class LedgerWriter:
         """Write rows, looking for existing ones only if a case may have been written before, which is rare."""
         if self._new_run is None:
             self._new_run = not has_rows(connection, self._run_id)
+            delete_columns(connection, self._run_id)
         again = False
         for case in cases:
             if case.position >= len(self._seen):

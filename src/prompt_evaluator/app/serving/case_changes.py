@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from prompt_evaluator.compare.case_table import CLASSES
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.comparison import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.compare.case_table import CLASSES
 from prompt_evaluator.model.case_filter import CaseFilter, read_filter
+from prompt_evaluator.model.comparison import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

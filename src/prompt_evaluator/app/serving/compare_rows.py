@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prompt_evaluator.compare.case_table import CLASSES
-from prompt_evaluator.model.comparison import CaseClass, CaseScores
+from prompt_evaluator.model.comparison import CLASSES, CaseClass, CaseScores
 from prompt_evaluator.model.wording import many, p_value
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.compare.case_table import CLASSES
-from prompt_evaluator.model.comparison import CaseClass
+from prompt_evaluator.model.comparison import CLASSES, CaseClass
 from prompt_evaluator.model.wording import short_number
 
 if TYPE_CHECKING:

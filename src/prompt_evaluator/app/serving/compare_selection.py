@@ -10,9 +10,9 @@ from prompt_evaluator.app.serving.compare_matrix import changed_cases, matrix
 from prompt_evaluator.app.serving.compare_rows import case_page, matching_places
 from prompt_evaluator.app.serving.compare_scatter import scatter
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.compare.case_table import CLASSES
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.case_filter import CHANGE_LABELS, change_word
+from prompt_evaluator.model.comparison import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

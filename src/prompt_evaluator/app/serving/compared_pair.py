@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prompt_evaluator.app.compare import compare_runs
 from prompt_evaluator.app.comparison_findings import ComparedRuns, findings_of
-from prompt_evaluator.compare.case_table import CLASSES
-from prompt_evaluator.model.comparison import CompareOptions
+from prompt_evaluator.model.comparison import CLASSES, CompareOptions
 from prompt_evaluator.stats import case_mean_interval
 
 if TYPE_CHECKING:

@@ -1,0 +1,279 @@
+"""Cases of a run as columns: made from result rows, and stored when a run has ended.
+
+Whatever changes rows of a run, a `LedgerWriter` or `delete_results`, deletes its columns first. So stored columns say
+the same as rows, which are read where columns are not stored: of runs in progress, and of those that were stopped.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import zlib
+from array import array
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+from sqlalchemy import delete, func, insert, select
+
+from prompt_evaluator.model.case_columns import (
+    CASES_AT_ONCE,
+    FAILING,
+    FLAGGED,
+    HAS_ERRORS,
+    HAS_RESULT,
+    CaseColumns,
+    FlagColumns,
+    IdColumn,
+    ScoreColumns,
+)
+from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
+from prompt_evaluator.store.schema import CASES, RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import Column, ColumnElement, Connection, Select, Table
+
+    Read = Callable[[], AbstractContextManager[Connection]]
+    Values = dict[tuple[int, str], list[float]]
+
+_SWAPS = sys.byteorder == "big"
+_QUICK = 1
+"""Level of compression: most columns repeat few values, which any level makes small."""
+_columns = msgspec.msgpack.Decoder(CaseColumns).decode
+_ids = msgspec.msgpack.Decoder(IdColumn).decode
+T = TypeVar("T")
+
+
+class Latency(NamedTuple):
+    """Of the cases that have one."""
+
+    total_ms: float
+    cases: int
+
+
+def piece_starts(connection: Connection, run_id: str) -> range:
+    """The position of the first case of each piece."""
+    last = connection.scalar(select(func.max(CASES.c.position)).where(CASES.c.run_id == run_id))
+    return range(0, 0 if last is None else last + 1, CASES_AT_ONCE)
+
+
+def delete_columns(connection: Connection, run_id: str) -> None:
+    connection.execute(delete(CASE_COLUMNS).where(CASE_COLUMNS.c.run_id == run_id))
+
+
+def write_piece(connection: Connection, run_id: str, start: int) -> None:
+    """Store the columns of the cases from `start` on."""
+    piece = _Piece(connection, run_id, start)
+    latency = piece.latency()
+    row = {
+        "run_id": run_id,
+        "position": start,
+        "digest": piece.digest(),
+        "latency_ms": latency.total_ms,
+        "timed": latency.cases,
+        "ids": _packed(piece.ids()),
+        "data": _packed(piece.columns()),
+    }
+    there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
+    connection.execute(delete(CASE_COLUMNS).where(*there))
+    connection.execute(insert(CASE_COLUMNS).values(row))
+
+
+def write_ended_runs(connection: Connection) -> None:
+    """Store the columns of all runs that have ended, in a store of a version without columns."""
+    for run_id in connection.scalars(select(RUNS.c.run_id).where(RUNS.c.ended_at.is_not(None))).all():
+        for start in piece_starts(connection, run_id):
+            write_piece(connection, run_id, start)
+
+
+class StoredColumns:
+    """Reads the columns of one run."""
+
+    def __init__(self, read: Read, run_id: str) -> None:
+        self._read, self._run_id = read, run_id
+
+    def pieces(self) -> Iterator[CaseColumns]:
+        """All cases in file order."""
+        return self._unpacked(CASE_COLUMNS.c.data, _columns, _Piece.columns)
+
+    def ids(self) -> Iterator[IdColumn]:
+        """The ids of the same cases."""
+        return self._unpacked(CASE_COLUMNS.c.ids, _ids, _Piece.ids)
+
+    def _unpacked(
+        self, column: Column[bytes], decode: Callable[[bytes], T], make: Callable[[_Piece], T]
+    ) -> Iterator[T]:
+        own = CASE_COLUMNS.c.run_id == self._run_id
+        for start in self._starts():
+            with self._read() as connection:
+                data = connection.scalar(select(column).where(own, CASE_COLUMNS.c.position == start))
+                made = make(_Piece(connection, self._run_id, start)) if data is None else None
+            yield made or decode(zlib.decompress(data or b""))  # the connection is free again for the other run
+
+    def digests(self) -> list[bytes] | None:
+        """For each piece, a hash of the ids and contents of its cases; None if a content is unknown."""
+        row = CASE_COLUMNS.c
+        found: list[bytes] = []
+        with self._read() as connection:
+            wanted = select(row.position, row.digest).where(row.run_id == self._run_id)
+            known = {position: digest for position, digest in connection.execute(wanted)}  # noqa: C416 - not tuples
+        for start in self._starts():
+            with self._read() as connection:
+                digest = known[start] if start in known else _Piece(connection, self._run_id, start).digest()
+            if digest is None:
+                return None
+            found.append(digest)
+        return found
+
+    def mean_latency(self) -> float | None:
+        """Over all cases that have one."""
+        row = CASE_COLUMNS.c
+        wanted = select(func.count(), func.sum(row.latency_ms), func.sum(row.timed)).where(row.run_id == self._run_id)
+        with self._read() as connection:
+            pieces, total, cases = connection.execute(wanted).one()
+            if pieces < max(1, len(piece_starts(connection, self._run_id))):
+                own = CASE_RESULTS.c.run_id == self._run_id
+                mean: float | None = connection.scalar(select(func.avg(CASE_RESULTS.c.latency_ms)).where(own))
+                return mean
+        return total / cases if cases else None
+
+    def _starts(self) -> range:
+        with self._read() as connection:
+            return piece_starts(connection, self._run_id)
+
+
+class _Piece:
+    """Makes the columns of some cases from their rows."""
+
+    def __init__(self, connection: Connection, run_id: str, start: int) -> None:
+        self._connection, self._run_id, self._start = connection, run_id, start
+        self._size: int = connection.scalar(select(func.count()).where(*self._own(CASES))) or 0
+
+    def latency(self) -> Latency:
+        row = CASE_RESULTS.c
+        wanted = select(func.sum(row.latency_ms), func.count(row.latency_ms)).where(*self._own(CASE_RESULTS))
+        total, cases = self._connection.execute(wanted).one()
+        return Latency(total or 0.0, cases)
+
+    def digest(self) -> bytes | None:
+        row = CASES.c
+        wanted = select(row.case_id, row.content_hash).where(*self._own(CASES)).order_by(row.position)
+        rows = self._rows(wanted)
+        if any(content is None for _, content in rows):
+            return None
+        return sha256(msgspec.msgpack.encode(rows)).digest()
+
+    def ids(self) -> IdColumn:
+        row = CASES.c
+        rows = self._rows(select(row.case_id).where(*self._own(CASES)).order_by(row.position))
+        ids = [case_id.encode("utf-8", "surrogatepass") for (case_id,) in rows]
+        return IdColumn(b"".join(ids), _counts(map(len, ids)))
+
+    def columns(self) -> CaseColumns:
+        row = CASES.c
+        rows = self._rows(select(row.metadata).where(*self._own(CASES)).order_by(row.position))
+        texts: dict[str, int] = {}
+        kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for (text,) in rows]
+        return CaseColumns(
+            self._size, self._states(), list(texts), _counts(kinds, usual=0), self._metrics(), self._flags()
+        )
+
+    def _states(self) -> bytes:
+        row = CASE_RESULTS.c
+        columns = (row.position, row.failing, row.flagged, row.error_kinds.is_not(None))
+        states = bytearray(self._size)
+        for position, failing, flagged, errors in self._rows(select(*columns).where(*self._own(CASE_RESULTS))):
+            states[position - self._start] = (
+                HAS_RESULT | FAILING * bool(failing) | FLAGGED * bool(flagged) | HAS_ERRORS * bool(errors)
+            )
+        return bytes(states)
+
+    def _metrics(self) -> dict[str, ScoreColumns]:
+        row = CASE_METRICS.c
+        columns = (row.metric, row.position, row.mean, row.std, row["count"], row.missing)
+        wanted = select(*columns).where(*self._own(CASE_METRICS), row.mean.is_not(None))
+        found = _by_name(self._rows(wanted.order_by(row.position, row.metric)))
+        values: Values = {}
+        if any(count > 1 for columns in found.values() for count in columns[3]):
+            values = self._values()
+        return {name: self._scores(name, columns, values) for name, columns in found.items()}
+
+    def _scores(self, name: str, columns: Sequence[Sequence[Any]], values: Values) -> ScoreColumns:
+        positions, means, stds, counts, missing = columns
+        single = all(count == 1 for count in counts)
+        each = [] if single else [values.get((position, name), []) for position in positions]
+        return ScoreColumns(
+            self._places(positions),
+            _numbers(means),
+            _numbers(stds) if any(std is not None for std in stds) else b"",
+            _counts(counts, usual=1),
+            _counts(missing, usual=0),
+            _counts(map(len, each)),
+            _numbers([value for some in each for value in some]),
+        )
+
+    def _values(self) -> Values:
+        """The scores of all samples, in order."""
+        found: Values = {}
+        row = SCORES.c
+        wanted = select(row.position, row.metric, row.value).where(*self._own(SCORES), row.value.is_not(None))
+        for position, metric, value in self._rows(wanted.order_by(row.position, row.sample)):
+            found.setdefault((position, metric), []).append(value)
+        return found
+
+    def _flags(self) -> dict[str, FlagColumns]:
+        row = CASE_FLAGS.c
+        wanted = select(row.flag, row.position, row.raised, row.asked).where(*self._own(CASE_FLAGS), row.asked > 0)
+        found = _by_name(self._rows(wanted.order_by(row.position, row.flag)))
+        return {
+            name: FlagColumns(self._places(positions), _counts(raised), _counts(asked))
+            for name, (positions, raised, asked) in found.items()
+        }
+
+    def _places(self, positions: Sequence[int]) -> bytes:
+        """Empty for all cases of the piece."""
+        if len(positions) == self._size:
+            return b""
+        return _counts(position - self._start for position in positions)
+
+    def _own(self, table: Table) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        last = self._start + CASES_AT_ONCE - 1
+        return table.c.run_id == self._run_id, table.c.position.between(self._start, last)
+
+    def _rows(self, wanted: Select[Any]) -> list[tuple[Any, ...]]:
+        """As the driver has them: a `Row` of SQLAlchemy for each would double the time."""
+        with self._connection.execute(wanted) as found:
+            return list(found.cursor.fetchall())
+
+
+def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Columns by the name that each row begins with."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    return {name: list(zip(*some, strict=True))[1:] for name, some in found.items()}
+
+
+def _packed(columns: msgspec.Struct) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(columns), _QUICK)
+
+
+def _counts(values: Iterable[int], usual: int | None = None) -> bytes:
+    """Empty if all are the usual number."""
+    column = array("I", values)
+    if usual is not None and column.count(usual) == len(column):
+        return b""
+    return _little_endian(column)
+
+
+def _numbers(values: Iterable[float | None]) -> bytes:
+    return _little_endian(array("d", (math.nan if value is None else value for value in values)))
+
+
+def _little_endian(values: array[Any]) -> bytes:
+    if _SWAPS:
+        values.byteswap()
+    return values.tobytes()
