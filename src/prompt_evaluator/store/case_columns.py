@@ -27,6 +27,7 @@ from prompt_evaluator.model.case_columns import (
     IdColumn,
     ScoreColumns,
 )
+from prompt_evaluator.model.query import CaseProblems
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
 from prompt_evaluator.store.schema import CASES, RUNS
 
@@ -67,13 +68,15 @@ def delete_columns(connection: Connection, run_id: str) -> None:
 def write_piece(connection: Connection, run_id: str, start: int) -> None:
     """Store the columns of the cases from `start` on."""
     piece = _Piece(connection, run_id, start)
-    latency = piece.latency()
+    latency, (flaky, errors) = piece.latency(), piece.problems()
     row = {
         "run_id": run_id,
         "position": start,
         "digest": piece.digest(),
         "latency_ms": latency.total_ms,
         "timed": latency.cases,
+        "flaky": flaky,
+        "errors": errors,
         "ids": _packed(piece.ids()),
         "data": _packed(piece.columns()),
     }
@@ -87,6 +90,27 @@ def write_ended_runs(connection: Connection) -> None:
     for run_id in connection.scalars(select(RUNS.c.run_id).where(RUNS.c.ended_at.is_not(None))).all():
         for start in piece_starts(connection, run_id):
             write_piece(connection, run_id, start)
+
+
+def read_problems(connection: Connection, run_id: str) -> CaseProblems:
+    """How many cases of a run are flaky, and how many have errors."""
+    row = CASE_COLUMNS.c
+    sums = _sums(connection, run_id, row.flaky, row.errors)
+    return CaseProblems(*(sums or _problems(connection, CASE_RESULTS.c.run_id == run_id)))
+
+
+def _sums(connection: Connection, run_id: str, *columns: Column[Any]) -> tuple[Any, ...] | None:
+    """Sums over all pieces of a run; None if one of them is not stored."""
+    wanted = select(func.count(), *map(func.sum, columns)).where(CASE_COLUMNS.c.run_id == run_id)
+    pieces, *sums = connection.execute(wanted).one()
+    return tuple(sums) if pieces and pieces == len(piece_starts(connection, run_id)) else None
+
+
+def _problems(connection: Connection, *own: ColumnElement[bool]) -> tuple[int, int]:
+    row = CASE_RESULTS.c
+    flaky, errors = func.count().filter(row.flaky), func.count(row.error_kinds)
+    found = connection.execute(select(flaky, errors).where(*own)).one()
+    return found[0], found[1]
 
 
 class StoredColumns:
@@ -131,13 +155,12 @@ class StoredColumns:
     def mean_latency(self) -> float | None:
         """Over all cases that have one."""
         row = CASE_COLUMNS.c
-        wanted = select(func.count(), func.sum(row.latency_ms), func.sum(row.timed)).where(row.run_id == self._run_id)
         with self._read() as connection:
-            pieces, total, cases = connection.execute(wanted).one()
-            if pieces < max(1, len(piece_starts(connection, self._run_id))):
+            if (sums := _sums(connection, self._run_id, row.latency_ms, row.timed)) is None:
                 own = CASE_RESULTS.c.run_id == self._run_id
                 mean: float | None = connection.scalar(select(func.avg(CASE_RESULTS.c.latency_ms)).where(own))
                 return mean
+        total, cases = sums
         return total / cases if cases else None
 
     def _starts(self) -> range:
@@ -157,6 +180,9 @@ class _Piece:
         wanted = select(func.sum(row.latency_ms), func.count(row.latency_ms)).where(*self._own(CASE_RESULTS))
         total, cases = self._connection.execute(wanted).one()
         return Latency(total or 0.0, cases)
+
+    def problems(self) -> tuple[int, int]:
+        return _problems(self._connection, *self._own(CASE_RESULTS))
 
     def digest(self) -> bytes | None:
         row = CASES.c

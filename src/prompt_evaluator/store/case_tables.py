@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from prompt_evaluator.model.query import CaseProblems, SampleTick
+from prompt_evaluator.model.query import SampleTick
 from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.case_columns import read_problems
 from prompt_evaluator.store.case_query import read_marks
 from prompt_evaluator.store.news import read_first_problems
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, SCORES
 from prompt_evaluator.store.run_names import find_run
 from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
@@ -19,7 +20,7 @@ from prompt_evaluator.store.unit_rows import chunks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prompt_evaluator.model.query import CaseMark, CaseNews, CaseQuery
+    from prompt_evaluator.model.query import CaseMark, CaseNews, CaseProblems, CaseQuery
 
 Ticks = dict[int, dict[str, list[SampleTick]]]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -42,12 +43,8 @@ class CaseTables(Access):
 
     def case_problems(self, run_ids: Sequence[str]) -> dict[str, CaseProblems]:
         """How many cases of each of these runs are flaky, and how many have errors."""
-        row = CASE_RESULTS.c
-        flaky, errors = func.count().filter(row.flaky), func.count(row.error_kinds)
-        wanted = select(row.run_id, flaky, errors).where(row.run_id.in_(run_ids)).group_by(row.run_id)
         with self._read() as connection:
-            found = {run_id: CaseProblems(*counts) for run_id, *counts in connection.execute(wanted)}
-        return {run_id: found.get(run_id, CaseProblems(0, 0)) for run_id in run_ids}
+            return {run_id: read_problems(connection, run_id) for run_id in run_ids}
 
     def case_metadata(self, run_id: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Position and metadata of every case that has any, in dataset order."""

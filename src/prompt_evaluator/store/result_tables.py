@@ -133,6 +133,8 @@ CASE_COLUMNS = Table(
     Column("digest", LargeBinary),
     Column("latency_ms", Float, nullable=False),
     Column("timed", Integer, nullable=False),
+    Column("flaky", Integer, nullable=False),
+    Column("errors", Integer, nullable=False),
     Column("ids", LargeBinary, nullable=False),
     Column("data", LargeBinary, nullable=False),
     PrimaryKeyConstraint("run_id", "position", name="pk_case_columns"),

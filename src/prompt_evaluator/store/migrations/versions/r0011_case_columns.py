@@ -15,6 +15,8 @@ def upgrade() -> None:
         sa.Column("digest", sa.LargeBinary),
         sa.Column("latency_ms", sa.Float, nullable=False),
         sa.Column("timed", sa.Integer, nullable=False),
+        sa.Column("flaky", sa.Integer, nullable=False),
+        sa.Column("errors", sa.Integer, nullable=False),
         sa.Column("ids", sa.LargeBinary, nullable=False),
         sa.Column("data", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("run_id", "position", name="pk_case_columns"),
