@@ -34,7 +34,7 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once) ..."
 	@if command -v uv >/dev/null 2>&1; then $(WITH_UV) || { echo "uv failed; trying venv and pip ..."; $(WITH_PIP); }; \
 	else $(WITH_PIP); fi
-	@$(BIN)/python -m compileall -q src  # else every command compiles them again where bytecode is not written
+	@"$(PYTHON)" -m compileall -q src  # else every command compiles them again where bytecode is not written
 	@touch $(READY)
 
 demo: $(READY)

@@ -55,13 +55,15 @@ def set_up(folder: Path, *, uv: int | None, python: int = 0) -> SetUp:
 
 
 INSTALLED = "python -m pip install --quiet --disable-pip-version-check -e . --group dev"
+COMPILED = "python -m compileall -q src"
 
 
 def test_uv_alone_is_used_where_it_works(tmp_path: Path) -> None:
     done = set_up(tmp_path, uv=0)
 
     assert (done.code, done.ready) == (0, True)
-    assert [call.split()[0] for call in done.called] == ["uv", "uv"]
+    assert [call.split()[0] for call in done.called[:-1]] == ["uv", "uv"]
+    assert done.called[-1] == COMPILED
 
 
 def test_where_uv_fails_venv_and_pip_do_it(tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_where_uv_fails_venv_and_pip_do_it(tmp_path: Path) -> None:
     assert (done.code, done.ready) == (0, True), done.out
     assert "uv failed; trying venv and pip" in done.out
     assert "python -m venv .venv" in done.called
-    assert done.called[-1] == INSTALLED
+    assert done.called[-2:] == [INSTALLED, COMPILED]
 
 
 @pytest.mark.skipif(shutil.which("uv", path="/usr/bin:/bin") is not None, reason="there is a uv of the system")
@@ -78,7 +80,7 @@ def test_without_uv_venv_and_pip_do_it(tmp_path: Path) -> None:
     done = set_up(tmp_path, uv=None)
 
     assert (done.code, done.ready) == (0, True), done.out
-    assert done.called[-1] == INSTALLED
+    assert done.called[-2:] == [INSTALLED, COMPILED]
 
 
 def test_where_both_fail_nothing_is_taken_to_be_ready(tmp_path: Path) -> None:
