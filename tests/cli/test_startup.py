@@ -89,7 +89,8 @@ def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(c
     done = run(*command.split(), *names, folder=tmp_path)
 
     assert done.stdout.startswith("⚠ Cannot tell: 1 common case; at least 5 are needed.")
-    assert (MAKING_RUNS | {"sqlalchemy", "prompt_evaluator.store.ledger"}) & set(done.stderr.split("\n")) == set()
+    others = MAKING_RUNS - {"numpy"}  # cases are compared as columns of numbers
+    assert (others | {"sqlalchemy", "prompt_evaluator.store.ledger"}) & set(done.stderr.split("\n")) == set()
 
 
 def test_any_module_of_the_command_line_may_be_the_first_that_is_imported() -> None:

@@ -55,6 +55,8 @@ class Driver:
 
     async def wait_for_capacity(self) -> None: ...
 
+    async def stored(self) -> None: ...
+
     async def ended(self, end: ItemEnd) -> None:
         if end.state == "lost":
             self.lost.append(end.case_id)

@@ -81,6 +81,8 @@ class Told:
 
     async def wait_for_capacity(self) -> None: ...
 
+    async def stored(self) -> None: ...
+
     async def ended(self, end: ItemEnd) -> None:
         self.told.append(("ended", end.sample))
         self.ends.append(end)

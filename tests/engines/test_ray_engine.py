@@ -43,6 +43,8 @@ class Driver:
 
     async def wait_for_capacity(self) -> None: ...
 
+    async def stored(self) -> None: ...
+
     async def ended(self, end: ItemEnd) -> None:
         self.ends.append(end)
         if end.state == "lost":

@@ -210,6 +210,9 @@ class Driver:
             raise StoppedError("The run may be another process's by now: this call was not sent.")  # no judge's either
         return self._ledger.wait_for_capacity()
 
+    def stored(self) -> Awaitable[None]:
+        return self._ledger.flush()
+
     async def ended(self, end: ItemEnd) -> None:
         work = self._in_progress[end.case_id]
         self._totals.add_time_outs(end.time_outs)

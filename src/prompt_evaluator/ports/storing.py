@@ -22,6 +22,9 @@ class Ledger(Protocol):
     def wait_for_capacity(self) -> Awaitable[None]:
         """Wait while too much is not yet durable."""
 
+    def flush(self) -> Awaitable[None]:
+        """Wait until everything put so far is durable."""
+
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
         """Accept the result of a case; it can be queried once the units put before it are durable.
 

@@ -81,6 +81,9 @@ class Results(UnitSink, Protocol):
 
     def began(self, case_id: str, sample: int) -> None: ...
 
+    def stored(self) -> Awaitable[None]:
+        """Wait until all units put so far are durable."""
+
     async def ended(self, end: ItemEnd) -> None:
         """Record the end of an item, all of whose units have been put."""
 

@@ -43,12 +43,12 @@ class WorkerActor:
         """Start without a worker.
 
         Args:
-            window: The most items in progress. Calls wait while half as many units have not reached the driver, so
-                that a death costs at most the calls of one and a half windows.
+            window: The most items in progress. Calls wait while half as many units are not durable, so that a death,
+                of this process or of the driver, costs at most the calls of one and a half windows.
         """
         self._most_waiting = max(_FEWEST_WAITING, window // 2)
         self._units = self._in_transit = 0
-        """Units that wait to be collected, and those collected last, which arrived if there is a next time."""
+        """Units that wait to be collected, and those collected last, which are durable if there is a next time."""
         self._worker: RemoteWorker | None = None
         self._outbox: list[ToDriver] = []
         self._something = asyncio.Event()

@@ -179,6 +179,7 @@ class Pool:
                 self._take(seat, message)
             with suppress(StoppedError):  # the driver stops the run; what is on its way still counts
                 await self._results.wait_for_capacity()
+            await self._results.stored()  # the process takes the next call for an acknowledgement
 
     async def _collected(self, seat: Seat) -> bytes | None:
         silence = self._options.silence
