@@ -20,6 +20,7 @@ from prompt_evaluator.engines.ray.messages import (
     Note,
     Raised,
     StartNothing,
+    Stored,
     encode,
     read_by_worker,
 )
@@ -47,12 +48,12 @@ class WorkerActor:
                 of this process or of the driver, costs at most the calls of one and a half windows.
         """
         self._most_waiting = max(_FEWEST_WAITING, window // 2)
-        self._units = self._in_transit = 0
-        """Units that wait to be collected, and those collected last, which are durable if there is a next time."""
+        self._unstored = 0
+        """Units that the driver has not called durable."""
         self._worker: RemoteWorker | None = None
         self._outbox: list[ToDriver] = []
         self._something = asyncio.Event()
-        self._taken = asyncio.Event()
+        self._stored = asyncio.Event()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._closed = False
 
@@ -83,6 +84,9 @@ class WorkerActor:
                         task.cancel()
                 case StartNothing():
                     worker.stop()
+                case Stored(units):
+                    self._unstored -= units
+                    self._stored.set()
                 case Note(data):
                     worker.heard(data)
 
@@ -91,8 +95,6 @@ class WorkerActor:
 
         Return none after this many seconds, so that the driver knows that the process is not stuck.
         """
-        self._in_transit = 0
-        self._taken.set()
         try:
             await asyncio.wait_for(self._something.wait(), patience)
         except TimeoutError:
@@ -101,7 +103,6 @@ class WorkerActor:
         if not self._outbox:
             return None
         messages, self._outbox = self._outbox, []
-        self._in_transit, self._units = self._units, 0
         if self._closed:
             self._something.set()
         return encode(messages)
@@ -122,13 +123,13 @@ class WorkerActor:
     # The sink of the worker.
 
     def put(self, unit: Unit, done: Generation | Judgement | None = None) -> None:  # noqa: ARG002 - the driver decodes it
-        self._units += 1
+        self._unstored += 1
         self._say(Made(unit))
 
     async def wait_for_capacity(self) -> None:
-        while self._units + self._in_transit >= self._most_waiting:
-            self._taken.clear()
-            await self._taken.wait()
+        while self._unstored >= self._most_waiting:
+            self._stored.clear()
+            await self._stored.wait()
 
     async def _work(self, number: int, item: WorkItem, worker: RemoteWorker) -> None:
         try:

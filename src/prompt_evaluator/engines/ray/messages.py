@@ -26,6 +26,12 @@ class StartNothing(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """The run is stopping."""
 
 
+class Stored(msgspec.Struct, frozen=True, tag=True, array_like=True):
+    """So many more of the process's units are durable."""
+
+    units: int
+
+
 class Note(msgspec.Struct, frozen=True, tag=True, array_like=True):
     """Between the desk and its worker."""
 
@@ -54,7 +60,7 @@ class Raised(msgspec.Struct, frozen=True, tag=True, array_like=True):
     message: str
 
 
-ToWorker = Do | GiveUp | StartNothing | Note
+ToWorker = Do | GiveUp | StartNothing | Stored | Note
 ToDriver = Made | Ended | Raised | Note
 
 encode = msgspec.msgpack.Encoder().encode

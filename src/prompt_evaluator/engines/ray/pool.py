@@ -20,6 +20,7 @@ from prompt_evaluator.engines.ray.messages import (
     Note,
     Raised,
     StartNothing,
+    Stored,
     encode,
     read_by_driver,
 )
@@ -179,7 +180,6 @@ class Pool:
                 self._take(seat, message)
             with suppress(StoppedError):  # the driver stops the run; what is on its way still counts
                 await self._results.wait_for_capacity()
-            await self._results.stored()  # the process takes the next call for an acknowledgement
 
     async def _collected(self, seat: Seat) -> bytes | None:
         silence = self._options.silence
@@ -206,6 +206,7 @@ class Pool:
             case Made(unit):
                 self._works(seat)
                 self._results.put(unit)
+                self._confirm_soon(seat)
             case Note(data):
                 self._desk.heard(seat.number, data)
             case Ended(number, end):
@@ -255,6 +256,8 @@ class Pool:
     def _leave(self, seat: Seat) -> None:
         seat.is_ready = False
         seat.gone.set()
+        if seat.confirming is not None:
+            seat.confirming.cancel()
         if self._seats.pop(seat.number, None) is not None:
             self._desk.left(seat.number)
         with suppress(Exception):  # it may be dead, and so may Ray
@@ -266,6 +269,21 @@ class Pool:
             async with asyncio.timeout(_CLOSES_WITHIN):
                 await seat.actor.close.remote()
                 await seat.gone.wait()
+
+    def _confirm_soon(self, seat: Seat) -> None:
+        seat.unconfirmed += 1
+        if seat.confirming is None or seat.confirming.done():
+            seat.confirming = asyncio.create_task(self._confirm(seat))
+
+    async def _confirm(self, seat: Seat) -> None:
+        """Tell a process which of its units are durable, and which have become so meanwhile."""
+        try:
+            while units := seat.unconfirmed:
+                await self._results.stored()
+                seat.unconfirmed -= units
+                self._send(seat, Stored(units))
+        except PromptEvaluatorError as error:
+            self._fail(error)
 
     def _send(self, seat: Seat, message: ToWorker) -> None:
         seat.to_send.append(message)

@@ -41,6 +41,9 @@ class Seat:
     items: dict[int, Given] = field(default_factory=dict)
     to_send: list[ToWorker] = field(default_factory=list)
     sending: asyncio.Task[None] | None = None
+    unconfirmed: int = 0
+    """Units it has made that it has not been told to be durable."""
+    confirming: asyncio.Task[None] | None = None
     is_ready: bool = False
     has_made_any: bool = False
     gone: asyncio.Event = field(default_factory=asyncio.Event)
