@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, Select, Table
 
     Read = Callable[[], AbstractContextManager[Connection]]
-    Values = dict[tuple[int, str], list[float]]
 
 _SWAPS = sys.byteorder == "big"
 _QUICK = 1
@@ -168,6 +167,15 @@ class StoredColumns:
             return piece_starts(connection, self._run_id)
 
 
+class _Values:
+    """Scores of samples on one metric, case after case."""
+
+    def __init__(self, positions: Iterable[int]) -> None:
+        self.sizes = dict.fromkeys(positions, 0)
+        """How many each case has."""
+        self.scores = array("d")
+
+
 class _Piece:
     """Makes the columns of some cases from their rows."""
 
@@ -222,32 +230,34 @@ class _Piece:
         columns = (row.metric, row.position, row.mean, row.std, row["count"], row.missing)
         wanted = select(*columns).where(*self._own(CASE_METRICS), row.mean.is_not(None))
         found = _by_name(self._rows(wanted.order_by(row.position, row.metric)))
-        values: Values = {}
-        if any(count > 1 for columns in found.values() for count in columns[3]):
-            values = self._values()
-        return {name: self._scores(name, columns, values) for name, columns in found.items()}
+        single = all(count == 1 for columns in found.values() for count in columns[3])
+        values = {} if single else self._values(found)
+        return {name: self._scores(columns, values.get(name)) for name, columns in found.items()}
 
-    def _scores(self, name: str, columns: Sequence[Sequence[Any]], values: Values) -> ScoreColumns:
+    def _scores(self, columns: Sequence[Sequence[Any]], values: _Values | None) -> ScoreColumns:
         positions, means, stds, counts, missing = columns
-        single = all(count == 1 for count in counts)
-        each = [] if single else [values.get((position, name), []) for position in positions]
+        if values is None or all(count == 1 for count in counts):
+            values = _Values([])
         return ScoreColumns(
             self._places(positions),
             _numbers(means),
             _numbers(stds) if any(std is not None for std in stds) else b"",
             _counts(counts, usual=1),
             _counts(missing, usual=0),
-            _counts(map(len, each)),
-            _numbers([value for some in each for value in some]),
+            _counts(values.sizes.values()),
+            _little_endian(values.scores),
         )
 
-    def _values(self) -> Values:
-        """The scores of all samples, in order."""
-        found: Values = {}
+    def _values(self, means: dict[str, list[tuple[Any, ...]]]) -> dict[str, _Values]:
+        """The scores of all samples of cases with a mean, in order; a run may have a great many of them."""
+        found = {name: _Values(columns[0]) for name, columns in means.items()}
         row = SCORES.c
         wanted = select(row.position, row.metric, row.value).where(*self._own(SCORES), row.value.is_not(None))
-        for position, metric, value in self._rows(wanted.order_by(row.position, row.sample)):
-            found.setdefault((position, metric), []).append(value)
+        with self._connection.execute(wanted.order_by(row.position, row.sample)) as rows:
+            for position, metric, value in iter(rows.cursor.fetchone, None):
+                if (values := found.get(metric)) and position in values.sizes:
+                    values.sizes[position] += 1
+                    values.scores.append(value)
         return found
 
     def _flags(self) -> dict[str, FlagColumns]:
