@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 from workspace import until
 
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.evaluate import plan_evaluation
 from prompt_evaluator.app.serving.queueing import QueuedRun
+from prompt_evaluator.app.serving.run_answers import WORKER_STOPPED, run_answer
 from prompt_evaluator.app.serving.worker import Worker
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.store.artifacts import RunFolder
-
-if TYPE_CHECKING:
-    import pytest
 
 
 async def test_a_run_that_cannot_go_on_is_ended_with_its_reason_in_the_queue_the_run_and_the_log(
@@ -47,3 +45,25 @@ async def test_a_run_that_cannot_go_on_is_ended_with_its_reason_in_the_queue_the
         assert reason in (request.error or "")
         assert reason in (store.run(run_id).stop_reason or "")
         assert f"Run {run_id} ends here: {reason}" in caplog.text
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+async def test_a_run_whose_worker_was_stopped_is_queued_for_whoever_asks_while_its_request_is_open(
+    here: Path, *, is_taken: bool
+) -> None:
+    (here / "data.jsonl").write_text('{"id": "a", "input": "one"}\n')
+    settings = read_settings()
+    async with Workspace(settings) as workspace:
+        options = EvaluateOptions(dataset=Path("data.jsonl"), generator_model="mock/default", num_samples=1)
+        record = await plan_evaluation(options, Session(workspace=workspace), queued=True)
+        run_id, store = record.plan.run_id, workspace.store
+        store.update_run(run_id, status="aborted", stop_reason=WORKER_STOPPED)
+        before = run_answer(settings, run_id).status
+        store.enqueue(msgspec.to_builtins(QueuedRun(run_id=run_id, asked_by="anna")), requested_at=now(), run_id=run_id)
+        if is_taken:
+            store.take_next(started_at=now())
+
+        answer = run_answer(settings, run_id)
+
+        assert before == "aborted"
+        assert (answer.status, answer.stop_reason) == ("queued", None)

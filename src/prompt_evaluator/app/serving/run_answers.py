@@ -106,10 +106,12 @@ def _going_on(settings: Settings, lines: Sequence[RunLine]) -> list[RunLine]:
 
     if settings.value("server.resume") != "auto" or not any(map(is_lost, lines)):
         return list(lines)
-    taken = {request.run_id for request in open_store(settings).queue("started")}
+    store = open_store(settings)
+    # Also those that wait: a worker may have found a run lost since the lines were read.
+    going_on = {request.run_id for request in (*store.queue("started"), *store.queue("waiting"))}
     return [
         msgspec.structs.replace(line, status="queued", stop_reason=None)
-        if is_lost(line) and line.run_id in taken
+        if is_lost(line) and line.run_id in going_on
         else line
         for line in lines
     ]
