@@ -48,7 +48,7 @@ async def test_a_run_that_cannot_go_on_is_ended_with_its_reason_in_the_queue_the
 
 
 @pytest.mark.parametrize("is_taken", [False, True])
-async def test_a_run_whose_worker_was_stopped_is_queued_for_whoever_asks_while_its_request_is_open(
+async def test_a_run_whose_worker_was_stopped_is_shown_as_queued_while_its_request_is_open(
     here: Path, *, is_taken: bool
 ) -> None:
     (here / "data.jsonl").write_text('{"id": "a", "input": "one"}\n')
