@@ -264,7 +264,7 @@ def test_axe_finds_nothing_and_no_page_scrolls_sideways(
 
         assert page.evaluate(AXE) == []
         page.set_viewport_size({"width": 360, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.wait_for_function("document.documentElement.scrollWidth <= 360", timeout=10_000)  # it is laid out anew
 
 
 def test_what_a_model_wrote_does_nothing(page: Page, site: Path, seeded: Seeded) -> None:
