@@ -37,12 +37,12 @@ class UnreadableReply(Exception):  # noqa: N818 - an expected outcome, which met
         super().__init__(reason)
 
 
-class _Mark(msgspec.Struct):
+class _Mark(msgspec.Struct, gc=False):
     score: float
     rationale: str
 
 
-class _Reply(msgspec.Struct):
+class _Reply(msgspec.Struct, gc=False):
     """A reply in exactly the requested shape."""
 
     metrics: dict[str, _Mark]

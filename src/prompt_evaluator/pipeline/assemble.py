@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from prompt_evaluator.model import CallFailure, Failed, Scored, Skipped
 from prompt_evaluator.model.result import (
@@ -71,7 +73,8 @@ class Assembler:
         last = units.last
         generation, answer = last.generation, last.answer
         rubric = last.of(self._rubric) if self._rubric else []
-        good = [each for each in rubric if not each.failed]
+        good = rubric if last.all_ok else [each for each in rubric if not each.failed]
+        earlier = units.attempts[:-1]
         answers = [attempt.answer for attempt in units.attempts if attempt.answer]
         replies = [reply for each in units.attempts for done in each.judgements.values() for reply in done.replies]
         paid, judges_paid = _paid(answers), _paid(replies)
@@ -86,10 +89,10 @@ class Assembler:
             judge_flags=_flags(good),
             judge_overall_comment=good[0].comment if good else None,
             judge_raw_response=rubric[-1].raw if rubric else None,
-            judge_repeats=tuple(map(_repeat, rubric)) if any(each.repeats > 1 for each in rubric) else None,
-            scores={key: _metric_score(key, found) for key in metrics if (found := last.of(key))},
+            judge_repeats=tuple(map(_repeat, rubric)) if any([each.repeats > 1 for each in rubric]) else None,
+            scores={key: _metric_score(key, found) for key in metrics if (found := last.of(key))} if metrics else {},
             attempt=max(0, len(units.attempts) - 1),
-            earlier_attempts=tuple([_earlier(attempt, expected) for attempt in units.attempts[:-1]]),
+            earlier_attempts=tuple([_earlier(attempt, expected) for attempt in earlier]) if earlier else (),
             tool_calls=answer.tool_calls if answer else (),
             finish_reason=answer.finish_reason if answer else None,
             model=answer.model if answer else None,
@@ -111,7 +114,7 @@ class Assembler:
         )
 
 
-class _Paid(NamedTuple):
+class _Paid(msgspec.Struct, frozen=True, gc=False):
     """Tokens and cost of answers or replies. A token sum is None if any is unknown: part of it would look whole."""
 
     input_tokens: int | None
@@ -164,12 +167,9 @@ def _criteria(good: Sequence[Judgement]) -> dict[str, CriterionScore]:
     marks = good[0].pass_at
     found = {}
     for name, first in good[0].scores.items():
-        if len(good) > 1:
-            value = fmean(_values(name, good))
-        else:
-            assert isinstance(first, Scored)  # noqa: S101 - criteria are never skipped, and none of these failed
-            value = first.value
-        found[name] = CriterionScore(value, getattr(first, "reason", ""), value >= marks[name])
+        assert isinstance(first, Scored)  # noqa: S101 - criteria are never skipped, and none of these failed
+        value = fmean(_values(name, good)) if len(good) > 1 else first.value
+        found[name] = CriterionScore(value, first.reason, value >= marks[name])
     return found
 
 

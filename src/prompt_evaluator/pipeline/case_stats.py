@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.result import FlagStats, MetricStats
@@ -23,19 +24,24 @@ def metric_stats(
 ) -> dict[str, MetricStats]:
     """Statistics of each score, in the order of `names`; scores that no sample has are left out."""
     found = {}
+    repeated = [result for result in results if result.judge_repeats or result.scores]
     for name in names:
         values, passed = [], 0
         for result in results:
             score = result.judge_metrics.get(name) or result.scores.get(name)
             if score is not None and score.score is not None:
-                values.append(score.score)
+                values.append(score.score + 0.0)  # 1 and -0.0 would be remembered in place of 1.0 and 0.0
                 passed += bool(score.passed)
         if values:
-            found[name] = _stats(values, passed, scales.get(name, _FROM_0_TO_1), _repeat_std(name, results))
+            found[name] = _stats(tuple(values), passed, scales.get(name, _FROM_0_TO_1), _repeat_std(name, repeated))
     return found
 
 
-def _stats(values: list[float], passed: int, scale: tuple[float, float], repeat_std: float | None) -> MetricStats:
+@lru_cache(maxsize=4_096)
+def _stats(
+    values: tuple[float, ...], passed: int, scale: tuple[float, float], repeat_std: float | None
+) -> MetricStats:
+    """Remembered, because scores are often small whole numbers: many cases have the same ones."""
     numbers = spread(values)
     assert numbers is not None  # noqa: S101 - there is at least one value
     mean, std, count = numbers.mean, numbers.std, numbers.count

@@ -40,7 +40,7 @@ class Generators(NamedTuple):
     further: ModelClient
 
 
-class _UnitKey(NamedTuple):
+class _UnitKey(msgspec.Struct, frozen=True, gc=False):
     case_id: str
     name: bytes
     kind: UnitKind
@@ -240,7 +240,7 @@ class _Sample:
         return Replies(
             key.name.hex(),
             {} if failed_before else self._own,
-            lambda name, data: self._put(key._replace(name=name, kind="reply"), data, ok=True),
+            lambda name, data: self._put(msgspec.structs.replace(key, name=name, kind="reply"), data, ok=True),
         )
 
     async def _generate(self, request: Request, number: int) -> Generation:

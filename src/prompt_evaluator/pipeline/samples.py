@@ -57,8 +57,15 @@ class Attempt:
             return False
         if self.generation.answer is None:
             return True
+        if len(self.judgements) == len(expected) and all([self._has_only(metric) for metric in expected]):
+            return True  # the usual case, without a table of what is wanted
         wanted = {metric: done.repeats for (metric, _), done in self.judgements.items()}
         return wanted.keys() >= {*expected} and len(self.judgements) >= sum(wanted.values())
+
+    def _has_only(self, metric: str) -> bool:
+        """Whether the metric makes a single judgement, which is here."""
+        done = self.judgements.get((metric, 0))
+        return done is not None and done.repeats == 1
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """Yield each failed metric with its error. A metric with at least one good judgement has not failed."""

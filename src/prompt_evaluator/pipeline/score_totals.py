@@ -31,7 +31,9 @@ class MetricTotals:
         self._at_ends = [0, 0]
         """Cases whose mean is the lowest or the highest score."""
         self._low, self._high = ExactSum(), ExactSum()
-        """Means if all missing scores were the worst or the best."""
+        """Of cases with missing scores: their means if all of these were the worst or the best."""
+        self._partial = ExactSum()
+        """The known means of the same cases."""
         self._stds, self._repeat_stds, self._pass_rates = ExactSum(), ExactSum(), ExactSum()
         self._flaky = self._high_variability = self._wide_range = self._failed = 0
         self._reduced: dict[str, ExactSum] = {}
@@ -41,7 +43,7 @@ class MetricTotals:
     def add(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         stats, missing = case.per_metric_stats.get(self._name), case.missing_scores.get(self._name, 0)
         self._failed += missing
-        if missing or stats:
+        if missing:
             self._add_bounds(stats, missing)
         if stats is None:
             return
@@ -62,17 +64,20 @@ class MetricTotals:
         _keep(self._worst, (-stats.mean, case.test_case_id, stats.std))
 
     def _add_bounds(self, stats: MetricStats | None, missing: int) -> None:
-        if stats and not missing:
-            low = high = stats.mean
-        else:
-            known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
-            low, high = ((known + missing * end) / (count + missing) for end in self._scale)
+        known, count = (stats.mean * stats.count, stats.count) if stats else (0.0, 0)
+        low, high = ((known + missing * end) / (count + missing) for end in self._scale)
         self._low.add(low)
         self._high.add(high)
+        if stats:
+            self._partial.add(stats.mean)
 
     def _bounds(self) -> tuple[float, float] | None:
         """The mean if all missing scores were the worst, and the best; None if none is missing."""
-        return (self._low.mean, self._high.mean) if self._failed else None
+        if not self._failed:
+            return None
+        complete = self._means.total - self._partial.total
+        count = self._means.count - self._partial.count + self._low.count
+        return (complete + self._low.total) / count, (complete + self._high.total) / count
 
     def _reduce(self, case: CaseResult, reducers: Mapping[str, Callable[[Samples], float]]) -> None:
         found = [scored for sample in case.samples if (scored := sample.passes().get(self._name)) is not None]

@@ -24,47 +24,47 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.calls.shared import Resources
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     name: str
     arguments: str | dict[str, Any] | None = None
 
 
-class _ToolCall(msgspec.Struct):
+class _ToolCall(msgspec.Struct, gc=False):
     function: _Function
     id: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     content: str | list[dict[str, Any]] | None = None
     refusal: str | None = None
     tool_calls: list[_ToolCall] | None = None
 
 
-class _Alternative(msgspec.Struct):
+class _Alternative(msgspec.Struct, gc=False):
     token: str
     logprob: float
 
 
-class _Token(_Alternative):
+class _Token(_Alternative, gc=False):
     top_logprobs: list[_Alternative] = []
 
 
-class _Logprobs(msgspec.Struct):
+class _Logprobs(msgspec.Struct, gc=False):
     content: list[_Token] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     message: _Message
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
 
 
-class _Usage(msgspec.Struct):
+class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class _Completion(msgspec.Struct):
+class _Completion(msgspec.Struct, gc=False):
     choices: list[_Choice] = []
     model: str | None = None
     usage: _Usage | None = None
@@ -177,7 +177,8 @@ def _answer(completion: _Completion, reply: HttpReply, request: Request, provide
         detail = f"; its error is {completion.error!r:.300}" if completion.error else ""
         raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200)
     choice = completion.choices[0]
-    calls = tuple(_tool_call(call) for call in choice.message.tool_calls or ())
+    called = choice.message.tool_calls
+    calls = tuple(map(_tool_call, called)) if called else ()
     usage = completion.usage or _Usage()
     return Answer(
         text=_text(choice, provider, calls),

@@ -26,9 +26,15 @@ class Prices:
 
     def __init__(self, provider: str, configured: Mapping[str, Price]) -> None:
         self._provider, self._configured = provider, configured
+        self._known: dict[str, Price | None] = {}
 
     def of(self, model: str) -> Price | None:
-        return self._configured.get(model) or shipped_prices().prices.get(f"{self._provider}/{model}")
+        try:
+            return self._known[model]
+        except KeyError:
+            price = self._configured.get(model) or shipped_prices().prices.get(f"{self._provider}/{model}")
+            self._known[model] = price
+            return price
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """Cost in US dollars, or None if the price or the usage is unknown: unknown is not free."""

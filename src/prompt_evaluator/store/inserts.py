@@ -22,31 +22,29 @@ _KEEP_WHAT_IS_OK = (
 _COLUMNS = {
     table: tuple(table.c.keys()) for table in (CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
 }
-_MOST_UNITS, _UNIT_STEP = 256, 16
-_MOST_ROWS = 64
+_MOST_ROWS, STEP = 256, 16
 """The widest table has 25 columns, so this is far below the limit of 32,766 values per statement."""
 
 
 def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
-    mark = _mark(connection)
-    start = 0
-    while left := len(rows) - start:
-        # Few statements, because each releases the GIL, and of few sizes, because each one is cached.
-        size = min(left - left % _UNIT_STEP or left, _MOST_UNITS)
-        statement = _statement("units", _UNIT_COLUMNS, _KEEP_WHAT_IS_OK, mark, size)
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
-        start += size
+    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write full rows, with values in the order of the table's columns."""
+    _insert(connection, table.name, _COLUMNS[table], rows)
+
+
+def _insert(
+    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
+) -> None:
     mark = _mark(connection)
     start = 0
     while left := len(rows) - start:
-        # Powers of two: statements for many wide rows take memory, and the driver caches them.
-        size = min(1 << left.bit_length() - 1, _MOST_ROWS)
-        statement = _statement(table.name, _COLUMNS[table], "", mark, size)
+        # Few statements, because each releases the GIL, and of few sizes, because each one is cached.
+        size = min(left - left % STEP or left, _MOST_ROWS)
+        statement = _statement(table, columns, tail, mark, size)
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
         start += size
 

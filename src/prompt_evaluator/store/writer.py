@@ -7,13 +7,15 @@ import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
 
 from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.case_columns import delete_columns
 from prompt_evaluator.store.fence import check_owner
-from prompt_evaluator.store.inserts import insert_units
+from prompt_evaluator.store.inserts import STEP, insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
 from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
 
@@ -45,14 +47,14 @@ _WATCH = 1.0
 """Seconds between checks that the main thread is still alive."""
 
 
-class _Item(NamedTuple):
+class _Item(msgspec.Struct, frozen=True, gc=False):
     since: float
     row: tuple[Any, ...]
     """A unit's values, in the order of the table's columns."""
     weight: int = 1
 
 
-class _Case(NamedTuple):
+class _Case(msgspec.Struct, frozen=True, gc=False):
     rows: CaseRows
     weight: int
 
@@ -139,8 +141,9 @@ class LedgerWriter:
 
     async def wait_for_capacity(self) -> None:
         """Wait while too many units are pending, or some are and commits have stalled."""
-        while self._is_full():
-            await self._progress(lambda: not self._is_full())
+        if self._put - self._committed >= self._flush_at:  # otherwise there is room, whatever else is true
+            while self._is_full():
+                await self._progress(lambda: not self._is_full())
         self._check()
 
     def _is_full(self) -> bool:
@@ -266,14 +269,18 @@ class LedgerWriter:
                 self._on_commit(now - item.since)
 
     def _due(self, new: list[_Case]) -> list[_Case]:
-        """Add new cases to those held back, and return the ones to write now: all of them or none."""
+        """Add new cases to those held back, and return the ones to write now: nearly all of them or none."""
         if new and not self._held:
             self._held_since = perf_counter()
         self._held += new
         enough = sum(case.weight for case in self._held) >= _HELD_WEIGHT
         if not (enough or self._closing or self._waiting or perf_counter() - self._held_since >= _HOLD):
             return []
-        due, self._held = self._held, []
+        whole = len(self._held)
+        if enough and not (self._closing or self._waiting):
+            whole -= whole % STEP if whole > STEP else 0  # so that statements are of few sizes
+        due, self._held = self._held[:whole], self._held[whole:]
+        self._held_since = perf_counter()
         return due
 
     def _wake(self) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import select
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _MAX_HEAD = 64 * 1024
 
 
-class Response(NamedTuple):
+class Response(msgspec.Struct, frozen=True, gc=False):
     """A complete reply."""
 
     status: int
@@ -40,6 +41,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Response] | None = None
         self._begin(0)
@@ -50,8 +52,7 @@ class Connection(asyncio.Protocol):
     async def exchange(self, request: bytes, most: int) -> Response:
         assert self._transport is not None  # noqa: S101 - connected
         self._most = most
-        waiter: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._waiter = waiter
+        waiter = self._waiter = self._loop.create_future()
         self._transport.write(request)
         try:
             return await waiter

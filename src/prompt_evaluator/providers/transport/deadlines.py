@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,10 +21,9 @@ class Deadlines:
         """Never later than the earliest deadline. It may be earlier: replies usually arrive before their deadline."""
 
     def watch(self, connection: Connection, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._due[connection] = due = loop.time() + seconds
+        self._due[connection] = due = time.monotonic() + seconds  # the clock of event loops
         if due < self._wakes_at:
-            self._wake_at(due, loop)
+            self._wake_at(due, asyncio.get_running_loop())
 
     def forget(self, connection: Connection) -> None:
         del self._due[connection]

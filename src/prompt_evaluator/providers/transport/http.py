@@ -36,7 +36,7 @@ _ENCODER = msgspec.json.Encoder()
 T = TypeVar("T")
 
 
-class HttpReply(NamedTuple):
+class HttpReply(msgspec.Struct, frozen=True, gc=False):
     """A complete reply with status 200."""
 
     body: bytes
