@@ -73,6 +73,7 @@ class Assembler:
         last = units.last
         generation, answer = last.generation, last.answer
         rubric = last.of(self._rubric) if self._rubric else []
+        repeated = len(rubric) > 1 or (rubric and rubric[0].repeats > 1)
         good = rubric if last.all_ok else [each for each in rubric if not each.failed]
         earlier = units.attempts[:-1]
         answers = [attempt.answer for attempt in units.attempts if attempt.answer]
@@ -89,7 +90,7 @@ class Assembler:
             judge_flags=_flags(good),
             judge_overall_comment=good[0].comment if good else None,
             judge_raw_response=rubric[-1].raw if rubric else None,
-            judge_repeats=tuple(map(_repeat, rubric)) if any([each.repeats > 1 for each in rubric]) else None,
+            judge_repeats=tuple(map(_repeat, rubric)) if repeated else None,
             scores={key: _metric_score(key, found) for key in metrics if (found := last.of(key))} if metrics else {},
             attempt=max(0, len(units.attempts) - 1),
             earlier_attempts=tuple([_earlier(attempt, expected) for attempt in earlier]) if earlier else (),

@@ -38,9 +38,7 @@ def metric_stats(
 
 
 @lru_cache(maxsize=4_096)
-def _stats(
-    values: tuple[float, ...], passed: int, scale: tuple[float, float], repeat_std: float | None
-) -> MetricStats:
+def _stats(values: tuple[float, ...], passed: int, scale: tuple[float, float], repeat_std: float | None) -> MetricStats:
     """Remembered, because scores are often small whole numbers: many cases have the same ones."""
     numbers = spread(values)
     assert numbers is not None  # noqa: S101 - there is at least one value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import BadReplyError, BudgetSpentError, CircuitOpenError, ProviderError, StoppedError
-from prompt_evaluator.model import UNREADABLE, Answer, CallFailure, Generation, Judgement, Unit
+from prompt_evaluator.model import UNREADABLE, Answer, CallFailure, Generation, Judgement, Unit, UnitKind
 from prompt_evaluator.model.work import ItemEnd, StopCause
 from prompt_evaluator.pipeline.naming import generation_name
 from prompt_evaluator.pipeline.samples import Attempt
@@ -17,7 +17,7 @@ from prompt_evaluator.pipeline.scoring import ENDS_THE_RUN, Replies, ends_the_ru
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from prompt_evaluator.model import Request, RunPlan, TestCase, UnitKind
+    from prompt_evaluator.model import Request, RunPlan, TestCase
     from prompt_evaluator.model.work import WorkItem
     from prompt_evaluator.pipeline.messages import RequestBuilder
     from prompt_evaluator.pipeline.preparing import Preparer

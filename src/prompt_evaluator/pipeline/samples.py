@@ -57,15 +57,18 @@ class Attempt:
             return False
         if self.generation.answer is None:
             return True
-        if len(self.judgements) == len(expected) and all([self._has_only(metric) for metric in expected]):
-            return True  # the usual case, without a table of what is wanted
+        if len(self.judgements) == len(expected) and self._has_one_each(expected):
+            return True
         wanted = {metric: done.repeats for (metric, _), done in self.judgements.items()}
         return wanted.keys() >= {*expected} and len(self.judgements) >= sum(wanted.values())
 
-    def _has_only(self, metric: str) -> bool:
-        """Whether the metric makes a single judgement, which is here."""
-        done = self.judgements.get((metric, 0))
-        return done is not None and done.repeats == 1
+    def _has_one_each(self, expected: Collection[str]) -> bool:
+        """Whether each metric makes a single judgement, and it is here: the usual case, and quick to see."""
+        for metric in expected:
+            done = self.judgements.get((metric, 0))
+            if done is None or done.repeats > 1:
+                return False
+        return True
 
     def failures(self) -> Iterator[tuple[str, Failed]]:
         """Yield each failed metric with its error. A metric with at least one good judgement has not failed."""

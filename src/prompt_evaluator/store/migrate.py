@@ -136,7 +136,7 @@ def _file(path: Path, patience: float, fill: Fill | None, upgrade: Upgrade) -> D
 def _sqlite_engine(path: Path, patience: float) -> Engine:
     # Of values without an adapter, the driver asks twice how to store them, and catches an exception each time. These
     # leave values as they are, and are not written in Python: they are called for a third of all values.
-    sqlite3.register_adapter(type(None), {}.get)
+    sqlite3.register_adapter(type(None), dict[None, None]().get)
     sqlite3.register_adapter(bool, int)
     sqlite3.register_adapter(bytes, bytes)
     # We begin transactions ourselves: the driver would begin them late, and create tables outside of them.

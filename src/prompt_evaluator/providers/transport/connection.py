@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import select
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MAX_HEAD = 64 * 1024
 
@@ -52,7 +49,8 @@ class Connection(asyncio.Protocol):
     async def exchange(self, request: bytes, most: int) -> Response:
         assert self._transport is not None  # noqa: S101 - connected
         self._most = most
-        waiter = self._waiter = self._loop.create_future()
+        waiter: asyncio.Future[Response] = self._loop.create_future()
+        self._waiter = waiter
         self._transport.write(request)
         try:
             return await waiter

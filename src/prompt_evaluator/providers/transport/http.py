@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -17,8 +18,6 @@ from prompt_evaluator.providers.transport.tls import TlsFiles
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prompt_evaluator.model import Limits, Message, ProviderSettings
     from prompt_evaluator.providers.transport.address import Address
 
