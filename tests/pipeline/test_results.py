@@ -129,6 +129,14 @@ def test_the_spread_between_repeats_is_pooled_and_separate_from_that_between_sam
     assert stats.std == pytest.approx(2**0.5)
 
 
+def test_a_score_that_is_a_whole_number_has_the_same_statistics_as_a_float() -> None:
+    whole = _case(_sample(1), _sample(0)).per_metric_stats["clarity"]
+    floats = _case(_sample(1.0), _sample(-0.0)).per_metric_stats["clarity"]
+
+    assert msgspec.json.encode(whole) == msgspec.json.encode(floats)
+    assert msgspec.json.encode(whole.min) == b"0.0"
+
+
 def test_a_run_counts_every_case_with_a_score_once_however_many_samples_it_has() -> None:
     other = TestCase(id="b", input="?")
 

@@ -61,3 +61,13 @@ def test_a_value_added_several_times_counts_as_often() -> None:
 def test_one_number_has_no_spread_and_no_number_has_no_mean() -> None:
     assert _sum([2.5]).std is None
     assert ExactSum().spread() is None
+
+
+def test_a_sum_can_be_read_at_any_time_while_it_grows() -> None:
+    values = [random.Random(3).choice([0.1, 1 / 3, 2.5, -7.0]) for _ in range(50)]
+    found = ExactSum()
+
+    for count, value in enumerate(values, start=1):
+        found.add(value)
+        assert found.total == math.fsum(values[:count])
+        assert (found.min, found.max) == (min(values[:count]), max(values[:count]))

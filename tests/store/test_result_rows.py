@@ -180,6 +180,22 @@ async def test_cases_that_wait_for_their_commit_count_with_their_samples(store: 
     assert len(store.case_detail(run_id, "case-3").samples) == 20
 
 
+def test_every_case_of_a_burst_gets_its_rows_however_many_there_are(
+    store: Store, record: MakeRecord, location: Path | str
+) -> None:
+    cases = [TestCase(id=f"case-{at}", input="?") for at in range(300)]
+    made = record()
+    store.create_run(made, cases)
+    result = case_result(samples=tuple(sample(number=number) for number in range(5)))
+
+    given = [(at, msgspec.structs.replace(result, test_case_id=case.id)) for at, case in enumerate(cases)]
+
+    put(store, made.plan.run_id, *given)
+
+    assert len(rows(location)["case_results"]) == 300
+    assert len(rows(location)["sample_results"]) == 1_500
+
+
 def test_rebuilt_rows_are_those_that_were_written_while_the_run_went_on(
     store: Store, run_id: str, location: Path | str
 ) -> None:
