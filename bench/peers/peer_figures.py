@@ -223,4 +223,5 @@ _METHOD = """## How it is measured
 - Start-up and import are the median of five; import is that of what a script needs to evaluate.
 - Telemetry and searches for updates are switched off by environment variables, and nothing but loopback is called.
 - DeepEval does not ask for answers, so a client of openai does that first, with the same number of requests at once.
-- lm-eval compares answers by exact match, because it has no check for a part of an answer."""
+- lm-eval compares answers by exact match, because it has no check for a part of an answer.
+- promptfoo writes no log files: with them, it failed at the end of 2,000 cases because it wrote to a closed one."""

@@ -34,6 +34,8 @@ QUIET = {
     "PROMPTFOO_DISABLE_UPDATE": "1",
     "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
     "PROMPTFOO_DISABLE_SHARING": "1",
+    "PROMPTFOO_DISABLE_DEBUG_LOG": "1",  # with 2,000 cases it wrote to its log after closing it, and failed
+    "PROMPTFOO_DISABLE_ERROR_LOG": "1",
     "HF_HUB_OFFLINE": "1",
     "HF_DATASETS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
