@@ -7,6 +7,7 @@ separate scan.
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,7 +124,6 @@ class Walk:
         self._check_names()
         self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
         self._on_results = self._result_conditions()
-        self._among = self._fitting_positions()
 
     def places(self, count: int) -> list[_Place]:
         """Return the positions of the next cases, with their sort values."""
@@ -210,8 +210,9 @@ class Walk:
             fitting = (_Place(*row) for row in rows if row[0] in self._among)
             return list(islice(fitting, count))
 
-    def _fitting_positions(self) -> frozenset[int] | None:
-        """Return the positions that are asked for and whose metadata and errors match; None without such conditions."""
+    @cached_property
+    def _among(self) -> frozenset[int] | None:
+        """The positions that are asked for and whose metadata and errors match; None without such conditions."""
         kind, pattern = split_name(self._query.error_kind or "")
         found = self._fitting_metadata()
         if pattern is None:
