@@ -40,9 +40,10 @@ class Facet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Column(NamedTuple):
-    values: list[str]
+    values: dict[str, int]
+    """Their numbers, counted from 1."""
     cases: bytearray
-    """By position, which of the values a case has, counted from 1; 0 for none."""
+    """By position, the number of the value that a case has; 0 for none."""
 
     def fill(self, cases: int) -> None:
         """Let cases up to this one have none."""
@@ -73,7 +74,7 @@ class FacetIndex:
         groups: dict[str, bytearray] = {}
         for kind, text in enumerate(piece.metadata):
             for key, value in (_decode(text) if text else {}).items():
-                if group := self._group(key, _text(value)):
+                if group := self._group(key, value):
                     groups.setdefault(key, bytearray(len(piece.metadata)))[kind] = group
         for key, of_kinds in groups.items():
             if column := self._columns[key]:
@@ -81,22 +82,22 @@ class FacetIndex:
                 column.cases.extend(_of_cases(of_kinds, piece))
         self._cases += piece.size
 
-    def _group(self, key: str, text: str | None) -> int:
+    def _group(self, key: str, value: Any) -> int:
         """The number of a group, counted from 1; 0 for none."""
         if key not in self._columns:
             if len(self.keys) == _MOST_KEYS:
                 return 0
             self.keys.append(key)
-            self._columns[key] = _Column([], bytearray())
+            self._columns[key] = _Column({}, bytearray())
         column = self._columns[key]
-        if column is None or text is None:
+        if column is None or (text := _text(value)) is None:
             return 0
         if text not in column.values:
             if len(column.values) == _MOST_VALUES or filter_word(key, text) is None or len(text) > _LONGEST_VALUE:
                 self._columns[key] = None
                 return 0
-            column.values.append(text)
-        return column.values.index(text) + 1
+            column.values[text] = len(column.values) + 1
+        return column.values[text]
 
 
 def facet_index(settings: Settings, run_id: str) -> FacetIndex:
@@ -119,16 +120,15 @@ def _facet(key: str, column: _Column, positions: Sequence[int]) -> Facet:
     counts = tally(column.cases, positions)
     values = [
         FacetValue(value=value, word=filter_word(key, value) or "", count=counts[at])
-        for at, value in enumerate(column.values, 1)
+        for value, at in column.values.items()
     ]
     return Facet(key=key, values=tuple(sorted(values, key=lambda each: -each.count)))
 
 
 def _text(value: Any) -> str | None:
     """The value as the filter writes it; None if it does not name a group."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str() | int():
-            return str(value)
-    return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else None
