@@ -78,6 +78,9 @@ def _remember(row: Growth) -> None:
 def _waits(folder: Path) -> Iterator[measure.Result]:
     for title, arguments in _COMMANDS.items():
         yield _ratio(title, {size: _command(folder / str(size), arguments) for size in (_SMALL, _LARGE)}, _ROUNDS)
+    for title, path in _PAGES.items():
+        sides = {size: _first_view(folder / str(size), path) for size in (_SMALL, _LARGE)}
+        yield _ratio(f"{title} of a server that has just started", sides, _ROUNDS)
     with ExitStack() as stack:
         served = {size: stack.enter_context(_served(folder / str(size))) for size in (_SMALL, _LARGE)}
         for title, path in _PAGES.items():
@@ -100,6 +103,16 @@ def _command(folder: Path, arguments: list[str]) -> Callable[[], float]:
         began = time.perf_counter()
         subprocess.run([*_COMMAND, *arguments], check=True, cwd=folder, stdout=subprocess.DEVNULL)
         return time.perf_counter() - began
+
+    return seconds
+
+
+def _first_view(folder: Path, path: str) -> Callable[[], float]:
+    """Without the start of the server."""
+
+    def seconds() -> float:
+        with _served(folder) as (address, run_id):
+            return _page(address, run_id, path)()
 
     return seconds
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hostile import HTML
 from seeded_site import large_run, seed, settings_of
@@ -17,9 +19,11 @@ from prompt_evaluator.app.serving.run_grid import MOST_SQUARES, run_grid
 from prompt_evaluator.app.serving.run_page import run_cells, run_overview, shown_slices
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.model.api import RunPageQuery
+from prompt_evaluator.model.case_columns import CaseKinds
 from prompt_evaluator.model.case_filter import filter_word, read_filter, toggled, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from seeded_site import Seeded
@@ -134,12 +138,18 @@ def test_columns_are_any_metadata_by_commas_or_one_by_one(seeded: Seeded) -> Non
     assert {"topic", "difficulty", "customer"} <= set(by_commas.keys)
 
 
+def _kinds(metadata: Sequence[dict[str, Any]]) -> CaseKinds:
+    """Cases that are each of a kind of their own."""
+    texts = [msgspec.json.encode(each).decode() if each else "" for each in metadata]
+    return CaseKinds(len(texts), texts, struct.pack(f"<{len(texts)}I", *range(len(texts))))
+
+
 def test_only_keys_that_divide_the_cases_into_a_few_groups_are_counted() -> None:
-    metadata: list[tuple[int, dict[str, Any]]] = [
-        (at, {"half": at % 2, "own": f"c{at}", "same": "x", "list": ["a"], "a b": "no word", "status": "s"})
+    metadata: list[dict[str, Any]] = [
+        {"half": at % 2, "own": f"c{at}", "same": "x", "list": ["a"], "a b": "no word", "status": "s"}
         for at in range(50)
     ]
-    index = FacetIndex(iter([*metadata, (60, {"half": True})]))
+    index = FacetIndex([_kinds(metadata), _kinds([{}] * 10 + [{"half": True}])])
 
     (facet,) = index.facets(range(61))
     assert {(each.value, each.count) for each in facet.values} == {("0", 25), ("1", 25), ("true", 1)}

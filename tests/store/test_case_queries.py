@@ -11,6 +11,7 @@ from stores import ON_FILE
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
+from prompt_evaluator.model.case_columns import DONE, FAILING, FLAGGED, FLAKY, HAS_ERRORS
 from prompt_evaluator.model.condition import condition
 from prompt_evaluator.model.error_pattern import error_name
 from prompt_evaluator.model.query import CaseQuery, Neighbours
@@ -180,20 +181,20 @@ def test_all_that_a_query_finds_is_counted_and_named_in_the_order_of_the_dataset
 
     assert filled.count_cases(asked) == len(wanted)
     assert filled.matching_ids(asked) == [case.id for case in CASES if case.id in wanted]
-    assert [CASES[mark.position].id for mark in filled.case_marks(asked)] == filled.matching_ids(asked)
+    assert [CASES[position].id for position in filled.case_states(asked).positions] == filled.matching_ids(asked)
 
 
-def test_marks_flags_and_samples_say_of_cases_what_their_lines_say(filled: Store) -> None:
-    marks = {CASES[mark.position].id: mark for mark in filled.case_marks(CaseQuery(run_id=RUN))}
+def test_states_flags_and_samples_say_of_cases_what_their_lines_say(filled: Store) -> None:
+    found = filled.case_states(CaseQuery(run_id=RUN))
+    states = {CASES[at].id: state for at, state in zip(found.positions, found.states, strict=True)}
     ticks = filled.sample_ticks(RUN, range(len(CASES)), ["clarity"])
 
     for line in filled.query_cases(CaseQuery(run_id=RUN)).items:
-        mark = marks[line.case_id]
-        assert mark[1:5] == (line.status, line.failing, line.flaky, line.flagged)
-        assert mark.errors is bool(line.error_kinds)
-    assert sorted(filled.raised_flags(RUN)) == [(1, "rude"), (2, "leaks")]
+        said = (line.status != "pending", line.failing, line.flaky, line.flagged, bool(line.error_kinds))
+        assert tuple(bool(states[line.case_id] & bit) for bit in (DONE, FAILING, FLAKY, FLAGGED, HAS_ERRORS)) == said
+    assert [filled.count_flags(RUN, [at]) for at in (1, 2)] == [{"rude": 1, "leaks": 0}, {"rude": 0, "leaks": 1}]
     assert [tick.value for tick in ticks[0]["clarity"]] == [4.0, 4.0]
-    assert {position for position, metadata in filled.case_metadata(RUN) if metadata} == {0, 1, 2, 3, 4}
+    assert [len(piece.metadata) for piece in filled.case_kinds(RUN)] == [5]
     assert [news.case_id for news in filled.first_problems(RUN, limit=5)] == ["bad", "broken"]
 
 

@@ -6,13 +6,19 @@ What all cases have in common, which is usual, takes no bytes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CASES_AT_ONCE = 8_192
 """Cases in one piece. Pieces begin at multiples of it, so that those of two runs of one dataset are alike."""
 
-HAS_RESULT, FAILING, FLAGGED, HAS_ERRORS = 1, 2, 4, 8
-"""What `CaseColumns.states` are made of; a case without a result has not been started."""
+HAS_RESULT, FAILING, FLAGGED, HAS_ERRORS, FLAKY, DONE = 1, 2, 4, 8, 16, 32
+"""What states of cases are made of. A case without a result has not been started; one that is not done is pending."""
+_WITH = {bit: bytes(state for state in range(256) if state & bit) for bit in (1, 2, 4, 8, 16, 32)}
 
 
 class ScoreColumns(msgspec.Struct, frozen=True, array_like=True):
@@ -48,6 +54,28 @@ class IdColumn(msgspec.Struct, frozen=True, array_like=True):
     """UTF-8, one after the other."""
     sizes: bytes
     """How many bytes each has."""
+
+
+class CaseKinds(NamedTuple):
+    """The metadata of consecutive cases."""
+
+    size: int
+    """How many cases."""
+    metadata: Sequence[str]
+    """As in `CaseColumns`."""
+    kinds: bytes
+
+
+class CaseStates(NamedTuple):
+    """Some cases of a run in dataset order, without an object for each."""
+
+    positions: Sequence[int]
+    states: bytes
+    """A byte for each of them."""
+
+    def count(self, bit: int) -> int:
+        """How many have this in their state."""
+        return len(self.states) - len(self.states.translate(None, _WITH[bit]))
 
 
 class CaseColumns(msgspec.Struct, frozen=True, array_like=True):

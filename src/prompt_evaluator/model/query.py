@@ -154,17 +154,6 @@ class CaseLine(msgspec.Struct, frozen=True, kw_only=True):
     flags: dict[str, CaseFlag] = {}
 
 
-class CaseMark(NamedTuple):
-    """What is wrong with a case, as `CaseLine` says it."""
-
-    position: int
-    status: CaseStatus
-    failing: bool
-    flaky: bool
-    flagged: bool
-    errors: bool
-
-
 class CaseProblems(NamedTuple):
     """How many cases of a run have a problem."""
 

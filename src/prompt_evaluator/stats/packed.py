@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
@@ -24,6 +26,18 @@ def places(packed: bytes, size: int) -> Counts:
 
 def counts(packed: bytes, size: int, usual: int = 0) -> Counts:
     return np.frombuffer(packed, _COUNT) if packed else np.full(size, usual, dtype=_COUNT)
+
+
+def as_places(positions: Sequence[int]) -> Ints:
+    if isinstance(positions, range):
+        return np.arange(positions.start, positions.stop, positions.step)
+    return np.asarray(positions, dtype=np.int64)
+
+
+def tally(column: bytes | bytearray, positions: Sequence[int]) -> list[int]:
+    """How many of these places have each of the 256 bytes."""
+    found: list[int] = np.bincount(np.frombuffer(column, np.uint8)[as_places(positions)], minlength=256).tolist()
+    return found
 
 
 def scores(packed: bytes, size: int) -> Floats:

@@ -10,19 +10,24 @@ import math
 import sys
 import zlib
 from array import array
+from functools import reduce
 from hashlib import sha256
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import case, delete, func, insert, select
 
 from prompt_evaluator.model.case_columns import (
     CASES_AT_ONCE,
+    DONE,
     FAILING,
     FLAGGED,
+    FLAKY,
     HAS_ERRORS,
     HAS_RESULT,
     CaseColumns,
+    CaseKinds,
     FlagColumns,
     IdColumn,
     ScoreColumns,
@@ -45,6 +50,17 @@ _QUICK = 1
 _columns = msgspec.msgpack.Decoder(CaseColumns).decode
 _ids = msgspec.msgpack.Decoder(IdColumn).decode
 T = TypeVar("T")
+_row = CASE_RESULTS.c
+_BITS = {
+    HAS_RESULT: _row.position.is_not(None),
+    FAILING: _row.failing,
+    FLAGGED: _row.flagged,
+    HAS_ERRORS: _row.error_kinds.is_not(None),
+    FLAKY: _row.flaky,
+    DONE: _row.status != "pending",
+}
+STATE: ColumnElement[int] = reduce(add, (case((holds, bit), else_=0) for bit, holds in _BITS.items()))
+"""The state of a case, from its row in `case_results`, which may be missing in an outer join."""
 
 
 class Latency(NamedTuple):
@@ -56,8 +72,13 @@ class Latency(NamedTuple):
 
 def piece_starts(connection: Connection, run_id: str) -> range:
     """The position of the first case of each piece."""
+    return range(0, count_all(connection, run_id), CASES_AT_ONCE)
+
+
+def count_all(connection: Connection, run_id: str) -> int:
+    """How many cases a run has, done or not, without reading them: their positions have no gaps."""
     last = connection.scalar(select(func.max(CASES.c.position)).where(CASES.c.run_id == run_id))
-    return range(0, 0 if last is None else last + 1, CASES_AT_ONCE)
+    return 0 if last is None else last + 1
 
 
 def delete_columns(connection: Connection, run_id: str) -> None:
@@ -98,6 +119,11 @@ def read_problems(connection: Connection, run_id: str) -> CaseProblems:
     return CaseProblems(*(sums or _problems(connection, CASE_RESULTS.c.run_id == run_id)))
 
 
+def are_stored(connection: Connection, run_id: str) -> bool:
+    """Whether the columns of all cases of a run can be read without reading rows."""
+    return _sums(connection, run_id) is not None
+
+
 def _sums(connection: Connection, run_id: str, *columns: Column[Any]) -> tuple[Any, ...] | None:
     """Sums over all pieces of a run; None if one of them is not stored."""
     wanted = select(func.count(), *map(func.sum, columns)).where(CASE_COLUMNS.c.run_id == run_id)
@@ -121,6 +147,10 @@ class StoredColumns:
     def pieces(self) -> Iterator[CaseColumns]:
         """All cases in file order."""
         return self._unpacked(CASE_COLUMNS.c.data, _columns, _Piece.columns)
+
+    def kinds(self) -> Iterator[CaseKinds]:
+        """The metadata of the same cases."""
+        return self._unpacked(CASE_COLUMNS.c.data, _kinds, _Piece.kinds)
 
     def ids(self) -> Iterator[IdColumn]:
         """The ids of the same cases."""
@@ -206,23 +236,21 @@ class _Piece:
         ids = [case_id.encode("utf-8", "surrogatepass") for (case_id,) in rows]
         return IdColumn(b"".join(ids), _counts(map(len, ids)))
 
-    def columns(self) -> CaseColumns:
+    def kinds(self) -> CaseKinds:
         row = CASES.c
         rows = self._rows(select(row.metadata).where(*self._own(CASES)).order_by(row.position))
         texts: dict[str, int] = {}
         kinds = [texts.setdefault("" if text in (None, "{}") else text, len(texts)) for (text,) in rows]
-        return CaseColumns(
-            self._size, self._states(), list(texts), _counts(kinds, usual=0), self._metrics(), self._flags()
-        )
+        return CaseKinds(self._size, list(texts), _counts(kinds, usual=0))
+
+    def columns(self) -> CaseColumns:
+        _, texts, kinds = self.kinds()
+        return CaseColumns(self._size, self._states(), list(texts), kinds, self._metrics(), self._flags())
 
     def _states(self) -> bytes:
-        row = CASE_RESULTS.c
-        columns = (row.position, row.failing, row.flagged, row.error_kinds.is_not(None))
         states = bytearray(self._size)
-        for position, failing, flagged, errors in self._rows(select(*columns).where(*self._own(CASE_RESULTS))):
-            states[position - self._start] = (
-                HAS_RESULT | FAILING * bool(failing) | FLAGGED * bool(flagged) | HAS_ERRORS * bool(errors)
-            )
+        for position, state in self._rows(select(_row.position, STATE).where(*self._own(CASE_RESULTS))):
+            states[position - self._start] = state
         return bytes(states)
 
     def _metrics(self) -> dict[str, ScoreColumns]:
@@ -283,6 +311,11 @@ class _Piece:
         """As the driver has them: a `Row` of SQLAlchemy for each would double the time."""
         with self._connection.execute(wanted) as found:
             return list(found.cursor.fetchall())
+
+
+def _kinds(data: bytes) -> CaseKinds:
+    columns = _columns(data)
+    return CaseKinds(columns.size, columns.metadata, columns.kinds)
 
 
 def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]]:

@@ -7,6 +7,7 @@ separate scan.
 from __future__ import annotations
 
 from array import array
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +15,11 @@ import msgspec
 from sqlalchemy import ColumnElement, Table, and_, exists, func, literal, or_, select, true
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.model.case_columns import CaseStates
 from prompt_evaluator.model.condition import lookup
 from prompt_evaluator.model.error_pattern import split_name
-from prompt_evaluator.model.query import CaseLine, CaseMark, CaseQuery, Neighbours, Page
+from prompt_evaluator.model.query import CaseLine, CaseQuery, Neighbours, Page
+from prompt_evaluator.store.case_columns import STATE
 from prompt_evaluator.store.case_lines import read_case_lines
 from prompt_evaluator.store.dialects import contains
 from prompt_evaluator.store.error_query import positions_with
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.condition import Condition
 
-_SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
+SORTS = {"cost": CASE_RESULTS.c.cost, "latency": CASE_RESULTS.c.latency_ms, "flakiness": CASE_RESULTS.c.flakiness}
 _FEW = 256
 """How many positions may be listed in a statement."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -49,7 +52,7 @@ def query_cases(connection: Connection, query: CaseQuery, order: Sequence[int] |
     check_limit(query.limit)
     if order is not None:
         return _page_of(connection, query, order)
-    walk = _Walk(connection, query)
+    walk = Walk(connection, query)
     places = walk.places(query.limit + 1)
     shown = places[: query.limit]
     more = None
@@ -75,8 +78,8 @@ def _page_of(connection: Connection, query: CaseQuery, order: Sequence[int]) -> 
 def _sort_value(line: CaseLine, sort: str) -> float | None:
     if sort == "position":
         return line.position
-    if sort in _SORTS:
-        value: float | None = getattr(line, _SORTS[sort].name)
+    if sort in SORTS:
+        value: float | None = getattr(line, SORTS[sort].name)
         return value
     metric = line.metrics.get(sort) or line.metrics.get(sort.removeprefix("metric."))
     return metric.mean if metric else None
@@ -84,28 +87,17 @@ def _sort_value(line: CaseLine, sort: str) -> float | None:
 
 def count_cases(connection: Connection, query: CaseQuery) -> int:
     """Count the cases on all pages."""
-    return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).count()
+    return Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).count()
 
 
 def read_matching_ids(connection: Connection, query: CaseQuery) -> list[str]:
     """Return the ids of the cases on all pages, in dataset order."""
-    walk = _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
+    walk = Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None))
     found: list[str] = []
     for chunk in chunks([place.position for place in walk.places(LONGEST)]):
         own = (CASES.c.run_id == query.run_id, CASES.c.position.in_(chunk))
         found += connection.scalars(select(CASES.c.case_id).where(*own).order_by(CASES.c.position))
     return found
-
-
-def read_marks(connection: Connection, query: CaseQuery) -> list[CaseMark]:
-    """Return what is wrong with each case on all pages, in dataset order."""
-    return _Walk(connection, msgspec.structs.replace(query, sort="position", cursor=None)).marks()
-
-
-def read_order(connection: Connection, query: CaseQuery) -> Sequence[int]:
-    """Return the positions of the cases on all pages, in the order of the query."""
-    walk = _Walk(connection, msgspec.structs.replace(query, cursor=None))
-    return array("q", [place.position for place in walk.places(LONGEST)])
 
 
 def read_neighbours(connection: Connection, run_id: str, case_id: str, order: Sequence[int]) -> Neighbours:
@@ -122,16 +114,16 @@ def read_neighbours(connection: Connection, run_id: str, case_id: str, order: Se
     return Neighbours(previous=before, next=behind, place=None if at is None else at + 1, total=len(order))
 
 
-class _Walk:
+class Walk:
     """The execution of one query."""
 
     def __init__(self, connection: Connection, query: CaseQuery) -> None:
         self._connection, self._query = connection, query
-        self._metric = self._sort_metric()
+        self.metric = self._sort_metric()
+        """The one to sort by, if any."""
         self._check_names()
         self._cursor = read_cursor(query.cursor, sort=query.sort, descending=query.descending, kind="number", key=int)
         self._on_results = self._result_conditions()
-        self._among = self._fitting_positions()
 
     def places(self, count: int) -> list[_Place]:
         """Return the positions of the next cases, with their sort values."""
@@ -150,29 +142,32 @@ class _Walk:
         table = CASE_RESULTS if self._on_results else CASES
         return self._connection.scalar(self._select(table, literal(None)).with_only_columns(func.count())) or 0
 
-    def marks(self) -> list[CaseMark]:
-        """Return all matching cases with what is wrong with them."""
-        row, position = CASE_RESULTS.c, CASES.c.position
-        columns = (position, row.status, row.failing, row.flaky, row.flagged, row.error_kinds.is_not(None))
+    def order(self) -> Sequence[int]:
+        """Return the positions of all matching cases, in the order of the query."""
+        return array("q", [place.position for place in self.places(LONGEST)])
+
+    def states(self) -> CaseStates:
+        """Return all matching cases with their states, in dataset order."""
+        position = CASES.c.position
         beside = CASES.outerjoin(CASE_RESULTS, self._in_run(CASE_RESULTS, position))
-        wanted = self._select(CASES, literal(None)).with_only_columns(*columns).select_from(beside).order_by(position)
-        chosen = self._among
-        return [
-            CaseMark(at, status or "pending", bool(failing), bool(flaky), bool(flagged), bool(errors))
-            for at, status, failing, flaky, flagged, errors in self._connection.execute(wanted)
-            if chosen is None or at in chosen
-        ]
+        wanted = self._select(CASES, STATE).select_from(beside).order_by(position)
+        positions, states = array("q"), bytearray()
+        for at, state in self._connection.execute(wanted):
+            if self._among is None or at in self._among:
+                positions.append(at)
+                states.append(state)
+        return CaseStates(positions, bytes(states))
 
     def _with_value(self) -> Select[Any]:
         query, cursor = self._query, self._cursor
-        if self._metric is not None:
+        if self.metric is not None:
             table, value = CASE_METRICS, CASE_METRICS.c.mean
-            own = [CASE_METRICS.c.metric == self._metric, *self._on_sorted_metric(), value.is_not(None)]
+            own = [CASE_METRICS.c.metric == self.metric, *self._on_sorted_metric(), value.is_not(None)]
         elif query.sort == "position":
             table = CASE_RESULTS if self._on_results else CASES
             value, own = table.c.position, []
         else:
-            table, value = CASE_RESULTS, _SORTS[query.sort]
+            table, value = CASE_RESULTS, SORTS[query.sort]
             own = [value.is_not(None)]
         position = table.c.position
         behind = after(value, position, cursor, descending=query.descending, key_descending=False)
@@ -184,11 +179,11 @@ class _Walk:
         position = table.c.position
         if self._query.status == "pending":
             lacks: ColumnElement[bool] = true()
-        elif self._metric is None:
-            valued = and_(self._in_run(CASE_RESULTS, position), _SORTS[self._query.sort].is_not(None))
-            lacks = _SORTS[self._query.sort].is_(None) if table is CASE_RESULTS else ~_exists(CASE_RESULTS, valued)
+        elif self.metric is None:
+            valued = and_(self._in_run(CASE_RESULTS, position), SORTS[self._query.sort].is_not(None))
+            lacks = SORTS[self._query.sort].is_(None) if table is CASE_RESULTS else ~_exists(CASE_RESULTS, valued)
         else:
-            valued = and_(self._in_run(CASE_METRICS, position), CASE_METRICS.c.metric == self._metric)
+            valued = and_(self._in_run(CASE_METRICS, position), CASE_METRICS.c.metric == self.metric)
             lacks = ~_exists(CASE_METRICS, and_(valued, CASE_METRICS.c.mean.is_not(None)))
         behind = [position > self._cursor.key] if self._cursor and self._cursor.value is None else []
         return self._select(table, literal(None)).where(lacks, *behind).order_by(position)
@@ -215,8 +210,9 @@ class _Walk:
             fitting = (_Place(*row) for row in rows if row[0] in self._among)
             return list(islice(fitting, count))
 
-    def _fitting_positions(self) -> frozenset[int] | None:
-        """Return the positions that are asked for and whose metadata and errors match; None without such conditions."""
+    @cached_property
+    def _among(self) -> frozenset[int] | None:
+        """The positions that are asked for and whose metadata and errors match; None without such conditions."""
         kind, pattern = split_name(self._query.error_kind or "")
         found = self._fitting_metadata()
         if pattern is None:
@@ -266,7 +262,7 @@ class _Walk:
             done = and_(self._in_run(CASE_RESULTS, position), CASE_RESULTS.c.status != "pending")
             yield ~_exists(CASE_RESULTS, done)
         for condition in query.metrics:
-            if not (table is CASE_METRICS and condition.field == self._metric):
+            if not (table is CASE_METRICS and condition.field == self.metric):
                 named = and_(self._in_run(other := CASE_METRICS.alias(), position), other.c.metric == condition.field)
                 yield _exists(other, and_(named, _mean_holds(other.c.mean, condition)))
         for flag in query.flags:
@@ -284,7 +280,7 @@ class _Walk:
         return _exists(SAMPLE_RESULTS, and_(self._in_run(SAMPLE_RESULTS, position), has))
 
     def _on_sorted_metric(self) -> list[ColumnElement[bool]]:
-        own = [condition for condition in self._query.metrics if condition.field == self._metric]
+        own = [condition for condition in self._query.metrics if condition.field == self.metric]
         return [_mean_holds(CASE_METRICS.c.mean, condition) for condition in own]
 
     def _in_run(self, table: Any, position: ColumnElement[int]) -> ColumnElement[bool]:
@@ -292,7 +288,7 @@ class _Walk:
 
     def _sort_metric(self) -> str | None:
         sort = self._query.sort
-        if sort == "position" or sort in _SORTS:
+        if sort == "position" or sort in SORTS:
             return None
         named = sort.removeprefix("metric.")
         return named if named != sort and self._has(CASE_METRICS, "metric", named) else sort
@@ -303,8 +299,8 @@ class _Walk:
             self._check(CASE_METRICS, "metric", condition.field)
         for flag in self._query.flags:
             self._check(CASE_FLAGS, "flag", flag)
-        if self._metric is not None:
-            self._check(CASE_METRICS, "metric", self._metric, more=("position", *_SORTS))
+        if self.metric is not None:
+            self._check(CASE_METRICS, "metric", self.metric, more=("position", *SORTS))
 
     def _check(self, table: Table, column: str, name: str, more: tuple[str, ...] = ()) -> None:
         if self._has(table, column, name):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from sqlalchemy import select
 
 from prompt_evaluator.model.query import SampleTick
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.case_columns import read_problems
-from prompt_evaluator.store.case_query import read_marks
+from prompt_evaluator.store.all_cases import count_flags, read_states
+from prompt_evaluator.store.case_columns import StoredColumns, read_problems
 from prompt_evaluator.store.news import read_first_problems
-from prompt_evaluator.store.result_tables import CASE_FLAGS, SCORES
+from prompt_evaluator.store.result_tables import SCORES
 from prompt_evaluator.store.run_names import find_run
 from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
@@ -20,20 +20,20 @@ from prompt_evaluator.store.unit_rows import chunks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prompt_evaluator.model.query import CaseMark, CaseNews, CaseProblems, CaseQuery
+    from prompt_evaluator.model.case_columns import CaseKinds, CaseStates
+    from prompt_evaluator.model.query import CaseNews, CaseProblems, CaseQuery
 
 Ticks = dict[int, dict[str, list[SampleTick]]]
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class CaseTables(Access):
     """The part of the store that tables of cases are made from."""
 
-    def case_marks(self, query: CaseQuery) -> list[CaseMark]:
-        """What is wrong with each case on all pages, in dataset order."""
+    def case_states(self, query: CaseQuery) -> CaseStates:
+        """The cases on all pages with their states, in dataset order."""
         with self._read() as connection:
             full = find_run(connection, query.run_id)
-            return read_marks(connection, msgspec.structs.replace(query, run_id=full))
+            return read_states(connection, msgspec.structs.replace(query, run_id=full))
 
     def case_positions(self, run_id: str) -> dict[str, int]:
         """The position of every case of a run, by its id."""
@@ -46,20 +46,14 @@ class CaseTables(Access):
         with self._read() as connection:
             return {run_id: read_problems(connection, run_id) for run_id in run_ids}
 
-    def case_metadata(self, run_id: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Position and metadata of every case that has any, in dataset order."""
-        own = (CASES.c.run_id == run_id, CASES.c.metadata.is_not(None), CASES.c.metadata != "{}")
-        wanted = select(CASES.c.position, CASES.c.metadata).where(*own).order_by(CASES.c.position)
-        with self._read() as connection:
-            for position, metadata in connection.execute(wanted):
-                yield position, _decode(metadata)
+    def case_kinds(self, run_id: str) -> Iterator[CaseKinds]:
+        """The metadata of all cases of a run in dataset order, some thousand at a time."""
+        return StoredColumns(self._read, run_id).kinds()
 
-    def raised_flags(self, run_id: str) -> list[tuple[int, str]]:
-        """Positions of cases with the flags that were raised in them."""
-        row = CASE_FLAGS.c
-        wanted = select(row.position, row.flag).where(row.run_id == run_id, row.raised > 0)
+    def count_flags(self, run_id: str, positions: Sequence[int]) -> dict[str, int]:
+        """Every flag that was raised in a run, and in how many of these cases, given in dataset order."""
         with self._read() as connection:
-            return [(position, flag) for position, flag in connection.execute(wanted)]
+            return count_flags(connection, run_id, positions)
 
     def sample_ticks(self, run_id: str, positions: Sequence[int], metrics: Sequence[str]) -> Ticks:
         """The scores of all samples of a few cases on these metrics, by position and metric."""

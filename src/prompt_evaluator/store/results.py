@@ -10,9 +10,10 @@ from sqlalchemy import func, select, update
 
 from prompt_evaluator.model.query import StatusTotals
 from prompt_evaluator.store.access import Access
+from prompt_evaluator.store.all_cases import read_order
 from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.case_lines import read_case_detail
-from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids, read_neighbours, read_order
+from prompt_evaluator.store.case_query import count_cases, query_cases, read_matching_ids, read_neighbours
 from prompt_evaluator.store.chart_query import VaryingCells, count_bins, most_varying, read_cells
 from prompt_evaluator.store.leaderboard_query import finished_run, read_finished
 from prompt_evaluator.store.news import read_news

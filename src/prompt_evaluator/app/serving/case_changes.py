@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +11,7 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.comparison import CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Sequence
 
     from prompt_evaluator.app.serving.compared_pair import ComparedPair
     from prompt_evaluator.model.case_filter import CaseFilter, Change
@@ -73,12 +72,13 @@ class CaseChanges:
             return query
         return msgspec.structs.replace(query, positions=self._positions(metric, asked.changed))
 
-    def counts(self, metric: str | None, positions: Collection[int]) -> dict[Change, int]:
+    def counts(self, metric: str | None, positions: Sequence[int]) -> dict[Change, int]:
         """How many of these cases changed in each way."""
         if metric is None:
             return {}
-        classes = self.classes[metric]
-        found = Counter(classes[position] for position in positions)
+        from prompt_evaluator.stats.packed import tally  # noqa: PLC0415 - loads numpy
+
+        found = tally(self.classes[metric], positions)
         return {change: found[at] for at, change in enumerate(CLASSES)}
 
     def _positions(self, metric: str | None, change: Change) -> frozenset[int]:

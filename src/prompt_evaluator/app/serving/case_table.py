@@ -12,6 +12,7 @@ from prompt_evaluator.app.serving.compare_filter import changed_filter
 from prompt_evaluator.app.serving.facets import Facet
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError
+from prompt_evaluator.model.case_columns import FAILING, FLAGGED, FLAKY, HAS_ERRORS
 from prompt_evaluator.model.case_filter import (
     CHANGE_LABELS,
     Change,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 ROWS = 50
 _MOST_METRICS = 3
 _COLUMNS = ("position", "cost", "latency", "flakiness")
-_PROBLEMS = ("failing", "flaky", "flagged", "errors")
+_PROBLEMS = {"failing": FAILING, "flaky": FLAKY, "flagged": FLAGGED, "errors": HAS_ERRORS}
 _CHANGED = "changed:"
 NOT_KNOWN = CaseChanges.unknown("The run is being compared with its baseline. Try again in a moment.")
 
@@ -138,20 +139,16 @@ def case_counts(settings: Settings, run: ApiRun, text: str, index: FacetIndex, c
     """Count the cases that match a filter; raises `ConfigurationError` if it cannot be read."""
     store = open_store(settings)
     asked = read_filter(text, measured(run))
-    marks = store.case_marks(changes.narrowed(asked.query(run.id), asked))
-    every = marks if asked.changed is None else store.case_marks(asked.query(run.id))
+    found = store.case_states(changes.narrowed(asked.query(run.id), asked))
+    every = found if asked.changed is None else store.case_states(asked.query(run.id))
     metric = changes.metric(asked.metric)
-    positions = {mark.position for mark in marks}
-    flags: dict[str, int] = {}
-    for position, flag in store.raised_flags(run.id):
-        flags[flag] = flags.get(flag, 0) + (position in positions)
     return CaseCounts(
-        cases=len(marks),
-        problems={name: sum(getattr(mark, name) for mark in marks) for name in _PROBLEMS},
-        flags=flags,
-        facets=index.facets(mark.position for mark in marks),
+        cases=len(found.positions),
+        problems={name: found.count(bit) for name, bit in _PROBLEMS.items()},
+        flags=store.count_flags(run.id, found.positions),
+        facets=index.facets(found.positions),
         metric=metric,
-        changed=changes.counts(metric, [mark.position for mark in every]),
+        changed=changes.counts(metric, every.positions),
     )
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from prompt_evaluator.app.serving.queueing import QueuedRun
 from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.model.case_columns import DONE, FAILING, FLAKY, HAS_ERRORS
 from prompt_evaluator.model.query import CaseNews, CaseQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model.query import CaseMark
     from prompt_evaluator.store import Store
 
 MOST_SQUARES = 2_000
@@ -22,7 +20,17 @@ _MOST_NAMES = 50_000
 """Characters. A page is to have at most 200 kB."""
 _FIRST = 8
 _WORST_FIRST = "fekp."
-State = Literal["f", "e", "k", "p", "."]
+
+
+def _rank(state: int) -> int:
+    """The place in `_WORST_FIRST`."""
+    if not state & DONE:
+        return _WORST_FIRST.index(".")
+    return next((rank for rank, bit in enumerate((FAILING, HAS_ERRORS, FLAKY)) if state & bit), _WORST_FIRST.index("p"))
+
+
+_RANKS = bytes(map(_rank, range(256)))
+"""By the state of a case."""
 
 
 class RunGrid(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +53,15 @@ class RunGrid(msgspec.Struct, frozen=True, kw_only=True):
 def run_grid(settings: Settings, run_id: str) -> RunGrid:
     """The cases of a run, given its whole id."""
     store = open_store(settings)
-    marks = store.case_marks(CaseQuery(run_id=run_id))
-    per_square = max(1, -(-len(marks) // MOST_SQUARES))
+    found = store.case_states(CaseQuery(run_id=run_id))
+    cases, ranks = len(found.positions), found.states.translate(_RANKS)
+    per_square = max(1, -(-cases // MOST_SQUARES))
     return RunGrid(
-        states="".join(_worst(marks[at : at + per_square]) for at in range(0, len(marks), per_square)),
+        states="".join(_WORST_FIRST[min(ranks[at : at + per_square])] for at in range(0, cases, per_square)),
         per_square=per_square,
         case_ids=_names(store, run_id) if per_square == 1 else (),
-        cases=len(marks),
-        done=sum(mark.status != "pending" for mark in marks),
+        cases=cases,
+        done=found.count(DONE),
         problems=tuple(store.first_problems(run_id, limit=_FIRST)),
         max_cost=_limit(store, run_id),
     )
@@ -61,16 +70,6 @@ def run_grid(settings: Settings, run_id: str) -> RunGrid:
 def _names(store: Store, run_id: str) -> tuple[str, ...]:
     names = tuple(store.case_ids(run_id))
     return names if sum(map(len, names)) <= _MOST_NAMES else ()
-
-
-def _worst(marks: Sequence[CaseMark]) -> str:
-    return min(map(_state, marks), key=_WORST_FIRST.index)
-
-
-def _state(mark: CaseMark) -> State:
-    if mark.status == "pending":
-        return "."
-    return "f" if mark.failing else "e" if mark.errors else "k" if mark.flaky else "p"
 
 
 def _limit(store: Store, run_id: str) -> float | None:

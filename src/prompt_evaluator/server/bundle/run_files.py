@@ -10,6 +10,7 @@ from prompt_evaluator.app.serving.case_table import ROWS, measured
 from prompt_evaluator.app.serving.run_answers import run_answer
 from prompt_evaluator.model.api import RunPageQuery
 from prompt_evaluator.model.case_api import CasePageQuery
+from prompt_evaluator.model.case_columns import FAILING, FLAGGED, FLAKY, HAS_ERRORS
 from prompt_evaluator.model.case_filter import PROBLEMS
 from prompt_evaluator.model.query import CaseQuery
 from prompt_evaluator.server.bundle.static_pages import split_rows
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prompt_evaluator.app.serving.case_table import CaseRow, CaseTable
-    from prompt_evaluator.model.query import CaseLine, CaseMark
+    from prompt_evaluator.model.query import CaseLine
     from prompt_evaluator.server.bundle.static_pages import StaticPages
     from prompt_evaluator.server.routing import Page
 
@@ -34,13 +35,13 @@ def numbered_cases(pages: StaticPages, run_id: str, most: int | None) -> dict[st
     """The cases of a run that get a page, with their numbers in the dataset: those with problems first."""
     store = pages.site.settings.opened
     everything = CaseQuery(run_id=run_id)
-    marks, ids = store.case_marks(everything), store.matching_ids(everything)
-    chosen = sorted(range(len(ids)), key=lambda at: _urgency(marks[at]))[:most]
+    states, ids = store.case_states(everything).states, store.matching_ids(everything)
+    chosen = sorted(range(len(ids)), key=lambda at: _urgency(states[at]))[:most]
     return {ids[at]: at + 1 for at in sorted(chosen)}
 
 
-def _urgency(mark: CaseMark) -> tuple[bool, ...]:
-    return not mark.failing, not mark.errors, not mark.flagged, not mark.flaky
+def _urgency(state: int) -> tuple[bool, ...]:
+    return tuple(not state & bit for bit in (FAILING, HAS_ERRORS, FLAGGED, FLAKY))
 
 
 class RunFiles:
