@@ -236,6 +236,22 @@ def test_ended_runs_of_an_earlier_version_get_columns_when_the_store_is_upgraded
     assert stored(location) == 1
 
 
+def test_columns_of_an_earlier_form_are_stored_again_when_the_store_is_upgraded(
+    store: Store, record: MakeRecord, location: Path | str
+) -> None:
+    run = add_run(store, record("run-a"), results(), cases())
+    end(store, "run-a")
+    expected = list(run.columns())
+    sql(location, "UPDATE case_columns SET data = ?, flaky = 7", b"an earlier form")
+    sql(location, "UPDATE alembic_version SET version_num = '0011'")
+
+    with closing(Store.open(location, upgrade="always")) as upgraded:
+        found = list(upgraded.compared("run-a").columns())
+
+    assert found == expected
+    assert stored(location) == 1
+
+
 def test_many_cases_come_in_pieces_of_the_same_size(store: Store, record: MakeRecord) -> None:
     many = [TestCase(id=f"c{at}", input="x") for at in range(CASES_AT_ONCE + 3)]
     run = add_run(store, record("run-a"), [scored("c0", [4.0])], many)

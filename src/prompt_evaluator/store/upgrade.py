@@ -41,7 +41,8 @@ _VERSION = Table(
 """The same table as Alembic creates."""
 _WITHOUT_RESULTS = ("0001", "0002")
 """Revisions without result rows."""
-_WITHOUT_COLUMNS = REVISIONS[: REVISIONS.index("0011")]
+_WITHOUT_COLUMNS = REVISIONS[: REVISIONS.index("0012")]
+"""Revisions without columns of cases, or with such that do not tell whether a case is done and flaky."""
 _MIGRATION_KEY = 5_067_402_301
 
 
