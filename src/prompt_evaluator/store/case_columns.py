@@ -10,6 +10,7 @@ import math
 import sys
 import zlib
 from array import array
+from collections import Counter
 from functools import reduce
 from hashlib import sha256
 from operator import add
@@ -49,6 +50,8 @@ _QUICK = 1
 """Level of compression: most columns repeat few values, which any level makes small."""
 _columns = msgspec.msgpack.Decoder(CaseColumns).decode
 _ids = msgspec.msgpack.Decoder(IdColumn).decode
+_AT_ONCE = 1_024
+"""Scores read at a time: there may be too many to hold an object for each."""
 T = TypeVar("T")
 _row = CASE_RESULTS.c
 _BITS = {
@@ -197,15 +200,6 @@ class StoredColumns:
             return piece_starts(connection, self._run_id)
 
 
-class _Values:
-    """Scores of samples on one metric, case after case."""
-
-    def __init__(self, positions: Iterable[int]) -> None:
-        self.sizes = dict.fromkeys(positions, 0)
-        """How many each case has."""
-        self.scores = array("d")
-
-
 class _Piece:
     """Makes the columns of some cases from their rows."""
 
@@ -254,39 +248,41 @@ class _Piece:
         return bytes(states)
 
     def _metrics(self) -> dict[str, ScoreColumns]:
-        row = CASE_METRICS.c
-        columns = (row.metric, row.position, row.mean, row.std, row["count"], row.missing)
-        wanted = select(*columns).where(*self._own(CASE_METRICS), row.mean.is_not(None))
-        found = _by_name(self._rows(wanted.order_by(row.position, row.metric)))
-        single = all(count == 1 for columns in found.values() for count in columns[3])
-        values = {} if single else self._values(found)
-        return {name: self._scores(columns, values.get(name)) for name, columns in found.items()}
+        return {name: self._scores(name) for name in self._measured()}
 
-    def _scores(self, columns: Sequence[Sequence[Any]], values: _Values | None) -> ScoreColumns:
-        positions, means, stds, counts, missing = columns
-        if values is None or all(count == 1 for count in counts):
-            values = _Values([])
+    def _measured(self) -> list[str]:
+        """The metrics with a mean, in the order in which they are first met."""
+        row = CASE_METRICS.c
+        wanted = select(row.metric).where(*self._own(CASE_METRICS), row.mean.is_not(None)).group_by(row.metric)
+        return [name for (name,) in self._rows(wanted.order_by(func.min(row.position), row.metric))]
+
+    def _scores(self, metric: str) -> ScoreColumns:
+        row = CASE_METRICS.c
+        columns = (row.position, row.mean, row.std, row["count"], row.missing)
+        wanted = select(*columns).where(*self._own(CASE_METRICS), row.metric == metric, row.mean.is_not(None))
+        positions, means, stds, counts, missing = zip(*self._rows(wanted.order_by(row.position)), strict=True)
+        single = all(count == 1 for count in counts)
+        sizes, scores = ((), array("d")) if single else self._values(metric, positions)
         return ScoreColumns(
             self._places(positions),
             _numbers(means),
             _numbers(stds) if any(std is not None for std in stds) else b"",
             _counts(counts, usual=1),
             _counts(missing, usual=0),
-            _counts(values.sizes.values()),
-            _little_endian(values.scores),
+            _counts(sizes),
+            _little_endian(scores),
         )
 
-    def _values(self, means: dict[str, list[tuple[Any, ...]]]) -> dict[str, _Values]:
-        """The scores of all samples of cases with a mean, in order; a run may have a great many of them."""
-        found = {name: _Values(columns[0]) for name, columns in means.items()}
+    def _values(self, metric: str, positions: Sequence[int]) -> tuple[Sequence[int], array[float]]:
+        """How many scores of samples each case with a mean has, and all of them; a run may have a great many."""
+        known, sizes, scores = frozenset(positions), Counter[int](), array("d")
         row = SCORES.c
-        wanted = select(row.position, row.metric, row.value).where(*self._own(SCORES), row.value.is_not(None))
-        with self._connection.execute(wanted.order_by(row.position, row.sample)) as rows:
-            for position, metric, value in iter(rows.cursor.fetchone, None):
-                if (values := found.get(metric)) and position in values.sizes:
-                    values.sizes[position] += 1
-                    values.scores.append(value)
-        return found
+        wanted = select(row.position, row.value).where(*self._own(SCORES), row.metric == metric)
+        with self._connection.execute(wanted.where(row.value.is_not(None)).order_by(row.position, row.sample)) as found:
+            while some := found.cursor.fetchmany(_AT_ONCE):
+                sizes.update([position for position, _ in some if position in known])
+                scores.extend([value for position, value in some if position in known])
+        return [sizes[position] for position in positions], scores
 
     def _flags(self) -> dict[str, FlagColumns]:
         row = CASE_FLAGS.c

@@ -236,12 +236,15 @@ def _score_rows(
     rows: list[Row] = []
     names: dict[str, tuple[str, str | None]] = {}
     """Maps score name to its stored name and judge, which are the same for every sample."""
+    run_id, position = place
     for number, sample in enumerate(samples):
-        for name, criterion in sample.judge_metrics.items():
-            named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
+        for name, mark in sample.judge_metrics.items():
+            stored, judge = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
-            values = (criterion.score, criterion.passed, "scored", cleaned(criterion.rationale), None, repeats)
-            rows.append((*place, number, *named, *values))
+            reason = cleaned(mark.rationale)
+            rows.append(
+                (run_id, position, number, stored, judge, mark.score, mark.passed, "scored", reason, None, repeats)
+            )
         for name, score in sample.scores.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             details, repeats = json_or_none(score.details), json_or_none(score.repeats)
