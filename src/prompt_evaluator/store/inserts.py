@@ -10,7 +10,7 @@ from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_
 from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -28,25 +28,32 @@ _MOST_ROWS, STEP = 256, 16
 
 def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
-    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK)
+    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK, size=lambda left: left - left % STEP or left)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write full rows, with values in the order of the table's columns."""
-    _insert(connection, table.name, _COLUMNS[table], rows)
+    # Powers of two: statements for many wide rows take memory, and the driver caches them.
+    _insert(connection, table.name, _COLUMNS[table], rows, size=lambda left: 1 << left.bit_length() - 1)
 
 
-def _insert(
-    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], tail: str = ""
+def _insert(  # noqa: PLR0913 - what, where and how
+    connection: Connection,
+    table: str,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    tail: str = "",
+    *,
+    size: Callable[[int], int],
 ) -> None:
+    """Use few statements, because each releases the GIL, and of few sizes, because each one is cached."""
     mark = _mark(connection)
     start = 0
     while left := len(rows) - start:
-        # Few statements, because each releases the GIL, and of few sizes, because each one is cached.
-        size = min(left - left % STEP or left, _MOST_ROWS)
-        statement = _statement(table, columns, tail, mark, size)
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start : start + size])))
-        start += size
+        end = start + size(min(left, _MOST_ROWS))
+        statement = _statement(table, columns, tail, mark, end - start)
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start:end])))
+        start = end
 
 
 def _mark(connection: Connection) -> str:
