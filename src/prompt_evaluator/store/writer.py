@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.store.fence import Fenced
 
 CAPACITY = 512
-"""How many uncommitted units may be queued before callers have to wait.
-
-A case counts once per sample, because its rows hold the samples' texts until they are committed."""
+"""How many uncommitted units may be queued before callers have to wait, and how many samples of cases beside them: rows
+hold texts of samples until they are committed, but are held back longer, and can be made again."""
 
 _STALLED = 0.3
 """Seconds without a commit after which callers wait while half a window of units is pending: what is paid for now may
@@ -96,6 +95,8 @@ class LedgerWriter:
         """Whether a case's rows were written, indexed by position; one byte each, because there may be a million."""
         self._held_since = 0.0
         self._put = self._committed = 0
+        self._put_cases = self._committed_cases = 0
+        """Of these, the samples of cases."""
         self._moved = perf_counter()
         """When something was last committed, or put while nothing was pending."""
         self._closing = self._reported = False
@@ -124,7 +125,9 @@ class LedgerWriter:
         if self._closing or self._failure:
             self._refuse(case.test_case_id)
         rows = case_rows(self._run_id, FinishedCase(position, case, judges))
-        self._hand_over(_Case(rows, max(1, len(case.samples))))
+        weight = max(1, len(case.samples))
+        self._put_cases += weight
+        self._hand_over(_Case(rows, weight))
 
     def _hand_over(self, item: _Item | _Case) -> None:
         if self._put == self._committed:
@@ -147,8 +150,10 @@ class LedgerWriter:
         self._check()
 
     def _is_full(self) -> bool:
-        pending = self._put - self._committed
-        return pending >= CAPACITY or (pending >= self._flush_at and perf_counter() - self._moved > _STALLED)
+        cases = self._put_cases - self._committed_cases
+        units = self._put - self._committed - cases
+        stalled = units >= self._flush_at and perf_counter() - self._moved > _STALLED
+        return stalled or max(units, cases) >= CAPACITY
 
     async def flush(self) -> None:
         """Wait until everything put so far is committed."""
@@ -237,7 +242,9 @@ class LedgerWriter:
             with connection.begin():
                 check_owner(connection, self._lease, shared=True)
                 self._write_rows(connection, [case.rows for case in cases])
-            self._committed += sum(case.weight for case in cases)
+            weight = sum(case.weight for case in cases)
+            self._committed += weight
+            self._committed_cases += weight
             self._moved = perf_counter()
             self._wake()
 
