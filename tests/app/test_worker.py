@@ -14,10 +14,12 @@ from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.evaluate import plan_evaluation
 from prompt_evaluator.app.serving.queueing import QueuedRun
 from prompt_evaluator.app.serving.run_answers import WORKER_STOPPED, run_answer
+from prompt_evaluator.app.serving.run_rows import run_table
 from prompt_evaluator.app.serving.worker import Worker
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.model.api import RunTableQuery
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.store.artifacts import RunFolder
 
@@ -48,7 +50,7 @@ async def test_a_run_that_cannot_go_on_is_ended_with_its_reason_in_the_queue_the
 
 
 @pytest.mark.parametrize("is_taken", [False, True])
-async def test_a_run_whose_worker_was_stopped_is_shown_as_queued_while_its_request_is_open(
+async def test_a_run_whose_worker_was_stopped_is_shown_as_queued_and_followed_while_its_request_is_open(
     here: Path, *, is_taken: bool
 ) -> None:
     (here / "data.jsonl").write_text('{"id": "a", "input": "one"}\n')
@@ -64,6 +66,10 @@ async def test_a_run_whose_worker_was_stopped_is_shown_as_queued_while_its_reque
             store.take_next(started_at=now())
 
         answer = run_answer(settings, run_id)
+        followed = run_table(
+            settings, RunTableQuery(), lambda lines: store.case_problems([each.run_id for each in lines])
+        )
 
         assert before == "aborted"
         assert (answer.status, answer.stop_reason) == ("queued", None)
+        assert [run.id for run in followed.unfinished] == [run_id]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model.api import RunTableQuery
+    from prompt_evaluator.model.api import ApiStatus, RunTableQuery
     from prompt_evaluator.model.query import CaseProblems, RunLine
 
     Problems = Callable[[Sequence[RunLine]], Mapping[str, CaseProblems]]
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _BEFORE = 8
 """Runs in a sparkline."""
 _LOOKED_AT = 60
+_UNFINISHED: tuple[ApiStatus, ...] = ("running", "queued")
 _MOST_DATASETS = 8
 
 
@@ -72,7 +73,18 @@ def run_table(settings: Settings, query: RunTableQuery, problems: Problems) -> R
         table_row(line, run, query.metric, counted[line.run_id], before)
         for line, run in zip(page, answers.runs, strict=True)
     ]
-    return _table(rows, tuple(by_api_words(settings, ("running", "queued"))), answers.next)
+    return _table(rows, _unfinished(settings, answers.runs), answers.next)
+
+
+def _unfinished(settings: Settings, shown: Sequence[ApiRun]) -> tuple[ApiRun, ...]:
+    """Runs that wait or are in progress, also those that only the rows of the page say so of.
+
+    The store has some of these as interrupted: they are about to go on, and a page that did not follow them would never
+    learn that they do.
+    """
+    found = {run.id: run for run in shown if run.status in _UNFINISHED}
+    found |= {run.id: run for run in by_api_words(settings, _UNFINISHED)}
+    return tuple(sorted(found.values(), key=lambda run: run.created_at))
 
 
 def named_runs(settings: Settings, run_ids: Sequence[str], problems: Problems) -> RunTable:
