@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
 from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from sqlalchemy import Connection, Table
+
+    Row = tuple[Any, ...]
 
 _UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")
 _KEEP_WHAT_IS_OK = (
@@ -22,16 +24,32 @@ _KEEP_WHAT_IS_OK = (
 _COLUMNS = {
     table: tuple(table.c.keys()) for table in (CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
 }
+_MOSTLY_EQUAL: dict[str, tuple[tuple[str, ...], ...]] = {
+    "units": (("run_id",), ("repeat", "ok", "attempt")),
+    "cases": (("run_id",),),
+    "case_results": (("run_id",), ("status", "error_kinds", "error_message")),
+    "case_metrics": (("run_id",), ("missing", "repeat_std")),
+    "case_flags": (("run_id",),),
+    "sample_results": (
+        ("run_id",),
+        ("cost", "judge_cost"),
+        ("attempt", "status", "tries", "model", "finish_reason", "error_kind", "error_message", "error_metric"),
+        ("tool_calls", "earlier_attempts", "reused"),
+    ),
+    "scores": (("run_id",), ("judge",), ("outcome", "details", "repeats")),
+}
+"""Groups of columns that usually have one value in all rows of a statement: it is then bound once, because SQLite's
+driver spends half its time on binding, with the GIL. Groups, because every combination is another cached statement."""
 _MOST_ROWS, STEP = 256, 16
 """The widest table has 25 columns, so this is far below the limit of 32,766 values per statement."""
 
 
-def insert_units(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+def insert_units(connection: Connection, rows: Iterable[Row]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
     _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK, size=lambda left: left - left % STEP or left)
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
     """Write full rows, with values in the order of the table's columns."""
     # Powers of two: statements for many wide rows take memory, and the driver caches them.
     _insert(connection, table.name, _COLUMNS[table], rows, size=lambda left: 1 << left.bit_length() - 1)
@@ -41,27 +59,65 @@ def _insert(  # noqa: PLR0913 - what, where and how
     connection: Connection,
     table: str,
     columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
+    rows: Iterable[Row],
     tail: str = "",
     *,
     size: Callable[[int], int],
 ) -> None:
     """Use few statements, because each releases the GIL, and of few sizes, because each one is cached."""
-    mark = _mark(connection)
-    start = 0
-    while left := len(rows) - start:
-        end = start + size(min(left, _MOST_ROWS))
-        statement = _statement(table, columns, tail, mark, end - start)
-        connection.exec_driver_sql(statement, tuple(chain.from_iterable(rows[start:end])))
-        start = end
+    values, width, start = list(chain.from_iterable(rows)), len(columns), 0
+    while left := (len(values) - start) // width:
+        count = size(min(left, _MOST_ROWS))
+        part = values[start : start + count * width]
+        if connection.dialect.name == "sqlite":
+            same = tuple([all(_is_same(part[at::width]) for at in group) for group in _groups(table, columns)])
+            statement = _sharing_statement(table, columns, tail, same, count)
+            # Not through SQLAlchemy, which takes twenty times as long as the driver for a small statement.
+            connection.connection.cursor().execute(statement.text, statement.bound(part))
+        else:
+            connection.exec_driver_sql(_statement(table, columns, tail, count), tuple(part))
+        start += count * width
 
 
-def _mark(connection: Connection) -> str:
-    return "?" if connection.dialect.paramstyle == "qmark" else "%s"
+def _is_same(column: list[Any]) -> bool:
+    return column.count(column[0]) == len(column)
 
 
 @cache
-def _statement(table: str, columns: tuple[str, ...], tail: str, mark: str, rows: int) -> str:
-    row = f"({', '.join([mark] * len(columns))})"
+def _groups(table: str, columns: tuple[str, ...]) -> list[list[int]]:
+    return [[columns.index(name) for name in group] for group in _MOSTLY_EQUAL[table]]
+
+
+class _Sharing(NamedTuple):
+    """A statement for SQLite that binds some columns once."""
+
+    text: str
+    once: list[int]
+    each: list[int]
+    """Columns that it binds for each row, after the others."""
+
+    def bound(self, values: list[Any]) -> list[Any]:
+        width = len(self.once) + len(self.each)
+        varying = [values[at::width] for at in self.each]
+        return [values[at] for at in self.once] + list(chain.from_iterable(zip(*varying, strict=True)))
+
+
+@cache
+def _sharing_statement(table: str, columns: tuple[str, ...], tail: str, same: tuple[bool, ...], rows: int) -> _Sharing:
+    once = [at for group, equal in zip(_groups(table, columns), same, strict=True) if equal for at in group]
+    each = [at for at in range(len(columns)) if at not in once]
+    numbers = {at: f"?{number}" for number, at in enumerate([*once, *each], 1)}
+    first = [numbers[at] for at in range(len(columns))]
+    others = [numbers[at] if at in once else "?" for at in range(len(columns))]  # `?` is one more than the greatest yet
+    return _Sharing(_text(table, columns, [first, *[others] * (rows - 1)], tail), once, each)
+
+
+@cache
+def _statement(table: str, columns: tuple[str, ...], tail: str, rows: int) -> str:
+    return _text(table, columns, [["%s"] * len(columns)] * rows, tail)
+
+
+def _text(table: str, columns: tuple[str, ...], marks: list[list[str]], tail: str) -> str:
+    listed = ", ".join([f"({', '.join(row)})" for row in marks])
     # Names and marks are constants of this package; every value is bound.
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}{tail}"  # noqa: S608
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {listed}{tail}"  # noqa: S608

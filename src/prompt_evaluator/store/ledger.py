@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -109,7 +110,7 @@ class Store(
                 connection.execute(insert(RUNS).values(run_row(record)))
                 while chunk := list(islice(rows, _CHUNK)):
                     insert_rows(connection, CASES, chunk)
-            except IntegrityError as error:
+            except (IntegrityError, sqlite3.IntegrityError) as error:
                 raise StoreError(
                     f"Run {run_id} cannot be added to {self._database.where}: it already exists, or two of its cases "
                     "have the same id. Nothing was changed."

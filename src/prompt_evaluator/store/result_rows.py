@@ -193,14 +193,19 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Cleaned) -> Row:
-    error = sample.error
+def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Cleaned | None) -> Row:
+    answer, comment, error = sample.generator_output, sample.judge_overall_comment, sample.error
+    model, reason = sample.model, sample.finish_reason
+    # As labels hash it: the text of the unit, which has no secrets but may contain NUL.
+    masked = answer if answer is None or cleaned is None else REDACTOR.text(answer)
+    if cleaned is not None:
+        answer, comment, model, reason = cleaned(answer), cleaned(comment), cleaned(model), cleaned(reason)
     return (
         *place,
         sample.attempt,
         sample.status,
-        cleaned(sample.generator_output),
-        _answer_hash(sample.generator_output, cleaned),
+        answer,
+        None if masked is None else sha256(masked.encode("utf-8", "replace")).hexdigest(),
         sample.cost,
         sample.judge_cost,
         sample.latency_ms,
@@ -209,25 +214,17 @@ def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Clea
         sample.judge_input_tokens,
         sample.judge_output_tokens,
         sample.tries,
-        cleaned(sample.model),
-        cleaned(sample.finish_reason),
+        model,
+        reason,
         error.kind if error else None,
         clean(error.message) if error else None,
         sample.error_metric,
         json_or_none(sample.judge_flags),
-        cleaned(sample.judge_overall_comment),
-        json_or_none(sample.tool_calls),
-        json_or_none(sample.earlier_attempts),
+        comment,
+        json_or_none(sample.tool_calls) if sample.tool_calls else None,
+        json_or_none(sample.earlier_attempts) if sample.earlier_attempts else None,
         sample.reused,
     )
-
-
-def _answer_hash(text: str | None, cleaned: Cleaned) -> str | None:
-    """Hash the answer as labels do: the text of the unit, which has no secrets but may contain NUL."""
-    if text is None:
-        return None
-    masked = text if cleaned is as_it_is else REDACTOR.text(text)
-    return sha256(masked.encode("utf-8", "replace")).hexdigest()
 
 
 def _score_rows(
