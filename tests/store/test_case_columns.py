@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,16 @@ def test_columns_are_stored_when_a_run_has_ended_and_say_the_same(
     assert (before, stored(location)) == (0, 1)
     assert kept[:3] == made[:3]
     assert kept[3] == pytest.approx(made[3])
+
+
+def test_columns_have_every_score_whether_those_of_a_case_differ_or_not(store: Store, record: MakeRecord) -> None:
+    given = [(4.0, 4.0, 4.0), (3.0, 5.0), (0.1, 0.1, 0.1), (2.0,), (1.0, 1.0, 2.0)]
+    run = add_run(store, record("run-a"), [scored(f"ça-{at}", each) for at, each in enumerate(given)], cases(5))
+
+    (piece,) = run.columns()
+
+    assert array("I", piece.metrics["clarity"].sizes).tolist() == [len(each) for each in given]
+    assert array("d", piece.metrics["clarity"].values).tolist() == [value for each in given for value in each]
 
 
 def test_a_comparison_by_columns_is_that_of_the_cases_one_by_one(store: Store, record: MakeRecord) -> None:

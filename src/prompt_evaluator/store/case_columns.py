@@ -13,11 +13,12 @@ from array import array
 from collections import Counter
 from functools import reduce
 from hashlib import sha256
+from itertools import repeat
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import case, delete, func, insert, select
+from sqlalchemy import and_, case, delete, func, insert, select
 
 from prompt_evaluator.model.case_columns import (
     CASES_AT_ONCE,
@@ -258,11 +259,12 @@ class _Piece:
 
     def _scores(self, metric: str) -> ScoreColumns:
         row = CASE_METRICS.c
-        columns = (row.position, row.mean, row.std, row["count"], row.missing)
+        columns = (row.position, row.mean, row.std, row.min, row.max, row["count"], row.missing)
         wanted = select(*columns).where(*self._own(CASE_METRICS), row.metric == metric, row.mean.is_not(None))
-        positions, means, stds, counts, missing = zip(*self._rows(wanted.order_by(row.position)), strict=True)
+        rows = self._rows(wanted.order_by(row.position))
+        positions, means, stds, lows, highs, counts, missing = zip(*rows, strict=True)
         single = all(count == 1 for count in counts)
-        sizes, scores = ((), array("d")) if single else self._values(metric, positions)
+        sizes, scores = ((), array("d")) if single else self._values(metric, positions, lows, highs, counts)
         return ScoreColumns(
             self._places(positions),
             _numbers(means),
@@ -273,16 +275,42 @@ class _Piece:
             _little_endian(scores),
         )
 
-    def _values(self, metric: str, positions: Sequence[int]) -> tuple[Sequence[int], array[float]]:
-        """How many scores of samples each case with a mean has, and all of them; a run may have a great many."""
-        known, sizes, scores = frozenset(positions), Counter[int](), array("d")
-        row = SCORES.c
-        wanted = select(row.position, row.value).where(*self._own(SCORES), row.metric == metric)
+    def _values(
+        self,
+        metric: str,
+        positions: Sequence[int],
+        lows: Sequence[float],
+        highs: Sequence[float],
+        counts: Sequence[int],
+    ) -> tuple[Sequence[int], array[float]]:
+        """How many scores of samples each case with a mean has, and all of them.
+
+        Only scores that differ within their case are read; the others are the case's lowest score.
+        """
+        read, values = self._different_scores(metric) if lows != highs else (Counter[int](), array("d"))
+        sizes, scores, start = list[int](), array("d"), 0
+        for position, low, high, count in zip(positions, lows, highs, counts, strict=True):
+            size = count if low == high else read[position]
+            sizes.append(size)
+            if low == high:
+                scores.extend(repeat(low, size))
+            else:
+                scores += values[start : start + size]
+                start += size
+        return sizes, scores
+
+    def _different_scores(self, metric: str) -> tuple[Counter[int], array[float]]:
+        """How many scores each case has in which they differ, and all of them in file order; there may be many."""
+        sizes, scores = Counter[int](), array("d")
+        row, measured = SCORES.c, CASE_METRICS.c
+        same = and_(row.run_id == measured.run_id, row.position == measured.position, row.metric == measured.metric)
+        wanted = select(row.position, row.value).join_from(CASE_METRICS, SCORES, same)
+        wanted = wanted.where(*self._own(CASE_METRICS), measured.metric == metric, measured.min != measured.max)
         with self._connection.execute(wanted.where(row.value.is_not(None)).order_by(row.position, row.sample)) as found:
             while some := found.cursor.fetchmany(_AT_ONCE):
-                sizes.update([position for position, _ in some if position in known])
-                scores.extend([value for position, value in some if position in known])
-        return [sizes[position] for position in positions], scores
+                sizes.update([position for position, _ in some])
+                scores.extend([value for _, value in some])
+        return sizes, scores
 
     def _flags(self) -> dict[str, FlagColumns]:
         row = CASE_FLAGS.c
