@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import islice
-from statistics import fmean
+from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import delete, select
@@ -20,14 +20,14 @@ from prompt_evaluator.store.result_tables import (
     SAMPLE_RESULTS,
     SCORES,
 )
-from prompt_evaluator.store.texts import as_it_is, as_json, clean, clean_or_none, is_clean, json_or_none, storable
+from prompt_evaluator.store.texts import as_json, clean, clean_or_none, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from prompt_evaluator.model.result import CaseResult, MetricStats, SampleResult
+    from prompt_evaluator.model.result import CaseResult, SampleResult
 
     Row = tuple[Any, ...]
     Cleaned = Callable[[str | None], str | None]
@@ -58,13 +58,13 @@ class CaseRows(NamedTuple):
 
 def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
     place, samples = (run_id, case.position), case.result.samples
-    cleaned = as_it_is if is_clean(_texts(samples)) else clean_or_none
+    cleaned = None if is_clean(_texts(samples)) else clean_or_none
     return CaseRows(
         case.position,
         _case_row(run_id, case),
         _metric_rows(run_id, case),
         _flag_rows(run_id, case),
-        [_sample_row((*place, number), sample, cleaned) for number, sample in enumerate(samples)],
+        _sample_rows(place, samples, cleaned),
         _score_rows(place, samples, case.judges, cleaned),
     )
 
@@ -135,31 +135,28 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
     without a score count neither way: they are errors, which have their own filter.
     """
     result = case.result
-    stats = result.per_metric_stats.values()
-    kinds = sorted({sample.error.kind for sample in result.samples if sample.error})
+    kinds = {sample.error.kind for sample in result.samples if sample.error}
     costs = [cost for sample in result.samples for cost in (sample.cost, sample.judge_cost) if cost is not None]
     latencies = [sample.latency_ms for sample in result.samples if sample.latency_ms is not None]
+    passing = [(stats.passed, stats.count) for stats in result.per_metric_stats.values()]
+    flakiness = max([min(passed, count - passed) / count for passed, count in passing], default=None)
+    """On any metric, the share of samples in the minority on passing: 0 if all agree, at most a half."""
     return (
         run_id,
         case.position,
         result.test_case_id,
         result.status,
-        as_json(kinds) if kinds else None,
+        as_json(sorted(kinds)) if kinds else None,
         clean_or_none(result.error_message),
         sum(costs) if costs else None,
-        fmean(latencies) if latencies else None,
-        max(map(_disagreement, stats), default=None),
-        any(0 < each.passed < each.count for each in stats),
+        fsum(latencies) / len(latencies) if latencies else None,
+        flakiness,
+        bool(flakiness),
         any(flag.true_count for flag in result.per_flag_stats.values()),
-        any(each.passed * 2 < each.count for each in stats),
+        any(passed * 2 < count for passed, count in passing),
         result.timestamp_start,
         result.timestamp_end,
     )
-
-
-def _disagreement(stats: MetricStats) -> float:
-    """Share of samples in the minority on passing: 0 if all agree, at most a half."""
-    return min(stats.passed, stats.count - stats.passed) / stats.count
 
 
 def _metric_rows(run_id: str, case: FinishedCase) -> list[Row]:
@@ -193,42 +190,50 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_row(place: tuple[str, int, int], sample: SampleResult, cleaned: Cleaned | None) -> Row:
-    answer, comment, error = sample.generator_output, sample.judge_overall_comment, sample.error
-    model, reason = sample.model, sample.finish_reason
-    # As labels hash it: the text of the unit, which has no secrets but may contain NUL.
-    masked = answer if answer is None or cleaned is None else REDACTOR.text(answer)
-    if cleaned is not None:
-        answer, comment, model, reason = cleaned(answer), cleaned(comment), cleaned(model), cleaned(reason)
-    return (
-        *place,
-        sample.attempt,
-        sample.status,
-        answer,
-        None if masked is None else sha256(masked.encode("utf-8", "replace")).hexdigest(),
-        sample.cost,
-        sample.judge_cost,
-        sample.latency_ms,
-        sample.input_tokens,
-        sample.output_tokens,
-        sample.judge_input_tokens,
-        sample.judge_output_tokens,
-        sample.tries,
-        model,
-        reason,
-        error.kind if error else None,
-        clean(error.message) if error else None,
-        sample.error_metric,
-        json_or_none(sample.judge_flags),
-        comment,
-        json_or_none(sample.tool_calls) if sample.tool_calls else None,
-        json_or_none(sample.earlier_attempts) if sample.earlier_attempts else None,
-        sample.reused,
-    )
+def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], cleaned: Cleaned | None) -> list[Row]:
+    rows: list[Row] = []
+    flags, flags_text = dict[str, bool](), None
+    for number, sample in enumerate(samples):
+        answer, comment, error = sample.generator_output, sample.judge_overall_comment, sample.error
+        model, reason = sample.model, sample.finish_reason
+        # As labels hash it: the text of the unit, which has no secrets but may contain NUL.
+        masked = answer if answer is None or cleaned is None else REDACTOR.text(answer)
+        if cleaned is not None:
+            answer, comment, model, reason = cleaned(answer), cleaned(comment), cleaned(model), cleaned(reason)
+        if sample.judge_flags != flags:  # usually those of the sample before
+            flags, flags_text = sample.judge_flags, json_or_none(sample.judge_flags)
+        row = (
+            *place,
+            number,
+            sample.attempt,
+            sample.status,
+            answer,
+            None if masked is None else sha256(masked.encode("utf-8", "replace")).hexdigest(),
+            sample.cost,
+            sample.judge_cost,
+            sample.latency_ms,
+            sample.input_tokens,
+            sample.output_tokens,
+            sample.judge_input_tokens,
+            sample.judge_output_tokens,
+            sample.tries,
+            model,
+            reason,
+            error.kind if error else None,
+            clean(error.message) if error else None,
+            sample.error_metric,
+            flags_text,
+            comment,
+            json_or_none(sample.tool_calls),
+            json_or_none(sample.earlier_attempts),
+            sample.reused,
+        )
+        rows.append(row)
+    return rows
 
 
 def _score_rows(
-    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], cleaned: Cleaned
+    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], cleaned: Cleaned | None
 ) -> list[Row]:
     rows: list[Row] = []
     names: dict[str, tuple[str, str | None]] = {}
@@ -238,14 +243,15 @@ def _score_rows(
         for name, mark in sample.judge_metrics.items():
             stored, judge = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
-            reason = cleaned(mark.rationale)
+            reason = mark.rationale if cleaned is None else cleaned(mark.rationale)
             rows.append(
                 (run_id, position, number, stored, judge, mark.score, mark.passed, "scored", reason, None, repeats)
             )
         for name, score in sample.scores.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
+            reason = score.reason if cleaned is None else cleaned(score.reason)
             details, repeats = json_or_none(score.details), json_or_none(score.repeats)
-            measured = (score.score, score.passed, score.status, cleaned(score.reason), details, repeats)
+            measured = (score.score, score.passed, score.status, reason, details, repeats)
             rows.append((*place, number, *named, *measured))
     return rows
 

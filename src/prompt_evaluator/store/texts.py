@@ -31,10 +31,6 @@ def is_clean(texts: Iterable[str]) -> bool:
     return joined.isascii() and "\x00" not in joined and REDACTOR.text(joined) == joined
 
 
-def as_it_is(text: str | None) -> str | None:
-    return text
-
-
 def storable(text: str) -> str:
     """Replace NUL, which PostgreSQL refuses, and lone surrogates, which every database does."""
     if text.isascii():
