@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from stores import ON_SERVER, everything, sql
+from sqlalchemy import Engine, event
+from stores import ON_FILE, ON_SERVER, everything, sql
 
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
 from prompt_evaluator.model import Criterion, JudgeConfig, MetricUse, PromptRef, Rubric, Secret, Target, TestCase
@@ -215,6 +216,54 @@ def test_finished_units_of_any_run_are_found_by_name_and_the_newest_wins(
     found = store.finished([b"shared", b"bad", b"missing", *(str(at).encode() for at in range(1_000))])
 
     assert found == {b"shared": unit("case", b"shared", data=b"03")}
+
+
+def test_preparations_of_any_run_are_found_by_name_and_nothing_else_is(
+    store: Store, record: MakeRecord, unit: MakeUnit
+) -> None:
+    for day in ("02", "01"):
+        store.create_run(record(f"run-{day}", started_at=f"2025-01-{day}T00:00:00Z"), [])
+        _write(store, f"run-{day}", unit("", b"shared", data=day.encode()), unit("case", b"answer"))
+
+    found = store.prepared([b"shared", b"answer", b"missing"])
+
+    assert found == {b"shared": unit("", b"shared", data=b"02")}
+
+
+@ON_FILE
+def test_a_file_has_an_index_of_names_only_once_units_were_looked_up_by_name(
+    store: Store, run_id: str, location: Path, unit: MakeUnit
+) -> None:
+    def indexes() -> set[str]:
+        return {row[1] for row in sql(location, "PRAGMA index_list(units)")} - {"sqlite_autoindex_units_1"}
+
+    _write(store, run_id, unit("", b"prepared"), unit("case", b"answer"))
+    store.prepared([b"prepared"])
+    before = indexes()
+    for each in (store, Store.open(location)):
+        assert each.finished([b"answer", b"prepared"]).keys() == {b"answer", b"prepared"}
+
+    assert (before, indexes()) == ({"ix_units_prepared"}, {"ix_units_prepared", "ix_units_name"})
+
+
+@ON_FILE
+@pytest.mark.parametrize(("method", "index"), [("prepared", "ix_units_prepared"), ("finished", "ix_units_name")])
+def test_a_unit_is_not_searched_for_among_all_others(store: Store, location: Path, method: str, index: str) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(*given: Any) -> None:
+        asked.append(given[2:4])
+
+    getattr(store, method)([b"first"])  # makes the index
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        getattr(store, method)([b"second"])
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+    statement, values = asked[-1]
+    plan = sql(location, f"EXPLAIN QUERY PLAN {statement}", *values)
+    assert any(index in row[-1] for row in plan), plan
 
 
 def test_a_run_has_failures_until_they_are_made_good(store: Store, run_id: str, unit: MakeUnit) -> None:

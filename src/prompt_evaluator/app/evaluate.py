@@ -87,4 +87,4 @@ def _written_before(names: set[bytes], session: Session) -> set[bytes]:
     location = session.settings.store
     if not names or (isinstance(location, Path) and not location.exists()):
         return set()
-    return set(session.store.finished(sorted(names)))
+    return set(session.store.prepared(sorted(names)))

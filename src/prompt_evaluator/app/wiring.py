@@ -111,7 +111,7 @@ def _preparer(plan: RunPlan, models: Models, store: Store, sink: UnitSink) -> Pr
         return RecordedJudge(models.client(name.provider, urgent=True), config, name.model, None)
 
     def find(name: bytes) -> Unit | None:
-        return own.get(name) or store.finished([name]).get(name)
+        return own.get(name) or store.prepared([name]).get(name)
 
     return Preparer(judge, build_metric, find, sink)
 

@@ -115,6 +115,9 @@ class Store(Protocol):
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
         """Successful units of any run with one of these names."""
 
+    def prepared(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
+        """The same of preparations, which belong to no case."""
+
     def known_cases(self, run_id: str) -> int:
         """How many cases have any result, finished or not."""
 

@@ -40,7 +40,7 @@ from prompt_evaluator.store.scored_answers import ScoredAnswers
 from prompt_evaluator.store.shared_limits import LimitRows
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.tokens import Tokens
-from prompt_evaluator.store.unit_rows import find_units, read_units
+from prompt_evaluator.store.unit_rows import find_units, index_names, read_units
 from prompt_evaluator.store.views import Views
 from prompt_evaluator.store.writer import LedgerWriter
 
@@ -77,6 +77,8 @@ class Store(
     LimitRows,
 ):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
+
+    _names_are_indexed = False
 
     @classmethod
     def open(
@@ -212,8 +214,17 @@ class Store(
 
     def finished(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
         """Successful units of any run with one of these names; if several have one name, that of the newest run."""
+        if not self._names_are_indexed:
+            with self._write() as connection:
+                index_names(connection)
+            self._names_are_indexed = True
         with self._read() as connection:
             return find_units(connection, names)
+
+    def prepared(self, names: Sequence[bytes]) -> dict[bytes, Unit]:
+        """The same of preparations, which belong to no case."""
+        with self._read() as connection:
+            return find_units(connection, names, prepared=True)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
         """Add all labels or none. Existing labels are not changed: a new opinion is another label."""
