@@ -15,7 +15,7 @@ from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.case_columns import delete_columns
 from prompt_evaluator.store.fence import check_owner
-from prompt_evaluator.store.inserts import STEP, insert_units
+from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
 from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
 
@@ -39,7 +39,7 @@ _GATHER = 0.02
 """Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
 _MOST_PER_COMMIT = 1_024
 _MORE_CASES = 4_096
-_HELD_WEIGHT, _HOLD = 256, 0.2
+_HELD_WEIGHT, _HOLD = 320, 0.2
 """Cases are held back until together they have this many samples, or for this many seconds: writing 50 cases at once
 takes half the time per case of writing five. They are written at once if a caller waits for a commit."""
 _WATCH = 1.0
@@ -153,7 +153,7 @@ class LedgerWriter:
         cases = self._put_cases - self._committed_cases
         units = self._put - self._committed - cases
         stalled = units >= self._flush_at and perf_counter() - self._moved > _STALLED
-        return stalled or max(units, cases) >= CAPACITY
+        return stalled or units >= CAPACITY or cases >= 2 * CAPACITY
 
     async def flush(self) -> None:
         """Wait until everything put so far is committed."""
@@ -285,7 +285,7 @@ class LedgerWriter:
             return []
         whole = len(self._held)
         if enough and not (self._closing or self._waiting):
-            whole -= whole % STEP if whole > STEP else 0  # so that statements are of few sizes
+            whole = 1 << whole.bit_length() - 1  # a power of two, so that statements are few and of few sizes
         due, self._held = self._held[:whole], self._held[whole:]
         self._held_since = perf_counter()
         return due
