@@ -17,7 +17,7 @@ from prompt_evaluator.model.query import CaseFlag, CaseMetric, CaseQuery, RunQue
 from prompt_evaluator.model.release import Baseline
 from prompt_evaluator.model.result import CriterionScore, MetricScore, RepeatResult
 from prompt_evaluator.store.result_tables import RESULT_TABLES
-from prompt_evaluator.store.writer import CAPACITY
+from prompt_evaluator.store.writer import CASE_CAPACITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,7 +175,7 @@ async def test_cases_that_wait_for_their_commit_count_with_their_samples(store: 
     await writer.flush()
     writer.close()
 
-    assert most < CAPACITY + 20
+    assert most < CASE_CAPACITY + 20
     assert writer.pending == 0
     assert len(store.case_detail(run_id, "case-3").samples) == 20
 

@@ -40,13 +40,13 @@ _MOSTLY_EQUAL: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Groups of columns that usually have one value in all rows of a statement: it is then bound once, because SQLite's
 driver spends half its time on binding, with the GIL. Groups, because every combination is another cached statement."""
-_MOST_ROWS, STEP = 256, 16
+_MOST_ROWS, _STEP = 256, 16
 """The widest table has 25 columns, so this is far below the limit of 32,766 values per statement."""
 
 
 def insert_units(connection: Connection, rows: Iterable[Row]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
-    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK, size=lambda left: left - left % STEP or left)
+    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK, size=lambda left: left - left % _STEP or left)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:

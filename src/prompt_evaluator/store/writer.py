@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from prompt_evaluator.store.fence import Fenced
 
 CAPACITY = 512
-"""How many uncommitted units may be queued before callers have to wait, and how many samples of cases beside them: rows
-hold texts of samples until they are committed, but are held back longer, and can be made again."""
+"""How many uncommitted units may be queued before callers have to wait: what a crash can lose."""
+CASE_CAPACITY = 1_024
+"""How many samples of uncommitted cases may be queued beside them. They hold texts, but can be made again."""
 
 _STALLED = 0.3
 """Seconds without a commit after which callers wait while half a window of units is pending: what is paid for now may
@@ -40,7 +41,7 @@ _GATHER = 0.02
 _MOST_PER_COMMIT = 1_024
 _MORE_CASES = 4_096
 _HELD_WEIGHT, _HOLD = 320, 0.2
-"""Cases are held back until together they have this many samples, or for this many seconds: writing 50 cases at once
+"""Cases are held back until together they have this many samples, or for this many seconds: writing 64 cases at once
 takes half the time per case of writing five. They are written at once if a caller waits for a commit."""
 _WATCH = 1.0
 """Seconds between checks that the main thread is still alive."""
@@ -153,7 +154,7 @@ class LedgerWriter:
         cases = self._put_cases - self._committed_cases
         units = self._put - self._committed - cases
         stalled = units >= self._flush_at and perf_counter() - self._moved > _STALLED
-        return stalled or units >= CAPACITY or cases >= 2 * CAPACITY
+        return stalled or units >= CAPACITY or cases >= CASE_CAPACITY
 
     async def flush(self) -> None:
         """Wait until everything put so far is committed."""
