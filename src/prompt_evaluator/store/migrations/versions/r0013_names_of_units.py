@@ -9,5 +9,6 @@ down_revision = "0012"
 
 def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
-        op.drop_index("ix_units_name", "units")
-        op.create_index("ix_units_prepared", "units", ["name"], sqlite_where=sa.text("case_id = ''"))
+        op.drop_index("ix_units_name", "units", if_exists=True)
+        where = sa.text("case_id = ''")
+        op.create_index("ix_units_prepared", "units", ["name"], sqlite_where=where, if_not_exists=True)
