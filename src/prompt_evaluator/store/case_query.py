@@ -19,8 +19,8 @@ from prompt_evaluator.model.case_columns import CaseStates
 from prompt_evaluator.model.condition import lookup
 from prompt_evaluator.model.error_pattern import split_name
 from prompt_evaluator.model.query import CaseLine, CaseQuery, Neighbours, Page
-from prompt_evaluator.store.case_columns import STATE
 from prompt_evaluator.store.case_lines import read_case_lines
+from prompt_evaluator.store.case_piece import STATE
 from prompt_evaluator.store.dialects import contains
 from prompt_evaluator.store.error_query import positions_with
 from prompt_evaluator.store.paging import LONGEST, Cursor, after, check_limit, read_cursor, written

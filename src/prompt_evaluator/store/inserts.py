@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
-from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.schema import CASES, UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Row = tuple[Any, ...]
 
-_UNIT_COLUMNS = ("run_id", "case_id", "name", "kind", "sample", "repeat", "ok", "data", "attempt")
-_KEEP_WHAT_IS_OK = (
-    " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
-    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data, attempt = excluded.attempt WHERE NOT units.ok"
-)
 _COLUMNS = {
-    table: tuple(table.c.keys()) for table in (CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
+    table.name: tuple(table.c.keys())
+    for table in (UNITS, CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
+}
+_TAILS = {
+    "units": " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
+    " repeat = excluded.repeat, ok = excluded.ok, data = excluded.data, attempt = excluded.attempt WHERE NOT units.ok"
 }
 _MOSTLY_EQUAL: dict[str, tuple[tuple[str, ...], ...]] = {
     "units": (("run_id",), ("repeat", "ok", "attempt")),
@@ -46,36 +46,29 @@ _MOST_ROWS, _STEP = 256, 16
 
 def insert_units(connection: Connection, rows: Iterable[Row]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
-    _insert(connection, "units", _UNIT_COLUMNS, rows, _KEEP_WHAT_IS_OK, size=lambda left: left - left % _STEP or left)
+    _insert(connection, UNITS, rows, size=lambda left: left - left % _STEP or left)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
     """Write full rows, with values in the order of the table's columns."""
     # Powers of two: statements for many wide rows take memory, and the driver caches them.
-    _insert(connection, table.name, _COLUMNS[table], rows, size=lambda left: 1 << left.bit_length() - 1)
+    _insert(connection, table, rows, size=lambda left: 1 << left.bit_length() - 1)
 
 
-def _insert(  # noqa: PLR0913 - what, where and how
-    connection: Connection,
-    table: str,
-    columns: tuple[str, ...],
-    rows: Iterable[Row],
-    tail: str = "",
-    *,
-    size: Callable[[int], int],
-) -> None:
+def _insert(connection: Connection, table: Table, rows: Iterable[Row], *, size: Callable[[int], int]) -> None:
     """Use few statements, because each releases the GIL, and of few sizes, because each one is cached."""
-    values, width, start = list(chain.from_iterable(rows)), len(columns), 0
+    name, width = table.name, len(table.c)
+    values, start = list(chain.from_iterable(rows)), 0
     while left := (len(values) - start) // width:
         count = size(min(left, _MOST_ROWS))
         part = values[start : start + count * width]
         if connection.dialect.name == "sqlite":
-            same = tuple([all(_is_same(part[at::width]) for at in group) for group in _groups(table, columns)])
-            statement = _sharing_statement(table, columns, tail, same, count)
+            same = tuple([all(_is_same(part[at::width]) for at in group) for group in _groups(name)])
+            statement = _sharing_statement(name, same, count)
             # Not through SQLAlchemy, which takes twenty times as long as the driver for a small statement.
             connection.connection.cursor().execute(statement.text, statement.bound(part))
         else:
-            connection.exec_driver_sql(_statement(table, columns, tail, count), tuple(part))
+            connection.exec_driver_sql(_statement(name, count), tuple(part))
         start += count * width
 
 
@@ -84,8 +77,8 @@ def _is_same(column: list[Any]) -> bool:
 
 
 @cache
-def _groups(table: str, columns: tuple[str, ...]) -> list[list[int]]:
-    return [[columns.index(name) for name in group] for group in _MOSTLY_EQUAL[table]]
+def _groups(table: str) -> list[list[int]]:
+    return [[_COLUMNS[table].index(name) for name in group] for group in _MOSTLY_EQUAL[table]]
 
 
 class _Sharing(NamedTuple):
@@ -103,21 +96,22 @@ class _Sharing(NamedTuple):
 
 
 @cache
-def _sharing_statement(table: str, columns: tuple[str, ...], tail: str, same: tuple[bool, ...], rows: int) -> _Sharing:
-    once = [at for group, equal in zip(_groups(table, columns), same, strict=True) if equal for at in group]
-    each = [at for at in range(len(columns)) if at not in once]
+def _sharing_statement(table: str, same: tuple[bool, ...], rows: int) -> _Sharing:
+    places = range(len(_COLUMNS[table]))
+    once = [at for group, equal in zip(_groups(table), same, strict=True) if equal for at in group]
+    each = [at for at in places if at not in once]
     numbers = {at: f"?{number}" for number, at in enumerate([*once, *each], 1)}
-    first = [numbers[at] for at in range(len(columns))]
-    others = [numbers[at] if at in once else "?" for at in range(len(columns))]  # `?` is one more than the greatest yet
-    return _Sharing(_text(table, columns, [first, *[others] * (rows - 1)], tail), once, each)
+    first = [numbers[at] for at in places]
+    others = [numbers[at] if at in once else "?" for at in places]  # `?` is one more than the greatest yet
+    return _Sharing(_text(table, [first, *[others] * (rows - 1)]), once, each)
 
 
 @cache
-def _statement(table: str, columns: tuple[str, ...], tail: str, rows: int) -> str:
-    return _text(table, columns, [["%s"] * len(columns)] * rows, tail)
+def _statement(table: str, rows: int) -> str:
+    return _text(table, [["%s"] * len(_COLUMNS[table])] * rows)
 
 
-def _text(table: str, columns: tuple[str, ...], marks: list[list[str]], tail: str) -> str:
+def _text(table: str, marks: list[list[str]]) -> str:
     listed = ", ".join([f"({', '.join(row)})" for row in marks])
     # Names and marks are constants of this package; every value is bound.
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {listed}{tail}"  # noqa: S608
+    return f"INSERT INTO {table} ({', '.join(_COLUMNS[table])}) VALUES {listed}{_TAILS.get(table, '')}"  # noqa: S608

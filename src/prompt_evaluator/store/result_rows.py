@@ -23,14 +23,13 @@ from prompt_evaluator.store.result_tables import (
 from prompt_evaluator.store.texts import as_json, clean, clean_or_none, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
     Row = tuple[Any, ...]
-    Cleaned = Callable[[str | None], str | None]
 
 _CASES_AT_ONCE = 64
 _KEYS_AT_ONCE = 256
@@ -58,14 +57,14 @@ class CaseRows(NamedTuple):
 
 def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
     place, samples = (run_id, case.position), case.result.samples
-    cleaned = None if is_clean(_texts(samples)) else clean_or_none
+    dirty = not is_clean(_texts(samples))
     return CaseRows(
         case.position,
         _case_row(run_id, case),
         _metric_rows(run_id, case),
         _flag_rows(run_id, case),
-        _sample_rows(place, samples, cleaned),
-        _score_rows(place, samples, case.judges, cleaned),
+        _sample_rows(place, samples, dirty=dirty),
+        _score_rows(place, samples, case.judges, dirty=dirty),
     )
 
 
@@ -190,16 +189,16 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], cleaned: Cleaned | None) -> list[Row]:
+def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], *, dirty: bool) -> list[Row]:
     rows: list[Row] = []
     flags, flags_text = dict[str, bool](), None
     for number, sample in enumerate(samples):
         answer, comment, error = sample.generator_output, sample.judge_overall_comment, sample.error
         model, reason = sample.model, sample.finish_reason
         # As labels hash it: the text of the unit, which has no secrets but may contain NUL.
-        masked = answer if answer is None or cleaned is None else REDACTOR.text(answer)
-        if cleaned is not None:
-            answer, comment, model, reason = cleaned(answer), cleaned(comment), cleaned(model), cleaned(reason)
+        masked = REDACTOR.text(answer) if answer and dirty else answer
+        if dirty:
+            answer, comment, model, reason = map(clean_or_none, (answer, comment, model, reason))
         if sample.judge_flags != flags:  # usually those of the sample before
             flags, flags_text = sample.judge_flags, json_or_none(sample.judge_flags)
         row = (
@@ -233,7 +232,7 @@ def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], cleane
 
 
 def _score_rows(
-    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], cleaned: Cleaned | None
+    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], *, dirty: bool
 ) -> list[Row]:
     rows: list[Row] = []
     names: dict[str, tuple[str, str | None]] = {}
@@ -243,13 +242,13 @@ def _score_rows(
         for name, mark in sample.judge_metrics.items():
             stored, judge = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
             repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
-            reason = mark.rationale if cleaned is None else cleaned(mark.rationale)
+            reason = clean_or_none(mark.rationale) if dirty else mark.rationale
             rows.append(
                 (run_id, position, number, stored, judge, mark.score, mark.passed, "scored", reason, None, repeats)
             )
         for name, score in sample.scores.items():
             named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
-            reason = score.reason if cleaned is None else cleaned(score.reason)
+            reason = clean_or_none(score.reason) if dirty else score.reason
             details, repeats = json_or_none(score.details), json_or_none(score.repeats)
             measured = (score.score, score.passed, score.status, reason, details, repeats)
             rows.append((*place, number, *named, *measured))
