@@ -151,12 +151,12 @@ def _multiply(path: Path, run_id: str, times: int) -> None:
     """Copy the rows of a run's cases behind themselves."""
     import sqlite3  # noqa: PLC0415
 
-    from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES  # noqa: PLC0415
+    from prompt_evaluator.store.result_tables import SAMPLE_RESULTS  # noqa: PLC0415
     from prompt_evaluator.store.schema import CASES  # noqa: PLC0415
 
     count = _BATCH // _SAMPLES
     with closing(sqlite3.connect(path)) as connection, connection:
-        for table in (CASES, SAMPLE_RESULTS, SCORES):
+        for table in (CASES, SAMPLE_RESULTS):
             names = [column.name for column in table.c]
             behind = {"position": "position + :by", "case_id": "case_id || '-' || :by"}
             values = ", ".join(behind.get(name, name) for name in names)

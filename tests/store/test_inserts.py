@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Boolean, Float, Integer, create_engine, select
 
 from prompt_evaluator.store.inserts import insert_rows
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.schema import CASES, METADATA
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def value(column: Column[Any], number: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "table", [CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES], ids=lambda table: table.name
+    "table", [CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS], ids=lambda table: table.name
 )
 @settings(deadline=None, max_examples=30)
 @given(data=st.data())

@@ -9,8 +9,10 @@ from sqlalchemy import Table, and_, func, select
 
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.query import CaseDetail, CaseFlag, CaseLine, CaseMetric, SampleLine, ScoreLine
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import StoredScore, read_judges, read_scores
 from prompt_evaluator.store.schema import CASES
+from prompt_evaluator.store.texts import hash_answer
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
@@ -36,9 +38,8 @@ _OF_RESULT = [
     )
 ]
 _METRIC = [column for column in CASE_METRICS.c if column.name != "run_id"]
-_SAMPLE = [SAMPLE_RESULTS.c[name] for name in SampleLine.__struct_fields__ if name != "scores"]
-_SCORE = [SCORES.c[name] for name in ("sample", "metric", *ScoreLine.__struct_fields__)]
-_JSON: dict[str, Any] = {"flags": {}, "tool_calls": [], "earlier_attempts": [], "details": {}, "repeats": []}
+_SAMPLE = [SAMPLE_RESULTS.c[name] for name in (*SampleLine.__struct_fields__, "judges")]
+_JSON: dict[str, Any] = {"flags": {}, "tool_calls": [], "earlier_attempts": []}
 _NAMES_LOOKED_AT = 5_000
 
 
@@ -84,18 +85,33 @@ def read_case_detail(connection: Connection, run_id: str, case_id: str) -> CaseD
     if position is None:
         raise _unknown_case(connection, run_id, case_id)
     (line,) = read_case_lines(connection, run_id, [position])
-    scores: dict[int, dict[str, ScoreLine]] = {}
-    wanted = select(*_SCORE).where(*_at(SCORES, run_id, [position]))
-    for row in connection.execute(wanted).mappings():
-        values = {name: row[name] for name in ScoreLine.__struct_fields__}
-        score = msgspec.convert(_decoded({**values, "reason": values["reason"] or ""}), ScoreLine)
-        scores.setdefault(row["sample"], {})[row["metric"]] = score
     samples = select(*_SAMPLE).where(*_at(SAMPLE_RESULTS, run_id, [position])).order_by(SAMPLE_RESULTS.c.sample)
     rows = connection.execute(samples).mappings().all()
-    found = [
-        msgspec.convert({**_decoded(_plain(row)), "scores": scores.get(row["sample"], {})}, SampleLine) for row in rows
-    ]
-    return CaseDetail(case=line, samples=tuple(found))
+    return CaseDetail(case=line, samples=tuple(map(_sample, rows)))
+
+
+def _sample(row: RowMapping) -> SampleLine:
+    values = _plain(row)
+    for name, empty in _JSON.items():
+        values[name] = msgspec.json.decode(values[name]) if values[name] else empty
+    if row["answer"] is not None:
+        values["answer_hash"] = row["answer_hash"] or hash_answer(row["answer"])
+    judges = read_judges(row["judges"])
+    scores = sorted(read_scores(row["scores"]).items())
+    values["scores"] = {metric: _score(score, judges.get(metric)) for metric, score in scores}
+    return msgspec.convert(values, SampleLine)
+
+
+def _score(score: StoredScore, judge: str | None) -> ScoreLine:
+    return ScoreLine(
+        value=score.value,
+        passed=score.passed,
+        outcome=score.outcome,
+        reason=score.reason,
+        judge=judge,
+        details=score.details,
+        repeats=score.repeats or (),
+    )
 
 
 def _plain(row: RowMapping) -> dict[str, Any]:
@@ -114,12 +130,6 @@ def _line(row: RowMapping, metrics: dict[str, CaseMetric], flags: dict[str, Case
     values.setdefault("status", "pending")
     nothing = dict.fromkeys(("content_hash", "file", "line", "input"))
     return CaseLine(**{**nothing, **values}, metrics=metrics, flags=flags)
-
-
-def _decoded(values: dict[str, Any]) -> dict[str, Any]:
-    for name in _JSON.keys() & values.keys():
-        values[name] = msgspec.json.decode(values[name]) if values[name] else _JSON[name]
-    return values
 
 
 def _unknown_case(connection: Connection, run_id: str, case_id: str) -> UnknownNameError:

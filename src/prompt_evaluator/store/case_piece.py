@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections import Counter
-from functools import reduce
+from collections import defaultdict
+from functools import cached_property, reduce
 from hashlib import sha256
 from itertools import repeat
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import case, func, select
 
 from prompt_evaluator.model.case_columns import (
     CASES_AT_ONCE,
@@ -29,7 +29,8 @@ from prompt_evaluator.model.case_columns import (
     IdColumn,
     ScoreColumns,
 )
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import read_values
 from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
 _SWAPS = sys.byteorder == "big"
-_AT_ONCE = 1_024
-"""Scores read at a time: there may be too many to hold an object for each."""
+_AT_ONCE = 256
+"""Samples whose scores are read at a time."""
 _row = CASE_RESULTS.c
 _BITS = {
     HAS_RESULT: _row.position.is_not(None),
@@ -65,6 +66,19 @@ def count_problems(connection: Connection, *own: ColumnElement[bool]) -> tuple[i
     flaky, errors = func.count().filter(row.flaky), func.count(row.error_kinds)
     found = connection.execute(select(flaky, errors).where(*own)).one()
     return found[0], found[1]
+
+
+class _Values:
+    """Scores of samples, case after case. There may be too many to hold an object for each."""
+
+    def __init__(self) -> None:
+        self.sizes = dict[int, int]()
+        """How many each case has, by position."""
+        self.values = array("d")
+
+    def add(self, position: int, value: float) -> None:
+        self.sizes[position] = self.sizes.get(position, 0) + 1
+        self.values.append(value)
 
 
 class Piece:
@@ -144,32 +158,33 @@ class Piece:
     def _values(self, metric: str, rows: Sequence[tuple[Any, ...]]) -> tuple[Sequence[int], array[float]]:
         """How many scores of samples each of these cases has, and all of them.
 
-        Only scores that differ within their case are read; the others are the case's lowest score.
+        Only scores of cases in which some differ are read; the others are the case's lowest score.
         """
-        read, values = self._different_scores(metric)
+        read = self._different_scores.get(metric, _Values())
         sizes, scores, start = list[int](), array("d"), 0
-        for position, _, _, count, _, low, high in rows:
-            size = count if low == high else read[position]
-            sizes.append(size)
-            if low == high:
-                scores.extend(repeat(low, size))
+        for position, _, _, count, _, low, _ in rows:
+            size = read.sizes.get(position)
+            sizes.append(count if size is None else size)
+            if size is None:
+                scores.extend(repeat(low, count))
             else:
-                scores += values[start : start + size]
+                scores += read.values[start : start + size]
                 start += size
         return sizes, scores
 
-    def _different_scores(self, metric: str) -> tuple[Counter[int], array[float]]:
-        """Of the cases in which scores differ, how many each has, and all scores in file order; there may be many."""
-        sizes, scores = Counter[int](), array("d")
-        row, measured = SCORES.c, CASE_METRICS.c
-        same = and_(row.run_id == measured.run_id, row.position == measured.position, row.metric == measured.metric)
-        wanted = select(row.position, row.value).join_from(CASE_METRICS, SCORES, same)
-        wanted = wanted.where(*self._own(CASE_METRICS), measured.metric == metric, measured.min != measured.max)
-        with self._connection.execute(wanted.where(row.value.is_not(None)).order_by(row.position, row.sample)) as found:
-            while some := found.cursor.fetchmany(_AT_ONCE):
-                sizes.update([position for position, _ in some])
-                scores.extend([value for _, value in some])
-        return sizes, scores
+    @cached_property
+    def _different_scores(self) -> dict[str, _Values]:
+        """By metric, the scores of all samples of those cases in which any scores differ, in file order."""
+        found: defaultdict[str, _Values] = defaultdict(_Values)
+        row, measured = SAMPLE_RESULTS.c, CASE_METRICS.c
+        different = select(measured.position).where(*self._own(CASE_METRICS), measured.min != measured.max)
+        wanted = select(row.position, row.scores).where(*self._own(SAMPLE_RESULTS), row.position.in_(different))
+        with self._connection.execute(wanted.order_by(row.position, row.sample)) as rows:
+            while some := rows.cursor.fetchmany(_AT_ONCE):
+                for position, text in some:
+                    for metric, value in read_values(text).items():
+                        found[metric].add(position, value)
+        return found
 
     def _flags(self) -> dict[str, FlagColumns]:
         row = CASE_FLAGS.c

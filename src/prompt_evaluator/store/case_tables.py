@@ -12,8 +12,9 @@ from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.all_cases import count_flags, read_states
 from prompt_evaluator.store.case_columns import StoredColumns, read_problems
 from prompt_evaluator.store.news import read_first_problems
-from prompt_evaluator.store.result_tables import SCORES
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
 from prompt_evaluator.store.run_names import find_run
+from prompt_evaluator.store.sample_scores import read_scores
 from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
 
@@ -58,13 +59,15 @@ class CaseTables(Access):
     def sample_ticks(self, run_id: str, positions: Sequence[int], metrics: Sequence[str]) -> Ticks:
         """The scores of all samples of a few cases on these metrics, by position and metric."""
         found: Ticks = {}
-        row = SCORES.c
+        row = SAMPLE_RESULTS.c
         with self._read() as connection:
             for chunk in chunks(positions):
-                own = (row.run_id == run_id, row.position.in_(chunk), row.metric.in_(metrics), row.outcome != "skipped")
-                wanted = select(row.position, row.metric, row.value, row.passed).where(*own)
-                for position, metric, value, passed in connection.execute(wanted.order_by(row.position, row.sample)):
-                    found.setdefault(position, {}).setdefault(metric, []).append(SampleTick(value, passed))
+                wanted = select(row.position, row.scores).where(row.run_id == run_id, row.position.in_(chunk))
+                for position, text in connection.execute(wanted.order_by(row.position, row.sample)):
+                    for metric, score in read_scores(text).items():
+                        if metric in metrics and score.outcome != "skipped":
+                            tick = SampleTick(score.value, score.passed)
+                            found.setdefault(position, {}).setdefault(metric, []).append(tick)
         return found
 
     def first_problems(self, run_id: str, *, limit: int) -> list[CaseNews]:

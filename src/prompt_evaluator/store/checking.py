@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 from sqlalchemy import and_, distinct, func, null, select
 
 from prompt_evaluator.store.access import Access
@@ -14,10 +15,11 @@ from prompt_evaluator.store.result_tables import (
     CASE_RESULTS,
     QUEUE,
     SAMPLE_RESULTS,
-    SCORES,
 )
 from prompt_evaluator.store.run_tables import RUN_TABLES
+from prompt_evaluator.store.sample_scores import read_scores
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
+from prompt_evaluator.store.texts import hash_answer
 from prompt_evaluator.store.unit_rows import read_units
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 _MOST = 20
 """Of each kind of finding: a damaged store may have thousands."""
 _OPEN = ("waiting", "started")
+
+
+_ANSWER = list(SAMPLE_RESULTS.c.keys()).index("answer")
 
 
 class Strays(NamedTuple):
@@ -120,8 +125,9 @@ class Checking(Access):
         with self._read() as connection:
             for table, rows in _tables(made):
                 own = (table.c.run_id == run_id, table.c.position.between(places.start, places.stop - 1))
-                stored = {_alike(row) for row in connection.execute(select(table).where(*own))}
-                different |= {row[1] for row in stored ^ {_alike(row) for row in rows}}
+                alike = _alike_sample if table is SAMPLE_RESULTS else _alike
+                stored = {alike(row) for row in connection.execute(select(table).where(*own))}
+                different |= {row[1] for row in stored ^ {alike(row) for row in rows}}
         return different
 
 
@@ -131,12 +137,19 @@ def _tables(cases: Sequence[CaseRows]) -> Iterator[tuple[Table, list[tuple[Any, 
     yield CASE_METRICS, [row for case in cases for row in case.metrics]
     yield CASE_FLAGS, [row for case in cases for row in case.flags]
     yield SAMPLE_RESULTS, [row for case in cases for row in case.samples]
-    yield SCORES, [row for case in cases for row in case.scores]
 
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
     """The same row for numbers that differ only by rounding, as they may between versions of Python."""
     return tuple(float(f"{value:.12g}") if isinstance(value, float) else value for value in row)
+
+
+def _alike_sample(row: Sequence[Any]) -> tuple[Any, ...]:
+    *values, scores, judges, passed = row
+    answer, answer_hash = values[_ANSWER : _ANSWER + 2]
+    values[_ANSWER + 1] = answer_hash or (None if answer is None else hash_answer(answer))
+    alike = (_alike((name, *msgspec.structs.astuple(score))) for name, score in sorted(read_scores(scores).items()))
+    return (*_alike(values), judges, passed, repr(list(alike)))
 
 
 def _references() -> Iterator[tuple[Table, Table, ColumnElement[bool], str]]:

@@ -19,7 +19,8 @@ from prompt_evaluator.model.run_facts import (
     rubric_text,
 )
 from prompt_evaluator.store.case_columns import StoredColumns
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import read_scores, read_values
 from prompt_evaluator.store.schema import CASES
 from prompt_evaluator.store.unit_rows import chunks
 
@@ -109,23 +110,23 @@ class StoredRun:
             position = connection.scalar(select(CASES.c.position).where(self._own(CASES), CASES.c.case_id == case_id))
             if position is None:
                 return ()
-            scores = self._scores_and_reasons(connection, position)
             rows = connection.execute(
-                select(samples.sample, samples.answer, samples.error_message, samples.flags)
+                select(samples.sample, samples.answer, samples.error_message, samples.flags, samples.scores)
                 .where(self._own(SAMPLE_RESULTS), samples.position == position)
                 .order_by(samples.sample)
             ).all()
-        return [
-            ComparedAnswer(
-                sample=row.sample,
-                answer=row.answer,
-                error=row.error_message,
-                scores=self._sorted(scores.get(row.sample, _NOTHING).values),
-                reasons=self._sorted(scores.get(row.sample, _NOTHING).reasons),
-                flags=tuple(name for name, raised in _decoded(row.flags).items() if raised),
-            )
-            for row in rows
-        ]
+        return [self._answer(row) for row in rows]
+
+    def _answer(self, row: Any) -> ComparedAnswer:
+        scores = self._sorted(read_scores(row.scores))
+        return ComparedAnswer(
+            sample=row.sample,
+            answer=row.answer,
+            error=row.error_message,
+            scores={metric: score.value for metric, score in scores.items() if score.value is not None},
+            reasons={metric: score.reason for metric, score in scores.items() if score.reason},
+            flags=tuple(name for name, raised in _decoded(row.flags).items() if raised),
+        )
 
     def previews(self, case_ids: Sequence[str], most: int) -> dict[str, AnswerPreview]:
         """The beginning of the first answer of each of these cases, and of the first error; at most `most` characters.
@@ -210,26 +211,11 @@ class StoredRun:
     def _values(self, connection: Connection, where: Where) -> dict[tuple[int, str], list[float]]:
         """The scores of all samples of some cases, in order."""
         found: dict[tuple[int, str], list[float]] = {}
-        wanted = (
-            select(SCORES.c.position, SCORES.c.metric, SCORES.c.value)
-            .where(self._own(SCORES), where(SCORES), SCORES.c.value.is_not(None))
-            .order_by(SCORES.c.position, SCORES.c.sample)
-        )
-        for position, metric, value in connection.execute(wanted).all():
-            found.setdefault((position, metric), []).append(value)
-        return found
-
-    def _scores_and_reasons(self, connection: Connection, position: int) -> dict[int, _SampleScores]:
-        found: dict[int, _SampleScores] = {}
-        wanted = select(SCORES.c.sample, SCORES.c.metric, SCORES.c.value, SCORES.c.reason)
-        for sample, metric, value, reason in connection.execute(
-            wanted.where(self._own(SCORES), SCORES.c.position == position)
-        ):
-            each = found.setdefault(sample, _SampleScores({}, {}))
-            if value is not None:
-                each.values[metric] = value
-            if reason:
-                each.reasons[metric] = reason
+        row = SAMPLE_RESULTS.c
+        wanted = select(row.position, row.scores).where(self._own(SAMPLE_RESULTS), where(SAMPLE_RESULTS))
+        for position, text in connection.execute(wanted.order_by(row.position, row.sample)):
+            for metric, value in read_values(text).items():
+                found.setdefault((position, metric), []).append(value)
         return found
 
     def _own(self, table: Table) -> ColumnElement[bool]:
@@ -241,14 +227,6 @@ class StoredRun:
             return found
         last = len(self._order)
         return {name: found[name] for name in sorted(found, key=lambda name: (self._order.get(name, last), name))}
-
-
-class _SampleScores(NamedTuple):
-    values: dict[str, float]
-    reasons: dict[str, str]
-
-
-_NOTHING = _SampleScores({}, {})
 
 
 def _between(first: int, last: int) -> Where:

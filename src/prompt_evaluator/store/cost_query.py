@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, case, exists, func, select
+from sqlalchemy import and_, case, func, select
 
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.result_tables import CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.schema import UNITS
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class CostRows(Access):
 
     def sample_sums(self, run_id: str) -> SampleSums:
         """Sums over all samples that have been tried."""
-        answered, failed = _SAMPLE.answer_hash.is_not(None), _SAMPLE.error_kind.is_not(None)
+        answered, failed = _SAMPLE.answer.is_not(None), _SAMPLE.error_kind.is_not(None)
         unpaid = and_(_SAMPLE.cost.is_(None), _SAMPLE.judge_cost.is_(None))
         both = func.coalesce(_SAMPLE.cost, 0.0) + func.coalesce(_SAMPLE.judge_cost, 0.0)
         no_tokens = _SAMPLE.input_tokens.is_(None) | _SAMPLE.output_tokens.is_(None)
@@ -135,35 +135,18 @@ class CostRows(Access):
 
     def judged_sums(self, run_id: str) -> JudgedSums:
         """Samples with a judge's score for which its cost or its tokens are not known."""
-        judged = exists().where(
-            SCORES.c.run_id == _SAMPLE.run_id,
-            SCORES.c.position == _SAMPLE.position,
-            SCORES.c.sample == _SAMPLE.sample,
-            SCORES.c.judge.is_not(None),
-        )
         no_tokens = _SAMPLE.judge_input_tokens.is_(None) | _SAMPLE.judge_output_tokens.is_(None)
-        wanted = (
-            select(_count(_SAMPLE.judge_cost.is_(None)), _count(no_tokens))
-            .where(_SAMPLE.run_id == run_id, _TRIED, _SAMPLE.judge_cost.is_(None) | no_tokens)
-            .where(judged)
-        )
+        wanted = select(_count(_SAMPLE.judge_cost.is_(None)), _count(no_tokens))
         with self._read() as connection:
-            return JudgedSums(*connection.execute(wanted).one())
+            return JudgedSums(
+                *connection.execute(wanted.where(_SAMPLE.run_id == run_id, _TRIED, _SAMPLE.judges.is_not(None))).one()
+            )
 
     def passed_samples(self, run_id: str) -> int:
         """How many completed samples reach every pass mark they are held to, and at least one."""
-        passed = case((SCORES.c.passed, 1), else_=0)
-        all_passed = (
-            select(SCORES.c.position, SCORES.c.sample)
-            .where(SCORES.c.run_id == run_id, SCORES.c.passed.is_not(None))
-            .group_by(SCORES.c.position, SCORES.c.sample)
-            .having(func.min(passed) == 1)
-            .subquery()
-        )
-        same = and_(_SAMPLE.position == all_passed.c.position, _SAMPLE.sample == all_passed.c.sample)
-        wanted = select(func.count()).select_from(all_passed.join(SAMPLE_RESULTS, same))
+        wanted = select(func.count()).where(_SAMPLE.run_id == run_id, _SAMPLE.status == "completed", _SAMPLE.passed)
         with self._read() as connection:
-            return connection.scalar(wanted.where(_SAMPLE.run_id == run_id, _SAMPLE.status == "completed")) or 0
+            return connection.scalar(wanted) or 0
 
     def case_cost(self, run_id: str) -> float | None:
         """What all cases cost, including what was reused; None if no price is known."""

@@ -11,8 +11,9 @@ from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.dataset_api import CaseDifferences, DatasetUse, FailedScore
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.dialects import ordered
-from prompt_evaluator.store.result_tables import SCORES
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
 from prompt_evaluator.store.run_rows import content_hash
+from prompt_evaluator.store.sample_scores import read_scores
 from prompt_evaluator.store.schema import CASES, RUNS
 from prompt_evaluator.store.texts import clean
 from prompt_evaluator.store.unit_rows import chunks
@@ -77,14 +78,19 @@ class DatasetRows(Access):
 
     def failed_scores(self, run_id: str, case_ids: Sequence[str]) -> list[FailedScore]:
         """Scores of these cases that did not pass, with the reasons, by sample."""
-        score, found = SCORES.c, []
-        same = and_(CASES.c.run_id == score.run_id, CASES.c.position == score.position)
-        wanted = select(CASES.c.case_id, score.sample, score.metric, score.reason).join_from(SCORES, CASES, same)
+        row, found = SAMPLE_RESULTS.c, []
+        same = and_(CASES.c.run_id == row.run_id, CASES.c.position == row.position)
+        wanted = select(CASES.c.case_id, row.sample, row.scores).join_from(SAMPLE_RESULTS, CASES, same)
         with self._read() as connection:
             for chunk in chunks(case_ids):
-                own = (score.run_id == run_id, CASES.c.case_id.in_(chunk), score.passed.is_(False))
-                rows = connection.execute(wanted.where(*own).order_by(score.position, score.sample, score.metric))
-                found += [FailedScore(*row[:3], row[3] or "") for row in rows]
+                own = (row.run_id == run_id, CASES.c.case_id.in_(chunk), row.passed.is_(False))
+                rows = connection.execute(wanted.where(*own).order_by(row.position, row.sample))
+                found += [
+                    FailedScore(case_id, sample, metric, score.reason)
+                    for case_id, sample, text in rows
+                    for metric, score in sorted(read_scores(text).items())
+                    if score.passed is False
+                ]
         return found
 
 

@@ -1,4 +1,4 @@
-"""Reads all results of a run as flat rows, some thousand samples at a time; decodes no units and no JSON."""
+"""Reads all results of a run as flat rows, some thousand samples at a time; decodes no units."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Select, func, select, tuple_
 
-from prompt_evaluator.model.flat_rows import CASE_COLUMNS, SAMPLE_COLUMNS, SCORE_COLUMNS, FlatBatch, WorstSample
+from prompt_evaluator.model.flat_rows import CASE_COLUMNS, SAMPLE_COLUMNS, FlatBatch, WorstSample
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.dialects import ordered
-from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import StoredScore, read_judges, read_scores
 from prompt_evaluator.store.schema import CASES, RUNS
+from prompt_evaluator.store.texts import json_or_none
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
 _SAMPLES_AT_ONCE = 5_000
-_CALLED = {"test_case_id": "case_id", "output": "answer", "score": "value"}
+_CALLED = {"test_case_id": "case_id", "output": "answer"}
 """Maps names of columns in tables for users to those of the store."""
 
 
@@ -27,11 +28,7 @@ def _columns(table: Table, names: Sequence[str]) -> list[Any]:
     return [table.c[_CALLED.get(name, name)] for name in names]
 
 
-_CASE, _SAMPLE, _SCORE = (
-    _columns(CASES, CASE_COLUMNS),
-    _columns(SAMPLE_RESULTS, SAMPLE_COLUMNS),
-    _columns(SCORES, SCORE_COLUMNS),
-)
+_CASE, _SAMPLE = _columns(CASES, CASE_COLUMNS), _columns(SAMPLE_RESULTS, SAMPLE_COLUMNS)
 
 
 class FlatRows(Access):
@@ -88,14 +85,19 @@ def _batch(connection: Connection, run_id: str, start: int, cases_at_once: int) 
         return None
     between = (cases[0][0], cases[-1][0])
     samples = select(*_SAMPLE).where(SAMPLE_RESULTS.c.run_id == run_id, SAMPLE_RESULTS.c.position.between(*between))
-    scores = select(*_SCORE).where(SCORES.c.run_id == run_id, SCORES.c.position.between(*between))
-    by_metric = ordered(connection, SCORES.c.metric)
-    return FlatBatch(
-        run_id,
-        cases,
-        _rows(connection, samples.order_by(SAMPLE_RESULTS.c.position, SAMPLE_RESULTS.c.sample)),
-        _rows(connection, scores.order_by(SCORES.c.position, SCORES.c.sample, by_metric)),
-    )
+    samples = samples.order_by(SAMPLE_RESULTS.c.position, SAMPLE_RESULTS.c.sample)
+    rows = _rows(connection, samples.add_columns(SAMPLE_RESULTS.c.scores, SAMPLE_RESULTS.c.judges))
+    scores = [score for row in rows for score in _scores(*row[:2], *row[-2:])]
+    return FlatBatch(run_id, cases, [row[:-2] for row in rows], scores)
+
+
+def _scores(position: int, sample: int, scores: str | None, judges: str | None) -> Iterator[tuple[Any, ...]]:
+    """In the order of `SCORE_COLUMNS`."""
+    by_metric = read_judges(judges)
+    for metric, score in sorted(read_scores(scores).items()):
+        measured = (score.value, score.passed, score.outcome, score.reason)
+        json = (json_or_none(score.details), json_or_none(score.repeats))
+        yield (position, sample, metric, by_metric.get(metric), *measured, *json)
 
 
 def _rows(connection: Connection, wanted: Select[Any]) -> list[Any]:
@@ -104,36 +106,36 @@ def _rows(connection: Connection, wanted: Select[Any]) -> list[Any]:
 
 
 def _worst(connection: Connection, run_id: str, positions: Sequence[int], most_text: int) -> dict[int, WorstSample]:
-    missed: dict[int, dict[int, dict[str, float]]] = {}
-    scores = select(SCORES.c.position, SCORES.c.sample, SCORES.c.metric, SCORES.c.value).where(
-        SCORES.c.run_id == run_id,
-        SCORES.c.position.in_(positions),
-        SCORES.c.passed.is_(False),
-        SCORES.c.value.is_not(None),
-    )
-    for position, sample, metric, value in connection.execute(scores.order_by(SCORES.c.position, SCORES.c.sample)):
-        missed.setdefault(position, {}).setdefault(sample, {})[metric] = value
-    worst = {position: min(samples, key=lambda at: _rank(samples[at])) for position, samples in missed.items()}
+    worst: dict[int, tuple[int, dict[str, StoredScore]]] = {}
+    """By position, the number of the sample and the scores that it misses, in order of their names."""
+    row = SAMPLE_RESULTS.c
+    failing = (row.run_id == run_id, row.position.in_(positions), row.passed.is_(False))
+    wanted = select(row.position, row.sample, row.scores).where(*failing).order_by(row.position, row.sample)
+    for position, sample, text in connection.execute(wanted):
+        missed = {metric: score for metric, score in sorted(read_scores(text).items()) if score.passed is False}
+        if position not in worst or _rank(missed) < _rank(worst[position][1]):
+            worst[position] = sample, missed
     if not worst:
         return {}
-    answer, reason = (func.substr(column, 1, most_text) for column in (SAMPLE_RESULTS.c.answer, SCORES.c.reason))
-    answers = select(SAMPLE_RESULTS.c.position, answer).where(*_among(SAMPLE_RESULTS, run_id, worst))
-    found = {
-        position: WorstSample(worst[position], text, missed[position][worst[position]], {})
-        for position, text in connection.execute(answers)
+    samples = {position: sample for position, (sample, _) in worst.items()}
+    answers = select(row.position, func.substr(row.answer, 1, most_text)).where(*_among(run_id, samples))
+    return {
+        position: WorstSample(
+            samples[position],
+            answer,
+            {metric: score.value for metric, score in worst[position][1].items() if score.value is not None},
+            {metric: score.reason[:most_text] for metric, score in worst[position][1].items() if score.reason},
+        )
+        for position, answer in connection.execute(answers)
     }
-    reasons = select(SCORES.c.position, SCORES.c.metric, reason).where(*_among(SCORES, run_id, worst))
-    for position, metric, text in connection.execute(reasons.order_by(ordered(connection, SCORES.c.metric))):
-        if text and metric in found[position].values:
-            found[position].reasons[metric] = text
-    return found
 
 
-def _among(table: Table, run_id: str, samples: Mapping[int, int]) -> tuple[ColumnElement[bool], ...]:
+def _among(run_id: str, samples: Mapping[int, int]) -> tuple[ColumnElement[bool], ...]:
     """Conditions for one sample of each case. By pairs alone, SQLite would read all rows of the run."""
-    pairs = tuple_(table.c.position, table.c.sample).in_(list(samples.items()))
-    return table.c.run_id == run_id, table.c.position.in_(list(samples)), pairs
+    row = SAMPLE_RESULTS.c
+    pairs = tuple_(row.position, row.sample).in_(list(samples.items()))
+    return row.run_id == run_id, row.position.in_(list(samples)), pairs
 
 
-def _rank(missed: dict[str, float]) -> tuple[int, float]:
-    return -len(missed), sum(missed.values())
+def _rank(missed: Mapping[str, StoredScore]) -> tuple[int, float]:
+    return -len(missed), sum(score.value or 0.0 for score in missed.values())

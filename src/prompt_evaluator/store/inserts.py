@@ -6,7 +6,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.schema import CASES, UNITS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = {
     table.name: tuple(table.c.keys())
-    for table in (UNITS, CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS, SCORES)
+    for table in (UNITS, CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS)
 }
 _TAILS = {
     "units": " ON CONFLICT (run_id, case_id, name) DO UPDATE SET kind = excluded.kind, sample = excluded.sample,"
@@ -34,14 +34,13 @@ _MOSTLY_EQUAL: dict[str, tuple[tuple[str, ...], ...]] = {
         ("run_id",),
         ("cost", "judge_cost"),
         ("attempt", "status", "tries", "model", "finish_reason", "error_kind", "error_message", "error_metric"),
-        ("tool_calls", "earlier_attempts", "reused"),
+        ("tool_calls", "earlier_attempts", "reused", "judges"),
     ),
-    "scores": (("run_id",), ("judge",), ("outcome", "details", "repeats")),
 }
 """Groups of columns that usually have one value in all rows of a statement: it is then bound once, because SQLite's
 driver spends half its time on binding, with the GIL. Groups, because every combination is another cached statement."""
 _MOST_ROWS, _STEP = 256, 16
-"""The widest table has 25 columns, so this is far below the limit of 32,766 values per statement."""
+"""The widest table has 28 columns, so this is far below the limit of 32,766 values per statement."""
 
 
 def insert_units(connection: Connection, rows: Iterable[Row]) -> None:

@@ -6,11 +6,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from sqlalchemy import and_, func, select
+from sqlalchemy import func, select
 
 from prompt_evaluator.model.pairwise import BASELINE_FIRST, CANDIDATE_FIRST, Pair
-from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import StoredScore, read_scores
 from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _CASES_AT_ONCE = 256
 _NOT_GENERATED = "NotGenerated"
 """The error of a sample to which the baseline has no answer."""
+_NO_SCORE = StoredScore()
 
 
 def read_pairs(connection: Connection, run_id: str) -> Iterator[list[Pair]]:
@@ -44,32 +45,17 @@ def read_content_hashes(connection: Connection, run_id: str, case_ids: Sequence[
 
 
 def _pairs(run_id: str) -> Select[Any]:
-    sample = SAMPLE_RESULTS.c
-    tables: Any = SAMPLE_RESULTS
-    values = []
-    for metric in (CANDIDATE_FIRST, BASELINE_FIRST):
-        score = SCORES.alias(metric)
-        same = and_(
-            score.c.run_id == sample.run_id,
-            score.c.position == sample.position,
-            score.c.sample == sample.sample,
-            score.c.metric == metric,
-        )
-        tables = tables.outerjoin(score, same)
-        values += [score.c.value.label(metric), score.c.details.label(f"{metric}_details")]
-    return (
-        select(sample.position, sample.status, sample.error_kind, *values)
-        .select_from(tables)
-        .where(sample.run_id == run_id)
-        .order_by(sample.position, sample.sample)
-    )
+    row = SAMPLE_RESULTS.c
+    wanted = select(row.position, row.status, row.error_kind, row.scores).where(row.run_id == run_id)
+    return wanted.order_by(row.position, row.sample)
 
 
 def _pair(row: Row[Any]) -> Pair:
-    details = msgspec.json.decode(row.candidate_first_details) if row.candidate_first_details else {}
+    scores = read_scores(row.scores)
+    candidate_first, baseline_first = (scores.get(name, _NO_SCORE) for name in (CANDIDATE_FIRST, BASELINE_FIRST))
     return Pair(
-        row.candidate_first,
-        row.baseline_first,
-        is_same=bool(details.get("same")),
+        candidate_first.value,
+        baseline_first.value,
+        is_same=bool(candidate_first.details.get("same")),
         has_answers=row.status != "generation_error" and row.error_kind != _NOT_GENERATED,
     )

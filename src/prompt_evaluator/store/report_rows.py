@@ -1,11 +1,12 @@
 """Finds what a report shows of a run: its worst cases, their worst samples, and the cases that vary most.
 
-The database sorts, and hands over only what is shown, so a run of any size takes the same memory.
+Of all cases, the database hands over only what is shown, so a run of any size takes the same memory.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import and_, case, distinct, func, or_, select
@@ -15,13 +16,14 @@ from prompt_evaluator.model.report import CutText, VaryingRow, WorstAnswers
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.case_columns import StoredColumns
 from prompt_evaluator.store.case_lines import read_case_lines
-from prompt_evaluator.store.result_tables import CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import StoredScore, read_judges, read_scores
 from prompt_evaluator.store.worst_cases import count_failing, worst_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table
+    from sqlalchemy import ColumnElement, Connection, RowMapping
 
     from prompt_evaluator.model.query import CaseLine
 
@@ -60,7 +62,7 @@ class ReportRows(Access):
             own.std > 0,
             or_(own.variability.in_(("moderate", "high")), and_(own.passes > 0, own.passes < own["count"])),
         )
-        width = own.std / _by_scale(own.metric, scales, lambda _, scale: scale[1] - scale[0])
+        width = own.std / _width(own.metric, scales)
         first = func.row_number().over(partition_by=own.position, order_by=(width.desc(), own.metric))
         names = ("metric", "mean", "std", "count", "min", "max", "passes", "repeat_std")
         columns = (own.position, width.label("width"), first.label("first"), *(own[name] for name in names))
@@ -90,87 +92,79 @@ class ReportRows(Access):
             limit: How many samples at most.
             most_text: How many characters of each text to read.
         """
-        row, this = SAMPLE_RESULTS.c, (*_own(SAMPLE_RESULTS, run_id), SAMPLE_RESULTS.c.position == position)
-        of_case = (*_own(SCORES, run_id), SCORES.c.position == position)
-        lowest = _lowest(SCORES, SCORES.c.value, SCORES.c.sample, scales, of_case)
-        flagged = case((row.flags.contains(":true"), 0), else_=1)
-        wanted = (
-            select(row.sample, *_cut(row.answer, most_text), *_cut(row.error_message, most_text), row.flags)
-            .outerjoin_from(SAMPLE_RESULTS, lowest, lowest.c.key == row.sample)
-            .where(*this)
-            .order_by(flagged, lowest.c.low.is_(None), lowest.c.low, lowest.c.mean, row.sample)
-        )
+        row = SAMPLE_RESULTS.c
+        this = (row.run_id == run_id, row.position == position)
         with self._read() as connection:
-            rows = connection.execute(wanted.limit(limit)).all()
-            total = connection.scalar(select(func.count()).select_from(SAMPLE_RESULTS).where(*this)) or 0
-            scores = _scores(connection, of_case, [found[0] for found in rows], most_text)
+            judged = connection.execute(select(row.sample, row.flags, row.scores).where(*this)).all()
+            samples = [_JudgedSample(sample, _decoded(flags), read_scores(text)) for sample, flags, text in judged]
+            worst = sorted(samples, key=lambda sample: _rank(sample, scales))[:limit]
+            columns = (row.sample, *_cut(row.answer, most_text), *_cut(row.error_message, most_text))
+            wanted = select(*columns).where(*this, row.sample.in_([sample.sample for sample in worst]))
+            texts = {sample: cut for sample, *cut in connection.execute(wanted)}
         order = {name: at for at, name in enumerate(scales)}
-        answers = [
-            ComparedAnswer(
-                sample=sample,
-                answer=CutText(answer, length).shown,
-                error=CutText(error, error_length).shown,
-                scores=_sorted(scores.get(sample, ({}, {}))[0], order),
-                reasons=_sorted(scores.get(sample, ({}, {}))[1], order),
-                flags=tuple(name for name, raised in _decoded(flags).items() if raised),
-            )
-            for sample, answer, length, error, error_length, flags in rows
-        ]
-        return WorstAnswers(tuple(answers), total - len(answers))
+        answers = [_worst_answer(sample, texts[sample.sample], order, most_text) for sample in worst]
+        return WorstAnswers(tuple(answers), len(samples) - len(answers))
+
+
+class _JudgedSample(NamedTuple):
+    sample: int
+    flags: dict[str, bool]
+    scores: dict[str, StoredScore]
+
+
+def _rank(sample: _JudgedSample, scales: Scales) -> tuple[bool, bool, float, float, int]:
+    """Flagged samples first, then those with the lowest score and the lowest mean, as shares of scales."""
+    shares = [
+        (score.value - low) / (high - low)
+        for metric, score in sample.scores.items()
+        for low, high in (_usable(scales.get(metric, _FROM_0_TO_1)),)
+        if score.value is not None
+    ]
+    lowest, mean = (min(shares), fmean(shares)) if shares else (0.0, 0.0)
+    return not any(sample.flags.values()), not shares, lowest, mean, sample.sample
+
+
+def _usable(scale: tuple[float, float]) -> tuple[float, float]:
+    return scale if scale[1] > scale[0] else _FROM_0_TO_1
+
+
+def _worst_answer(
+    sample: _JudgedSample, cut: Sequence[Any], order: Mapping[str, int], most_text: int
+) -> ComparedAnswer:
+    answer, length, error, error_length = cut
+    scores = _sorted(sample.scores, order)
+    reasons = {metric: CutText.of(score.reason, most_text).shown for metric, score in scores.items()}
+    return ComparedAnswer(
+        sample=sample.sample,
+        answer=CutText(answer, length).shown,
+        error=CutText(error, error_length).shown,
+        scores={metric: score.value for metric, score in scores.items() if score.value is not None},
+        reasons={metric: reason for metric, reason in reasons.items() if reason},
+        flags=tuple(name for name, raised in sample.flags.items() if raised),
+    )
 
 
 def _varying(connection: Connection, run_id: str, found: RowMapping) -> VaryingRow:
-    row = SCORES.c
-    this = (row.run_id == run_id, row.position == found["position"], row.metric == found["metric"])
-    judged = connection.execute(select(row.sample).where(*this, row.judge.is_not(None)).limit(1)).first()
+    row, metric = SAMPLE_RESULTS.c, found["metric"]
+    texts = connection.scalars(select(row.judges).where(row.run_id == run_id, row.position == found["position"]))
     values = {str(name): value for name, value in found.items() if name != "position"}
-    return VaryingRow(**values, judged=judged is not None)
+    return VaryingRow(**values, judged=any(metric in read_judges(text) for text in texts))
 
 
-def _scores(
-    connection: Connection, of_case: Sequence[Any], samples: Sequence[int], most_text: int
-) -> dict[int, tuple[dict[str, float], dict[str, str]]]:
-    """Scores and reasons of some samples, by metric."""
-    found: dict[int, tuple[dict[str, float], dict[str, str]]] = {}
-    row = SCORES.c
-    wanted = select(row.sample, row.metric, row.value, *_cut(row.reason, most_text)).where(*of_case)
-    for sample, metric, value, reason, length in connection.execute(wanted.where(row.sample.in_(samples))):
-        scores, reasons = found.setdefault(sample, ({}, {}))
-        if value is not None:
-            scores[metric] = value
-        if shown := CutText(reason, length).shown:
-            reasons[metric] = shown
-    return found
-
-
-def _lowest(
-    table: Table, value: ColumnElement[Any], key: ColumnElement[Any], scales: Scales, where: Sequence[Any]
-) -> Subquery:
-    """The lowest and the mean value of each key, as shares of their scales."""
-    share = _by_scale(table.c.metric, scales, lambda column, scale: (column - scale[0]) / (scale[1] - scale[0]), value)
-    wanted = select(key.label("key"), func.min(share).label("low"), func.avg(share).label("mean"))
-    return wanted.where(*where, value.is_not(None)).group_by(key).subquery()
-
-
-def _by_scale(metric: ColumnElement[Any], scales: Scales, of: Any, value: Any = 1.0) -> Any:
-    """A number that depends on the metric's scale; one for a scale from 0 to 1 if it is not known."""
-    by_scale: dict[tuple[float, float], list[str]] = {}
-    for name, scale in scales.items():
-        if scale != _FROM_0_TO_1 and scale[1] > scale[0]:
-            by_scale.setdefault(scale, []).append(name)
-    usual = of(value, _FROM_0_TO_1)
-    if not by_scale:
-        return usual
-    return case(*((metric.in_(names), of(value, scale)) for scale, names in by_scale.items()), else_=usual)
+def _width(metric: ColumnElement[Any], scales: Scales) -> Any:
+    """How wide a metric's scale is; 1 if it is not known."""
+    by_width: dict[float, list[str]] = {}
+    for name, (low, high) in scales.items():
+        if high - low != 1.0 and high > low:
+            by_width.setdefault(high - low, []).append(name)
+    if not by_width:
+        return 1.0
+    return case(*((metric.in_(names), width) for width, names in by_width.items()), else_=1.0)
 
 
 def _cut(column: ColumnElement[Any], most: int) -> tuple[Any, Any]:
     """The beginning of a text, and the length of all of it."""
     return func.substr(column, 1, most), func.length(column)
-
-
-def _own(table: Table, run_id: str) -> tuple[Any]:
-    return (table.c.run_id == run_id,)
 
 
 def _sorted(found: Mapping[str, T], order: Mapping[str, int]) -> dict[str, T]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from itertools import islice
 from math import fsum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +17,9 @@ from prompt_evaluator.store.result_tables import (
     CASE_RESULTS,
     RESULT_TABLES,
     SAMPLE_RESULTS,
-    SCORES,
 )
-from prompt_evaluator.store.texts import as_json, clean, clean_or_none, is_clean, json_or_none, storable
+from prompt_evaluator.store.sample_scores import all_pass, is_judged, judges_text, scores_text
+from prompt_evaluator.store.texts import as_json, clean, clean_or_none, hash_answer, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,19 +51,16 @@ class CaseRows(NamedTuple):
     metrics: list[Row]
     flags: list[Row]
     samples: list[Row]
-    scores: list[Row]
 
 
 def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
-    place, samples = (run_id, case.position), case.result.samples
-    dirty = not is_clean(_texts(samples))
+    dirty = not is_clean(_texts(case.result.samples))
     return CaseRows(
         case.position,
         _case_row(run_id, case),
         _metric_rows(run_id, case),
         _flag_rows(run_id, case),
-        _sample_rows(place, samples, dirty=dirty),
-        _score_rows(place, samples, case.judges, dirty=dirty),
+        _sample_rows(run_id, case, dirty=dirty),
     )
 
 
@@ -76,8 +72,12 @@ def _texts(samples: Sequence[SampleResult]) -> list[str]:
         for text in (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment)
         if text
     ]
-    found += [score.rationale for sample in samples for score in sample.judge_metrics.values()]
-    return found + [score.reason for sample in samples for score in sample.scores.values()]
+    for sample in samples:
+        for name, mark in sample.judge_metrics.items():
+            found += (name, mark.rationale)
+        for name, score in sample.scores.items():
+            found += (name, score.reason)
+    return found
 
 
 def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
@@ -122,7 +122,6 @@ def _add(connection: Connection, cases: Sequence[CaseRows]) -> None:
     insert_rows(connection, CASE_METRICS, [row for case in cases for row in case.metrics])
     insert_rows(connection, CASE_FLAGS, [row for case in cases for row in case.flags])
     insert_rows(connection, SAMPLE_RESULTS, [row for case in cases for row in case.samples])
-    insert_rows(connection, SCORES, [row for case in cases for row in case.scores])
 
 
 def _case_row(run_id: str, case: FinishedCase) -> Row:
@@ -189,25 +188,28 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], *, dirty: bool) -> list[Row]:
+def _sample_rows(run_id: str, case: FinishedCase, *, dirty: bool) -> list[Row]:
     rows: list[Row] = []
     flags, flags_text = dict[str, bool](), None
-    for number, sample in enumerate(samples):
+    judges = judges_text(case.result, case.judges)
+    for number, sample in enumerate(case.result.samples):
         answer, comment, error = sample.generator_output, sample.judge_overall_comment, sample.error
         model, reason = sample.model, sample.finish_reason
-        # As labels hash it: the text of the unit, which has no secrets but may contain NUL.
-        masked = REDACTOR.text(answer) if answer and dirty else answer
+        changed_hash = None
         if dirty:
+            if answer and clean(answer) != (masked := REDACTOR.text(answer)):
+                changed_hash = hash_answer(masked)
             answer, comment, model, reason = map(clean_or_none, (answer, comment, model, reason))
         if sample.judge_flags != flags:  # usually those of the sample before
             flags, flags_text = sample.judge_flags, json_or_none(sample.judge_flags)
         row = (
-            *place,
+            run_id,
+            case.position,
             number,
             sample.attempt,
             sample.status,
             answer,
-            None if masked is None else sha256(masked.encode("utf-8", "replace")).hexdigest(),
+            changed_hash,
             sample.cost,
             sample.judge_cost,
             sample.latency_ms,
@@ -226,35 +228,9 @@ def _sample_rows(place: tuple[str, int], samples: Sequence[SampleResult], *, dir
             json_or_none(sample.tool_calls),
             json_or_none(sample.earlier_attempts),
             sample.reused,
+            scores_text(sample, dirty=dirty),
+            judges if judges and is_judged(sample, case.judges) else None,
+            all_pass(sample),
         )
         rows.append(row)
     return rows
-
-
-def _score_rows(
-    place: tuple[str, int], samples: Sequence[SampleResult], judges: Mapping[str, str], *, dirty: bool
-) -> list[Row]:
-    rows: list[Row] = []
-    names: dict[str, tuple[str, str | None]] = {}
-    """Maps score name to its stored name and judge, which are the same for every sample."""
-    run_id, position = place
-    for number, sample in enumerate(samples):
-        for name, mark in sample.judge_metrics.items():
-            stored, judge = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
-            repeats = _criterion_repeats(name, sample) if sample.judge_repeats else None
-            reason = clean_or_none(mark.rationale) if dirty else mark.rationale
-            rows.append(
-                (run_id, position, number, stored, judge, mark.score, mark.passed, "scored", reason, None, repeats)
-            )
-        for name, score in sample.scores.items():
-            named = names.get(name) or names.setdefault(name, (storable(name), judges.get(name)))
-            reason = clean_or_none(score.reason) if dirty else score.reason
-            details, repeats = json_or_none(score.details), json_or_none(score.repeats)
-            measured = (score.score, score.passed, score.status, reason, details, repeats)
-            rows.append((*place, number, *named, *measured))
-    return rows
-
-
-def _criterion_repeats(name: str, sample: SampleResult) -> str:
-    scores = [repeat.metrics.get(name) if repeat.metrics else None for repeat in sample.judge_repeats or ()]
-    return as_json([score.score if score else None for score in scores])

@@ -101,28 +101,16 @@ SAMPLE_RESULTS = Table(
     Column("tool_calls", Text),
     Column("earlier_attempts", Text),
     Column("reused", Boolean, nullable=False),
+    Column("scores", Text),
+    Column("judges", Text),
+    Column("passed", Boolean),
     PrimaryKeyConstraint("run_id", "position", "sample", name="pk_sample_results"),
 )
+"""`answer_hash` is that of the answer before it was cleaned, if that changed it. `sample_scores` reads and writes
+`scores` and `judges`, those who gave them. `passed` says whether all scores that have a mark to reach do, so that
+samples can be counted without reading scores."""
 
-SCORES = Table(
-    "scores",
-    METADATA,
-    Column("run_id", Text, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("sample", Integer, nullable=False),
-    Column("metric", Text, nullable=False),
-    Column("judge", Text),
-    Column("value", Float),
-    Column("passed", Boolean),
-    Column("outcome", Text, nullable=False),
-    Column("reason", Text),
-    Column("details", Text),
-    Column("repeats", Text),
-    PrimaryKeyConstraint("run_id", "position", "sample", "metric", name="pk_scores"),
-    sqlite_with_rowid=False,
-)
-
-RESULT_TABLES = (SCORES, SAMPLE_RESULTS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS)
+RESULT_TABLES = (SAMPLE_RESULTS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS)
 """Rows of cases, by run and position."""
 
 CASE_COLUMNS = Table(

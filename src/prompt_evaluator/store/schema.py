@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
+REVISIONS = tuple(f"{number:04}" for number in range(1, 15))
 """All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
 
 HEAD = REVISIONS[-1]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import select, tuple_
 
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.result_tables import SAMPLE_RESULTS, SCORES
+from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
+from prompt_evaluator.store.sample_scores import read_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,8 @@ class ScoredAnswers(Access):
 
         Samples with an error, with a metric that failed, without a text or with calls of tools are left out.
         """
-        row, score = SAMPLE_RESULTS.c, SCORES.c
-        samples = select(row.position, row.sample).where(
+        row = SAMPLE_RESULTS.c
+        samples = select(row.position, row.sample, row.scores).where(
             row.run_id == run_id,
             row.position.between(first, last),
             row.status == "completed",
@@ -39,20 +40,14 @@ class ScoredAnswers(Access):
             row.answer != "",
             row.tool_calls.is_(None),
         )
-        scores = select(score.position, score.sample, score.metric, score.value, score.outcome).where(
-            score.run_id == run_id, score.position.between(first, last)
-        )
+        found: dict[int, list[ScoredAnswer]] = {}
         with self._read() as connection:
-            found = {(at, number): ScoredAnswer(number, {}) for at, number in connection.execute(samples)}
-            for position, number, metric, value, outcome in connection.execute(scores):
-                if outcome == "failed":
-                    found.pop((position, number), None)
-                elif value is not None and (answer := found.get((position, number))):
-                    answer.scores[metric] = value
-        by_case: dict[int, list[ScoredAnswer]] = {}
-        for position, number in sorted(found):
-            by_case.setdefault(position, []).append(found[position, number])
-        return by_case
+            for position, number, text in connection.execute(samples.order_by(row.position, row.sample)):
+                scores = read_scores(text)
+                if all(score.outcome != "failed" for score in scores.values()):
+                    values = {metric: score.value for metric, score in scores.items() if score.value is not None}
+                    found.setdefault(position, []).append(ScoredAnswer(number, values))
+        return found
 
     def answers(self, run_id: str, samples: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
         """The answers of samples, by position and sample."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,10 +39,20 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\x00", "�")
 
 
+def hash_answer(text: str) -> str:
+    """The hash by which labels know an answer: of the text of its unit, which has no secrets but may contain NUL."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def as_json(value: Any) -> str:
     """Encode JSON for a column."""
     data = REDACTOR.bytes(_encode(value))
     return (_NUL.sub(rb"\1\\ufffd", data) if data.find(b"\\u0000") >= 0 else data).decode()
+
+
+def json_of_clean(value: Any) -> str:
+    """Encode JSON whose texts need no cleaning."""
+    return _encode(value).decode()
 
 
 def json_or_none(value: Any) -> str | None:
