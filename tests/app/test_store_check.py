@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from copied_stores import OTHER, fill_store, rebuild
 from labelling import RUN
-from stores import sql
+from stores import give_scores_rows, sql
 
 from prompt_evaluator.app.store_check import check_store
 from prompt_evaluator.store import Store
@@ -59,7 +59,7 @@ def test_a_run_without_files_is_a_note_because_they_may_be_elsewhere(tmp_path: P
 
 
 def test_results_that_are_missing_are_said_and_can_be_rebuilt(tmp_path: Path, location: Location) -> None:
-    for table in ("scores", "sample_results", "case_flags", "case_metrics", "case_results"):
+    for table in ("sample_results", "case_flags", "case_metrics", "case_results"):
         sql(location, f"DELETE FROM {table} WHERE run_id = ? AND position = 1", RUN)
 
     first = found(location)[0]
@@ -78,6 +78,24 @@ def test_rows_of_a_result_that_is_gone_are_said(location: Location) -> None:
     texts = [finding.text for finding in found(location)]
 
     assert f"Run {RUN}: 2 rows in `sample results` belong to a result that is not there." in texts
+
+
+def test_a_score_that_was_changed_is_found_only_in_depth(location: Location) -> None:
+    changed = '{"clarity":{"score":1.0,"rationale":"","passed":true}}'
+    sql(location, "UPDATE sample_results SET scores = ? WHERE run_id = ? AND position = 0 AND sample = 1", changed, RUN)
+
+    assert found(location) == []
+    (problem,) = found(location, deep=True)
+    assert problem.text == f"Run {RUN}: the results of 1 case are not those of their units: refund."
+
+
+def test_results_of_an_earlier_version_are_those_of_their_units_once_they_are_upgraded(location: Location) -> None:
+    give_scores_rows(location)
+    sql(location, "UPDATE alembic_version SET version_num = '0013'")
+
+    Store.open(location, upgrade="always").close()
+
+    assert found(location, deep=True) == []
 
 
 def test_a_number_that_was_changed_is_found_only_in_depth(location: Location) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, run_result, sample, stats
-from stores import sql
+from stores import give_scores_rows, sql
 
 from prompt_evaluator.compare.comparing import compare
 from prompt_evaluator.model import TestCase
@@ -238,6 +238,7 @@ def test_ended_runs_of_an_earlier_version_get_columns_when_the_store_is_upgraded
     add_run(store, record("run-b"), results(), cases())
     expected = list(run.columns())
     sql(location, "DROP TABLE case_columns")
+    give_scores_rows(location)
     sql(location, "UPDATE alembic_version SET version_num = '0010'")
 
     with closing(Store.open(location, upgrade="always")) as upgraded:
@@ -254,6 +255,7 @@ def test_columns_of_an_earlier_form_are_stored_again_when_the_store_is_upgraded(
     end(store, "run-a")
     expected = list(run.columns())
     sql(location, "UPDATE case_columns SET data = ?, flaky = 7", b"an earlier form")
+    give_scores_rows(location)
     sql(location, "UPDATE alembic_version SET version_num = '0011'")
 
     with closing(Store.open(location, upgrade="always")) as upgraded:

@@ -296,12 +296,12 @@ def test_scores_of_a_batch_are_read_in_one_query_and_no_units_are_read(filled: S
 
     list(run.batches())
 
-    assert sum("FROM scores" in statement for statement in statements) == 1
+    assert sum("FROM sample_results" in statement for statement in statements) == 1
     assert not any("units" in statement or "cases.data" in statement for statement in statements)
 
 
 def test_scores_whose_samples_are_unknown_have_no_values(filled: Store, location: Path | str) -> None:
-    sql(location, "DELETE FROM scores")
+    sql(location, "UPDATE sample_results SET scores = NULL")
 
     (good,) = filled.compared(RUN).find(["good"]).values()
 

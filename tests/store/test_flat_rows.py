@@ -94,7 +94,7 @@ def test_a_run_is_known_by_its_whole_id_only(filled: Store) -> None:
     assert [filled.has_run(name) for name in (RUN, RUN[:5], "@last")] == [True, False, False]
 
 
-def test_a_part_takes_three_queries_and_no_unit_is_read(filled: Store) -> None:
+def test_a_part_takes_two_queries_and_no_unit_is_read(filled: Store) -> None:
     statements: list[str] = []
 
     @event.listens_for(filled._reading, "before_cursor_execute")  # noqa: SLF001 - what is sent to the database
@@ -104,5 +104,5 @@ def test_a_part_takes_three_queries_and_no_unit_is_read(filled: Store) -> None:
     list(filled.flat_rows(RUN))
 
     queries = [statement for statement in statements if statement.startswith("SELECT")]
-    assert len(queries) == 1 + 3 + 1  # how many samples, one part, and the end
+    assert len(queries) == 1 + 2 + 1  # how many samples, one part, and the end
     assert not any("units" in statement or "cases.data" in statement for statement in statements)
