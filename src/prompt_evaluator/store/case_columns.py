@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from sqlalchemy import delete, func, insert, select
 
-from prompt_evaluator.model.case_columns import CASES_AT_ONCE, CaseColumns, CaseKinds, IdColumn
+from prompt_evaluator.model.case_columns import (
+    CASES_AT_ONCE,
+    FLAKY,
+    HAS_ERRORS,
+    CaseColumns,
+    CaseKinds,
+    CaseStates,
+    IdColumn,
+)
 from prompt_evaluator.model.query import CaseProblems
 from prompt_evaluator.store.case_piece import Piece, count_problems
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_RESULTS
@@ -51,16 +59,16 @@ def delete_columns(connection: Connection, run_id: str) -> None:
 def write_piece(connection: Connection, run_id: str, start: int) -> None:
     """Store the columns of the cases from `start` on."""
     piece = Piece(connection, run_id, start)
-    latency, (flaky, errors) = piece.latency(), piece.problems()
+    states = CaseStates((), piece.sums.states)
     row = {
         "run_id": run_id,
         "position": start,
-        "digest": piece.digest(),
-        "latency_ms": latency.total_ms,
-        "timed": latency.cases,
-        "flaky": flaky,
-        "errors": errors,
-        "ids": _packed(piece.ids()),
+        "digest": piece.texts.digest,
+        "latency_ms": piece.sums.latency_ms,
+        "timed": piece.sums.timed,
+        "flaky": states.count(FLAKY),
+        "errors": states.count(HAS_ERRORS),
+        "ids": _packed(piece.texts.ids),
         "data": _packed(piece.columns()),
     }
     there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
@@ -106,11 +114,11 @@ class StoredColumns:
 
     def kinds(self) -> Iterator[CaseKinds]:
         """The metadata of the same cases."""
-        return self._unpacked(CASE_COLUMNS.c.data, _kinds, Piece.kinds)
+        return self._unpacked(CASE_COLUMNS.c.data, _kinds, lambda piece: piece.texts.kinds)
 
     def ids(self) -> Iterator[IdColumn]:
         """The ids of the same cases."""
-        return self._unpacked(CASE_COLUMNS.c.ids, _ids, Piece.ids)
+        return self._unpacked(CASE_COLUMNS.c.ids, _ids, lambda piece: piece.texts.ids)
 
     def _unpacked(self, column: Column[bytes], decode: Callable[[bytes], T], make: Callable[[Piece], T]) -> Iterator[T]:
         own = CASE_COLUMNS.c.run_id == self._run_id
@@ -129,7 +137,7 @@ class StoredColumns:
             known = {position: digest for position, digest in connection.execute(wanted)}  # noqa: C416 - not tuples
         for start in self._starts():
             with self._read() as connection:
-                digest = known[start] if start in known else Piece(connection, self._run_id, start).digest()
+                digest = known[start] if start in known else Piece(connection, self._run_id, start).texts.digest
             if digest is None:
                 return None
             found.append(digest)

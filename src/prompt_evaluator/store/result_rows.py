@@ -133,12 +133,24 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
     without a score count neither way: they are errors, which have their own filter.
     """
     result = case.result
-    kinds = {sample.error.kind for sample in result.samples if sample.error}
-    costs = [cost for sample in result.samples for cost in (sample.cost, sample.judge_cost) if cost is not None]
-    latencies = [sample.latency_ms for sample in result.samples if sample.latency_ms is not None]
-    passing = [(stats.passed, stats.count) for stats in result.per_metric_stats.values()]
-    flakiness = max([min(passed, count - passed) / count for passed, count in passing], default=None)
+    kinds: set[str] = set()
+    costs: list[float] = []
+    latencies: list[float] = []
+    for sample in result.samples:
+        if sample.error is not None:
+            kinds.add(sample.error.kind)
+        if sample.cost is not None:
+            costs.append(sample.cost)
+        if sample.judge_cost is not None:
+            costs.append(sample.judge_cost)
+        if sample.latency_ms is not None:
+            latencies.append(sample.latency_ms)
+    flakiness, failing = None, False
     """On any metric, the share of samples in the minority on passing: 0 if all agree, at most a half."""
+    for stats in result.per_metric_stats.values():
+        share = min(stats.passed, stats.count - stats.passed) / stats.count
+        flakiness = share if flakiness is None else max(flakiness, share)
+        failing |= stats.passed * 2 < stats.count
     return (
         run_id,
         case.position,
@@ -151,7 +163,7 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
         flakiness,
         bool(flakiness),
         any(flag.true_count for flag in result.per_flag_stats.values()),
-        any(passed * 2 < count for passed, count in passing),
+        failing,
         result.timestamp_start,
         result.timestamp_end,
     )
