@@ -23,6 +23,7 @@ from prompt_evaluator.model.case_columns import (
 )
 from prompt_evaluator.model.query import CaseProblems
 from prompt_evaluator.store.case_piece import Piece, count_problems
+from prompt_evaluator.store.packing import encoded_parts
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_RESULTS
 from prompt_evaluator.store.schema import CASES, RUNS
 
@@ -165,4 +166,5 @@ def _kinds(data: bytes) -> CaseKinds:
 
 
 def _packed(columns: msgspec.Struct) -> bytes:
-    return zlib.compress(msgspec.msgpack.encode(columns), _QUICK)
+    compressor = zlib.compressobj(_QUICK)
+    return b"".join(map(compressor.compress, encoded_parts(columns))) + compressor.flush()

@@ -29,6 +29,7 @@ from prompt_evaluator.model.case_columns import (
     IdColumn,
     ScoreColumns,
 )
+from prompt_evaluator.store.packing import list_start
 from prompt_evaluator.store.result_tables import CASE_FLAGS, CASE_METRICS, CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.sample_scores import read_values
 from prompt_evaluator.store.schema import CASES
@@ -90,7 +91,7 @@ class Piece:
     @cached_property
     def texts(self) -> CaseTexts:
         row = CASES.c
-        digest, known = sha256(_array_header(self._size)), True
+        digest, known = sha256(list_start(self._size)), True
         encoded, sizes, texts, kinds = bytearray(), array("I"), dict[str, int](), array("I")
         for rows in self._rows(select(row.case_id, row.content_hash, row.metadata), CASES, row.position):
             digest.update(b"".join([_msgpack(each[:2]) for each in rows]))
@@ -132,7 +133,8 @@ class Piece:
             for name, some in _by_name(rows).items():
                 found[name].extend(some)
         read = self._different_scores() if any(measured.differs for measured in found.values()) else {}
-        return {name: self._scores(measured, read.get(name, _Values())) for name, measured in found.items()}
+        # What has become columns is not needed any more.
+        return {name: self._scores(found.pop(name), read.pop(name, _Values())) for name in list(found)}
 
     def _scores(self, measured: _Measured, read: _Values) -> ScoreColumns:
         single = measured.counts.count(1) == len(measured.counts)
@@ -248,11 +250,6 @@ def _by_name(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[Any, ...]]
     for row in rows:
         found.setdefault(row[0], []).append(row)
     return {name: list(zip(*some, strict=True))[1:] for name, some in found.items()}
-
-
-def _array_header(size: int) -> bytes:
-    """How a list of this size begins in MessagePack."""
-    return _msgpack([None] * size)[: -size or None]
 
 
 def _counts(values: Iterable[int], usual: int | None = None) -> bytes:
