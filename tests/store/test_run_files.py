@@ -94,3 +94,14 @@ def test_what_a_killed_owner_has_left_is_gone_when_the_next_one_begins(large: Ru
     _owned(large, 0).close()
 
     assert [path.name for path in folder.path.iterdir()] == [".report.html.tmp"]
+
+
+def test_in_the_main_file_of_a_large_run_each_case_is_one_line(large: RunRecord) -> None:
+    with closing(_owned(large, 2)) as files:
+        files.write(large, run_result())
+
+    text = (RunFolder(large).path / MAIN_FILE).read_text(encoding="utf-8")
+    lines = [line.strip().removesuffix(",") for line in text.splitlines()]
+    cases = json.loads(text)["test_case_results"]
+    assert [case["test_case_id"] for case in cases] == CASES
+    assert [json.loads(line) for line in lines if line.startswith('{"test_case_id":')] == cases[:2]

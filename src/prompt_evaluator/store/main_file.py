@@ -48,7 +48,7 @@ class MainFile:
         self._size = 0
 
     def add(self, position: int, data: bytes) -> None:
-        """Add a case, formatted as in its own file; replaces an earlier version of the case."""
+        """Add a case, formatted as in its own file or as one line; replaces an earlier version of the case."""
         data = data.replace(b"\n", _INDENT)
         with sentences(self._folder):
             self._spool.write(data)

@@ -45,8 +45,9 @@ class RunFiles:
             self._saver.write(result.test_case_id, text)
 
     def _add(self, position: int, result: CaseResult) -> bytes:
+        """Add the case to the files with several cases; in those of a large run, each case is one line."""
         line = case_line(result)
-        text = case_text(line)
+        text = line if self._pack else case_text(line)
         self._main.add(position, text)
         if self._pack and result.status != "pending":
             self._pack.add(line)
