@@ -262,14 +262,15 @@ async def test_generator_and_judge_of_one_model_are_told_apart() -> None:
 async def test_calls_that_wait_for_a_retry_or_a_place_are_woken_when_the_circuit_opens(urgent: bool) -> None:  # noqa: FBT001
     calls = Calls()
     server = Server({"m": limited(60)})
-    client = calls.around(server, entry(give_up_after=100, max_concurrency=4), urgent=urgent)
+    settings = entry(give_up_after=100, max_concurrency=4)
+    client = calls.around(server, settings, urgent=urgent)
     waiting = [asyncio.create_task(client.complete(asking("m", number))) for number in range(12)]
     while calls.meter.retries.total() < 3:  # noqa: ASYNC110 - what is waited for has no event
         await asyncio.sleep(0)
-    state = calls.shared.key_state("svc", entry(), Traits.of(server))
+    breakers = calls.shared.breakers("svc", settings, Traits.of(server))
 
     start = time.monotonic()
-    state.breakers.of("m", urgent=urgent).failed(AuthenticationError("wrong key.", provider="svc"))
+    breakers.of("m", urgent=urgent).failed(AuthenticationError("wrong key.", provider="svc"))
     results = await asyncio.gather(*waiting, return_exceptions=True)
 
     assert time.monotonic() - start < 10
@@ -337,13 +338,13 @@ def test_a_service_that_has_answered_before_is_tried_on_when_it_goes_away() -> N
 async def test_a_judge_is_tried_on_where_the_generator_has_reached_the_same_service() -> None:
     calls = Calls()
     server = Server({"judge": UnreachableError("no.", provider="svc")})
-    await calls.around(server, entry()).complete(asking("generator"))
+    await calls.around(server, entry(max_tries=3)).complete(asking("generator"))
 
     with pytest.raises(UnreachableError, match="Given up after 3 tries"):
         await calls.around(server, entry(max_tries=3), urgent=True).complete(asking("judge"))
-    state = calls.shared.key_state("svc", entry(), Traits.of(server))
+    breakers = calls.shared.breakers("svc", entry(max_tries=3), Traits.of(server))
 
-    assert not state.breakers.of("judge", urgent=True).is_open
+    assert not breakers.of("judge", urgent=True).is_open
 
 
 async def test_a_call_that_never_reached_the_service_in_all_its_tries_ends_the_run() -> None:

@@ -57,7 +57,7 @@ class Breaker:
             provider: The provider's name.
             clock: Returns seconds.
             asked: The model and endpoint, for messages; by default the provider's name.
-            reach: Shared by all breakers of the same key and endpoint.
+            reach: Shared by all breakers of the same entry.
         """
         self.reach = reach or Reach()
         self._provider, self._clock, self._asked = provider, clock, asked or provider
@@ -175,7 +175,7 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of one key at one endpoint: one per model, with separate ones for answers and judgements.
+    """The breakers of one entry: one per model, with separate ones for answers and judgements.
 
     A judge that never answers is hopeless even if the generator with the same key works.
     """
