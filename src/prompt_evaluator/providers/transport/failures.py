@@ -28,7 +28,7 @@ from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.calls.waiting import retry_after
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
 from prompt_evaluator.providers.transport.connections import NobodyThereError, NotConnectedError, TlsFailedError
-from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError
+from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError, readable
 from prompt_evaluator.providers.transport.proxy import NO_PROXY
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, ProxyRefusedError
 
@@ -43,8 +43,6 @@ KNOWN = (
     ProxyRefusedError,
     NotHttpError,
     TooLargeError,
-    UnreadableContentError,
-    OversizedContentError,
 )
 """Transport exceptions that `failure` handles."""
 
@@ -54,7 +52,7 @@ _RETRIED_STATUSES = {408, 409, 425, 529}
 _TRANSIENT_OF_PROXY = {408, 425, 429}
 
 
-def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: C901, PLR0911 - a table of cases
+def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: PLR0911 - a table of cases
     """Return the error for a request without a complete reply."""
     name, through = call.provider, _through(call.place.proxy)
     to = f" to {call.place.host}:{call.place.port}"
@@ -77,16 +75,27 @@ def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # n
             return ConnectionFailedError(f"the connection{through} failed: {brief(error)}.", provider=name)
         case NotHttpError():
             return BadReplyError(f"the reply{through} is not HTTP: {brief(error)}.", provider=name)
-        case UnreadableContentError():
-            return BadReplyError(f"the reply {error}.", provider=name)
         case _:
-            limit = f"max_reply_bytes ({call.max_reply_bytes:,})"
-            return OversizedReplyError(f"the reply is larger than {limit}: {error}.", provider=name)
+            return _oversized(call, error)
 
 
-def refusal(call: Call, response: Response, data: bytes) -> ProviderError:
+def unusable(call: Call, response: Response, error: UnreadableContentError | OversizedContentError) -> ProviderError:
+    """Return the error for a complete reply with status 200 whose body cannot be decompressed."""
+    if isinstance(error, OversizedContentError):
+        return _oversized(call, error)
+    what = f"the reply {error}; it starts with {start_of(REDACTOR.bytes(response.body))}."
+    return BadReplyError(what, provider=call.provider, status=response.status)
+
+
+def _oversized(call: Call, error: Exception) -> ProviderError:
+    limit = f"max_reply_bytes ({call.max_reply_bytes:,})"
+    return OversizedReplyError(f"the reply is larger than {limit}: {error}.", provider=call.provider)
+
+
+def refusal(call: Call, response: Response) -> ProviderError:
     """Return the error for a complete reply with a status other than 200."""
-    status, message, proxy = response.status, error_text(data), call.place.proxy
+    status, proxy = response.status, call.place.proxy
+    message = error_text(readable(response, call.max_reply_bytes))
     if status == 407 and proxy is not None:  # noqa: PLR2004
         offered = response.headers.get("proxy-authenticate", "").split(" ")[0]
         return _proxy_refusal(call, status, message, [REDACTOR.text(offered)] if offered else [])
@@ -186,7 +195,10 @@ def error_text(data: bytes) -> str:
 
 
 def start_of(data: bytes) -> str:
-    return repr(data[:_MAX_SHOWN].decode(errors="replace")) if data else "an empty reply"
+    text = data[:_MAX_SHOWN].decode(errors="replace")
+    if text.count("\N{REPLACEMENT CHARACTER}") > len(text) / 4:  # compressed, or a picture
+        return f"{len(data):,} bytes that are not text"
+    return repr(text) if data else "an empty reply"
 
 
 def brief(error: BaseException) -> str:
