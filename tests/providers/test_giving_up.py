@@ -139,7 +139,30 @@ def test_a_wait_that_was_asked_for_and_is_shorter_than_the_bound_is_waited_for()
 def test_waits_that_were_asked_for_count_as_time_without_an_answer() -> None:
     service = Service()
 
-    assert [service.fails(after=61, retry_after=60) for _ in range(3)] == [False, False, True]
+    assert [service.fails(after=after, retry_after=40) for after in (0, 41, 41)] == [False, False, True]
+
+
+def test_a_wait_that_would_end_after_the_bound_is_not_waited_for() -> None:
+    service = Service(give_up_after=3)
+
+    assert [service.fails(after=after, retry_after=2.9) for after in (0, 2.95)] == [False, True]
+    with pytest.raises(CircuitOpenError, match=r"not answered for 3 s \(2 tries.*\) and asks to wait 2.9 s more[.]"):
+        service.breaker.check()
+
+
+def test_of_several_calls_that_wait_the_first_to_be_tried_again_counts() -> None:
+    service = Service()
+
+    assert not any(service.fails(after=10, retry_after=100) for _ in range(9))
+    assert service.fails(after=20, retry_after=100)
+
+
+def test_a_call_that_nobody_asked_to_wait_is_tried_again_before_the_run_is_given_up() -> None:
+    service = Service()
+
+    assert not any(service.fails(UnavailableError, after=10) for _ in range(4))
+    assert not service.fails(after=1, retry_after=100)
+
 
 
 def test_a_wait_longer_than_the_bound_ends_the_run_at_once_and_says_when_to_come_back() -> None:

@@ -37,7 +37,7 @@ class Breaker:
 
     It opens at the first hopeless error if no call ever succeeded, otherwise at three without an answer in between;
     after a few seconds if the service was never reached; after many failed calls in a row; after `give_up_after`
-    seconds of failed tries without an answer; and if the service asks for a wait longer than that.
+    seconds of failed tries without an answer; and as soon as the service asks for a wait that would exceed them.
 
     An open circuit refuses new calls and fails waiting ones. After a pause it lets one call through on trial. An answer
     to any call closes it.
@@ -117,14 +117,17 @@ class Breaker:
             if (failing.unreached_for or 0.0) >= PATIENCE:
                 self._open(self._never_reached(error))
             return
-        if failing.seconds >= give_up_after and failing.concerns_all:
+        asked = error.retry_after or 0.0
+        in_vain = 0 < asked <= give_up_after < failing.seconds_at_next
+        if (in_vain or failing.seconds >= give_up_after) and failing.concerns_all:
+            more = f" and asks to wait {asked:,.3g} s more" if in_vain else ""
             self._open(
                 f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
-                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last: "
+                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}){more}. The last: "
                 f"{sentence(error)} Try again when it answers, or set a longer give_up_after.",
                 error.status,
             )
-        elif (asked := error.retry_after or 0.0) > give_up_after:
+        elif asked > give_up_after:
             failing.long_waits += 1
             if not self._answers or failing.long_waits >= _FEW:
                 self._open(
