@@ -164,7 +164,6 @@ def test_a_call_that_nobody_asked_to_wait_is_tried_again_before_the_run_is_given
     assert not service.fails(after=1, retry_after=100)
 
 
-
 def test_a_wait_longer_than_the_bound_ends_the_run_at_once_and_says_when_to_come_back() -> None:
     service = Service()
 

@@ -26,9 +26,6 @@ _FEW = 3
 """A single refusal may be due to a single case."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 """Seconds until an open circuit lets one call through, which closes it or keeps it open for twice as long."""
-UNREACHED = (
-    "Check that the service is running and that its address is right (`prompt-evaluator providers` lists addresses)."
-)
 _MONTH = 30 * 24 * 3600.0
 
 
@@ -164,8 +161,8 @@ class Breaker:
         """Note that the call on trial ended without a result, so the next call is on trial."""
         self._on_trial = False
 
-    def _never_reached(self, error: ProviderError) -> str:
-        return f"stopped, because {self._asked} could not be reached: {sentence(error)} {UNREACHED}"
+    def _never_reached(self, error: UnreachableError) -> str:
+        return f"stopped, because {self._asked} could not be reached: {sentence(error)} {error.advice}".rstrip()
 
     def _open(self, reason: str, status: int | None = None) -> None:
         self.is_open, self._reason, self._status, self._on_trial = True, reason, status, False
