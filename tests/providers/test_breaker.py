@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 from calling import REQUEST, Calls, FakeProvider
+from fault_server import FaultServer, Received, respond, send
+from sockets import bound
 
-from prompt_evaluator.errors import AuthenticationError, CircuitOpenError, StoppedError, UnavailableError
+from prompt_evaluator.errors import AuthenticationError, CircuitOpenError, ProviderError, StoppedError, UnavailableError
 from prompt_evaluator.model import Limits, ProviderSettings
 from prompt_evaluator.providers.calls.breaker import Breaker
 from prompt_evaluator.providers.calls.shared import SharedCalls
+from prompt_evaluator.providers.calls.traits import Traits
+
+if TYPE_CHECKING:
+    from typing import Any
 
 SETTINGS = ProviderSettings(kind="test", limits=Limits(first_backoff=0.001))
 
@@ -153,3 +160,57 @@ async def test_a_trial_that_is_stopped_while_it_waits_for_a_retry_gives_up_its_t
         await trial
 
     assert (await Calls(shared).around(provider, SETTINGS).complete(REQUEST)).text == "hi"
+
+
+async def only_at_v1(server: FaultServer, request: Received, writer: asyncio.StreamWriter) -> None:
+    if request.path.startswith("/v1/") and "x-team" in request.headers:
+        await respond(server, request, writer)
+    else:
+        send(writer, {"error": {"message": "nothing here"}}, status=404)
+
+
+def at(server: FaultServer, **changes: Any) -> ProviderSettings:
+    usual = {"kind": "openai", "base_url": f"{server.url}/v1", "headers": {"X-Team": "a"}, "key_required": False}
+    return ProviderSettings(**{**usual, "limits": Limits(max_tries=1), **changes})
+
+
+@pytest.mark.parametrize("differs", ["path", "headers", "proxy"])
+async def test_a_hopeless_entry_does_not_stop_another_at_the_same_host_with_the_same_key(differs: str) -> None:
+    calls = Calls()
+    async with FaultServer() as server:
+        server.handler = only_at_v1
+        with bound("127.0.0.1", 0) as nobody:
+            wrong: dict[str, dict[str, Any]] = {
+                "path": {"base_url": f"{server.url}/v2"},
+                "headers": {"headers": {}},
+                "proxy": {"proxy": f"http://127.0.0.1:{nobody.getsockname()[1]}"},
+            }
+            hopeless, healthy = calls.open(at(server, **wrong[differs]), "hopeless"), calls.open(at(server), "healthy")
+            with pytest.raises(ProviderError, match=r"^hopeless: "):
+                await hopeless.complete(REQUEST)
+            with pytest.raises(CircuitOpenError, match=r"^hopeless: stopped"):
+                await hopeless.complete(REQUEST)
+
+        assert (await healthy.complete(REQUEST)).text == server.answer
+        await calls.close()
+
+
+async def test_each_of_two_hopeless_entries_is_named_in_its_own_errors() -> None:
+    calls = Calls()
+    async with FaultServer() as server:
+        server.handler = only_at_v1
+        for name in ("first", "second"):
+            entry = calls.open(at(server, base_url=server.url), name)
+            with pytest.raises(ProviderError, match=f"^{name}: no such model or address"):
+                await entry.complete(REQUEST)
+            with pytest.raises(CircuitOpenError, match=f"^{name}: stopped"):
+                await entry.complete(REQUEST)
+        await calls.close()
+
+
+def test_entries_with_one_key_at_one_endpoint_share_its_limits_but_no_circuit() -> None:
+    shared, here = SharedCalls(), Traits(endpoint="https://one.example")
+
+    assert shared.key_state("a", SETTINGS, here) is shared.key_state("b", SETTINGS, here)
+    assert shared.breakers("a", SETTINGS, here) is not shared.breakers("b", SETTINGS, here)
+    assert shared.breakers("a", SETTINGS, here) is shared.breakers("a", SETTINGS, here)  # of two runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -16,10 +17,16 @@ from certificates import Authority
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509 import load_pem_x509_certificate
 from proxy_server import ProxyServer
-from service import a_request, service
+from service import QUICK, a_request, service
 
 from prompt_evaluator.config.loading import load_settings
-from prompt_evaluator.errors import ConfigurationError, HopelessError
+from prompt_evaluator.errors import (
+    ConfigurationError,
+    ConnectionFailedError,
+    HopelessError,
+    InputError,
+    UnreachableError,
+)
 from prompt_evaluator.model import ProviderSettings
 
 if TYPE_CHECKING:
@@ -129,6 +136,62 @@ async def test_a_service_that_rejects_our_certificate_or_wants_one_is_not_asked_
     assert e.value.tries == 1
 
 
+HINT = "The service may require a client certificate: set cert_file and key_file."
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_a_service_that_hangs_up_because_it_wants_a_certificate_gets_a_hint_at_that(
+    authority: Authority, other: Authority, version: ssl.TLSVersion
+) -> None:
+    tls = authority.server("127.0.0.1", clients_of=other)  # asyncio's servers do not say why
+    tls.maximum_version = version
+    async with service("openai", tls=tls, ca_file=str(authority.file)) as svc:
+        with pytest.raises(ConnectionFailedError) as caught:
+            await svc.ask()
+
+    assert HINT in str(caught.value)
+    assert "Errno" not in str(caught.value)
+
+
+async def test_a_service_that_has_answered_and_hangs_up_later_gets_no_hint_at_a_certificate(
+    authority: Authority,
+) -> None:
+    async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
+        await svc.ask()
+        svc.server.script = ["reset before the reply"] * 2
+        with pytest.raises(ConnectionFailedError) as caught:
+            await svc.ask()
+
+    assert HINT not in str(caught.value)
+
+
+async def test_there_is_no_hint_at_a_certificate_that_is_shown_nor_after_a_reply(authority: Authority) -> None:
+    cert, key = authority.client()
+    own = {"cert_file": str(cert), "key_file": str(key)}
+    for files, script in ((own, ["reset before the reply"] * 2), ({}, ["reset in the middle of the body"] * 2)):
+        tls = authority.server("127.0.0.1")
+        async with service("openai", tls=tls, ca_file=str(authority.file), **files) as svc:
+            svc.server.script = list(script)
+            with pytest.raises(ConnectionFailedError) as caught:
+                await svc.ask()
+
+        assert HINT not in str(caught.value)
+
+
+async def test_a_service_that_hangs_up_in_the_handshake_is_said_to() -> None:
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    calls = Calls()
+    entry = ProviderSettings(kind="openai", base_url=f"https://127.0.0.1:{port}", key_required=False, limits=QUICK)
+    with pytest.raises(UnreachableError, match=f":{port}: it was closed during the TLS handshake"):
+        await calls.open(entry).complete(a_request())
+    await calls.close()
+    server.close()
+
+
 async def test_our_certificate_is_shown_to_the_service_behind_a_proxy(authority: Authority, other: Authority) -> None:
     cert, key = other.client()
     tls = authority.server("127.0.0.1", clients_of=other)
@@ -185,7 +248,11 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
     "a key for an authority": (lambda files: {"ca_file": str(files.key)}, "no certificate in it"),
     "a damaged authority": (
         lambda files: {"ca_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n")},
-        "cannot read a certificate in it",
+        r"cannot read the certificates in it: a block of PEM is damaged\.$",
+    ),
+    "a null character": (
+        lambda files: {"ca_file": f"{files.ca}\0"},
+        r"ca_file '/.*\\x00': this is not the path of a file",
     ),
     "a certificate in binary": (
         lambda files: {"cert_file": files.write(der(files.cert)), "key_file": str(files.key)},
@@ -196,7 +263,7 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
             "cert_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"),
             "key_file": str(files.key),
         },
-        "cert_file .* cannot be used",
+        r"cert_file .* cannot be used: a block of PEM is damaged\.$",
     ),
     "no key": (lambda files: {"cert_file": str(files.cert)}, "Set key_file to the file with the key"),
     "a key without a certificate": (lambda files: {"key_file": str(files.key)}, "key_file is set without cert_file"),
@@ -245,6 +312,22 @@ def test_a_file_that_cannot_be_used_is_refused_before_any_call(
 
     assert str(caught.value).startswith("svc: ")
     assert str(caught.value).endswith((".", "`."))
+
+
+def test_an_empty_path_counts_as_not_set(tmp_path: Path) -> None:
+    file = tmp_path / "prompt_evaluator.yaml"
+    file.write_text("providers:\n  openai:\n    kind: openai\n    ca_file: ''\n    cert_file: ''\n    key_file: ''\n")
+    settings = load_settings(file, {}, {}, tmp_path).providers["openai"]
+
+    assert (settings.ca_file, settings.cert_file, settings.key_file) == (None, None, None)
+
+
+def test_the_home_of_a_user_who_does_not_exist_is_refused_at_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "prompt_evaluator.yaml"
+    file.write_text("providers:\n  openai:\n    kind: openai\n    ca_file: ~nobody-by-this-name/ca.pem\n")
+
+    with pytest.raises(InputError, match=r"yaml:4: `providers.openai.ca_file` is in the home of an unknown user"):
+        load_settings(file, {}, {}, tmp_path)
 
 
 def test_paths_start_from_the_configuration_file(tmp_path: Path) -> None:

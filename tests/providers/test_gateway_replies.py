@@ -11,7 +11,15 @@ import pytest
 from fault_server import FaultServer, Handler, Received, good_body, send
 from service import says, service
 
-from prompt_evaluator.errors import BadReplyError, OversizedReplyError, RequestRefusedError
+from prompt_evaluator.errors import (
+    AuthenticationError,
+    BadReplyError,
+    OversizedReplyError,
+    ProviderError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnavailableError,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -107,6 +115,28 @@ async def test_a_packed_refusal_is_read_too() -> None:
             await svc.ask()
 
 
+REFUSED: dict[str, tuple[int, str, bytes, type[ProviderError], str]] = {
+    "a page that claims to be gzip": (429, "gzip", b"<html>Slow down</html>", RateLimitedError, "Slow down"),
+    "JSON that claims to be deflate": (400, "deflate", b'{"error": {"message": "no"}}', RequestRefusedError, "no"),
+    "an encoding nobody asked for": (401, "br", b"\x8b\x02\x80\xff\xfe", AuthenticationError, "5 bytes that are not"),
+    "gzip that was cut": (503, "gzip", gzip.compress(GOOD)[:-9], UnavailableError, "bytes that are not text"),
+    "gzip beyond the limit": (403, "gzip", gzip.compress(b" " * 1_100_000), AuthenticationError, ""),
+}
+
+
+@pytest.mark.parametrize(("status", "encoding", "body", "kind", "what"), REFUSED.values(), ids=list(REFUSED))
+async def test_a_refusal_stays_what_its_status_says_however_it_is_packed(
+    status: int, encoding: str, body: bytes, kind: type[ProviderError], what: str
+) -> None:
+    headers = {"Content-Encoding": encoding, "Retry-After": "0.01"}
+    async with service("openai", *[says(body, status=status, headers=headers)] * 2) as svc:
+        with pytest.raises(kind, match=rf"\({status}\): .*{what}") as caught:
+            await svc.ask()
+
+    assert type(caught.value) is kind
+    assert caught.value.retry_after == (0.01 if kind.retried else None)
+
+
 NOT_JSON = {
     "a page": (
         b"<html>It works!</html>",
@@ -118,8 +148,16 @@ NOT_JSON = {
     "no type": (b"hello", {"Content-Type": ""}, r"is of unknown type, not JSON: .* it starts with 'hello'"),
     "half of it": (GOOD[:20], {}, r"is not the JSON it claims to be: .* it starts with '{\"choices"),
     "events": (b"data: {}\n\n", {"Content-Type": "text/event-stream"}, r"is text/event-stream, not JSON"),
-    "another encoding": (b"\x01\x02", {"Content-Encoding": "br"}, "is encoded as 'br', which was not requested"),
-    "gzip that is none": (b"hello", {"Content-Encoding": "gzip"}, "is not the gzip it claims to be"),
+    "another encoding": (
+        b"\x8b\xff",
+        {"Content-Encoding": "br"},
+        "is encoded as 'br', which was not requested; it starts with 2 bytes that are not text",
+    ),
+    "gzip that is none": (
+        b"<html>It works!</html>",
+        {"Content-Encoding": "gzip"},
+        "is not the gzip it claims to be: .*; it starts with '<html>It works!</html>'",
+    ),
     "deflate that is none": (b"\xff\xff", {"Content-Encoding": "deflate"}, "is not the deflate it claims to be"),
     "gzip that was cut": (gzip.compress(GOOD)[:-9], {"Content-Encoding": "gzip"}, "is truncated gzip"),
     "a second member that was cut": (

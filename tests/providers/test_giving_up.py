@@ -139,7 +139,29 @@ def test_a_wait_that_was_asked_for_and_is_shorter_than_the_bound_is_waited_for()
 def test_waits_that_were_asked_for_count_as_time_without_an_answer() -> None:
     service = Service()
 
-    assert [service.fails(after=61, retry_after=60) for _ in range(3)] == [False, False, True]
+    assert [service.fails(after=after, retry_after=40) for after in (0, 41, 41)] == [False, False, True]
+
+
+def test_a_wait_that_would_end_after_the_bound_is_not_waited_for() -> None:
+    service = Service(give_up_after=3)
+
+    assert [service.fails(after=after, retry_after=2.9) for after in (0, 2.95)] == [False, True]
+    with pytest.raises(CircuitOpenError, match=r"not answered for 3 s \(2 tries.*\) and asks to wait 2.9 s more[.]"):
+        service.breaker.check()
+
+
+def test_of_several_calls_that_wait_the_first_to_be_tried_again_counts() -> None:
+    service = Service()
+
+    assert not any(service.fails(after=10, retry_after=100) for _ in range(9))
+    assert service.fails(after=20, retry_after=100)
+
+
+def test_a_call_that_nobody_asked_to_wait_is_tried_again_before_the_run_is_given_up() -> None:
+    service = Service()
+
+    assert not any(service.fails(UnavailableError, after=10) for _ in range(4))
+    assert not service.fails(after=1, retry_after=100)
 
 
 def test_a_wait_longer_than_the_bound_ends_the_run_at_once_and_says_when_to_come_back() -> None:
@@ -262,14 +284,15 @@ async def test_generator_and_judge_of_one_model_are_told_apart() -> None:
 async def test_calls_that_wait_for_a_retry_or_a_place_are_woken_when_the_circuit_opens(urgent: bool) -> None:  # noqa: FBT001
     calls = Calls()
     server = Server({"m": limited(60)})
-    client = calls.around(server, entry(give_up_after=100, max_concurrency=4), urgent=urgent)
+    settings = entry(give_up_after=100, max_concurrency=4)
+    client = calls.around(server, settings, urgent=urgent)
     waiting = [asyncio.create_task(client.complete(asking("m", number))) for number in range(12)]
     while calls.meter.retries.total() < 3:  # noqa: ASYNC110 - what is waited for has no event
         await asyncio.sleep(0)
-    state = calls.shared.key_state("svc", entry(), Traits.of(server))
+    breakers = calls.shared.breakers("svc", settings, Traits.of(server))
 
     start = time.monotonic()
-    state.breakers.of("m", urgent=urgent).failed(AuthenticationError("wrong key.", provider="svc"))
+    breakers.of("m", urgent=urgent).failed(AuthenticationError("wrong key.", provider="svc"))
     results = await asyncio.gather(*waiting, return_exceptions=True)
 
     assert time.monotonic() - start < 10
@@ -337,13 +360,13 @@ def test_a_service_that_has_answered_before_is_tried_on_when_it_goes_away() -> N
 async def test_a_judge_is_tried_on_where_the_generator_has_reached_the_same_service() -> None:
     calls = Calls()
     server = Server({"judge": UnreachableError("no.", provider="svc")})
-    await calls.around(server, entry()).complete(asking("generator"))
+    await calls.around(server, entry(max_tries=3)).complete(asking("generator"))
 
     with pytest.raises(UnreachableError, match="Given up after 3 tries"):
         await calls.around(server, entry(max_tries=3), urgent=True).complete(asking("judge"))
-    state = calls.shared.key_state("svc", entry(), Traits.of(server))
+    breakers = calls.shared.breakers("svc", entry(max_tries=3), Traits.of(server))
 
-    assert not state.breakers.of("judge", urgent=True).is_open
+    assert not breakers.of("judge", urgent=True).is_open
 
 
 async def test_a_call_that_never_reached_the_service_in_all_its_tries_ends_the_run() -> None:

@@ -64,6 +64,96 @@ def test_the_end_may_be_a_moment(seconds: float, limit: float) -> None:
         assert told(**headers) == [(None, limit)]
 
 
+def told_of(limit: int, remaining: int, reset: str) -> list[tuple[float | None, float | None]]:
+    return told(
+        x_ratelimit_limit_requests=str(limit),
+        x_ratelimit_remaining_requests=str(remaining),
+        x_ratelimit_reset_requests=reset,
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "remaining", "reset"),
+    [
+        (10_000, 9_999, "8.64s"),
+        (10_000, 9_999, "8s"),
+        (10_000, 9_999, "9"),
+        (10_000, 9_998, "14.3s"),  # two, one of them partly refilled
+        (10_000, 9_993, "1m0.48s"),
+        (2_000, 1_999, "43.2s"),
+        (2_000, 1_999, "43.2"),
+        (14_400, 14_399, "6s"),
+        (1_000_000, 999_500, "43.2s"),
+        (5_000, 4_999, "720ms"),  # of an hour
+        (5_000, 4_999, "1s"),
+        (5_000, 4_940, "43.2s"),
+    ],
+)
+def test_a_limit_of_a_day_or_an_hour_of_which_little_is_used_is_not_one_for_a_minute(
+    limit: int, remaining: int, reset: str
+) -> None:
+    assert told_of(limit, remaining, reset) == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "remaining", "reset"),
+    [
+        (10_000, 9_999, "6ms"),
+        (10_000, 9_999, "0s"),
+        (10_000, 10_000, "0s"),
+        (10_000, 10_000, "1ms"),
+        (150_000, 149_984, "6ms"),
+        (30_000_000, 29_999_966, "0s"),
+        (500, 499, "120ms"),
+        (500, 490, "1.2s"),
+        (500, 490, "2s"),
+        (3, 2, "20s"),
+        (60, 0, "1m0s"),
+        (500, 0, "60"),
+    ],
+)
+def test_a_limit_that_refills_within_a_minute_is_one_for_a_minute(limit: int, remaining: int, reset: str) -> None:
+    assert told_of(limit, remaining, reset) == [(float(limit), None)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "remaining", "reset"),
+    [(60, 58, "44s"), (60, 30, "3s"), (500, 492, "59.2s"), (10_000, 9_900, "45s"), (18_000, 17_997, "7.66s")],
+)
+def test_a_limit_that_is_whole_again_at_a_fixed_time_is_one_for_a_minute(
+    limit: int, remaining: int, reset: str
+) -> None:
+    assert told_of(limit, remaining, reset) == [(float(limit), None)]
+
+
+def test_a_reply_that_leaves_the_period_open_changes_nothing_that_is_known() -> None:
+    governor = Governor(Limits(), clock=lambda: 100.0)
+    lane = governor.open_lane()
+
+    def says(remaining: int, reset: str) -> None:
+        report_limits(
+            {
+                "x-ratelimit-limit-requests": "60",
+                "x-ratelimit-remaining-requests": str(remaining),
+                "x-ratelimit-reset-requests": reset,
+            },
+            governor.learn,
+        )
+
+    says(40, "5s")
+    assert governor.try_enter(lane, 0)
+    says(59, "59s")  # the next minute has begun
+
+    assert not governor.try_enter(lane, 0)
+
+
+@pytest.mark.parametrize("remaining", ["", "many", "-1", "9" * 30])
+def test_what_is_left_of_a_limit_may_be_unreadable(remaining: str) -> None:
+    headers = {"x_ratelimit_limit_requests": "2000", "x_ratelimit_reset_requests": "43.2s"}
+
+    assert told(**headers, x_ratelimit_remaining_requests=remaining) == [(2_000.0, None)]
+
+
 def test_requests_of_a_day_say_nothing_about_tokens_of_a_minute() -> None:
     headers = {
         "x_ratelimit_limit_requests": "14400",

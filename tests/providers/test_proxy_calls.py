@@ -19,14 +19,15 @@ from proxy_server import ProxyServer
 from service import QUICK, a_request, says, service
 
 from prompt_evaluator.errors import (
-    AuthenticationError,
+    CircuitOpenError,
     ConnectionFailedError,
     HopelessError,
     ProviderError,
+    ProxyLoginError,
+    ProxyUnreachableError,
     RedirectedError,
     TimedOutError,
     UnavailableError,
-    UnreachableError,
 )
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint
@@ -173,7 +174,7 @@ async def test_a_login_that_the_proxy_wants_is_asked_for_once(base_url: str, log
         error = await failure(base_url, proxy.url.replace("//", f"//{login}"))
 
         assert len(proxy.asked) == 1
-    assert type(error) is AuthenticationError
+    assert type(error) is ProxyLoginError
     assert f"the proxy {proxy_name(error)} {what} (407" in str(error)
     assert "http://USER:PASSWORD@HOST:PORT" in str(error)
     assert "wrong-word" not in str(error)
@@ -191,7 +192,7 @@ async def test_a_login_of_a_kind_that_is_not_supported_is_said(base_url: str) ->
     async with ProxyServer("refuses", status="407 Login", headers=offers) as proxy:
         error = await failure(base_url, proxy.url)
 
-    assert type(error) is AuthenticationError
+    assert type(error) is ProxyLoginError
     assert re.search("requires a login of type (Negotiate or )?NTLM, which is not supported", str(error))
 
 
@@ -240,7 +241,11 @@ async def test_a_refusal_that_was_forwarded_says_that_the_proxy_may_have_written
 
 
 FAILURES: dict[Behaviour, tuple[type[ProviderError], str, str]] = {
-    "hangs": (ProviderError, "no connection through the proxy .* within 0.2 s", "no complete reply through the proxy"),
+    "hangs": (
+        ProviderError,
+        r"the proxy .* gave no connection to somewhere.test:443 within 0\.2 s\. Check `proxy`",
+        "no complete reply through the proxy",
+    ),
     "closes": (ConnectionFailedError, "closed the connection without answering", "through the proxy .* ended"),
     "resets": (ConnectionFailedError, "the connection", "through the proxy"),
     "garbage": (ProviderError, "not speak HTTP; its answer starts with 'SSH-2.0", "through the proxy .* is not HTTP"),
@@ -269,12 +274,35 @@ async def test_a_proxy_that_speaks_before_it_is_spoken_to_is_not_trusted(authori
         assert server.received == []
 
 
+@pytest.mark.parametrize("behaviour", ["closes", "resets", "hangs"])
+async def test_a_run_that_a_proxy_keeps_from_its_service_is_told_to_check_the_proxy_and_nothing_else(
+    behaviour: Behaviour,
+) -> None:
+    calls = Calls()
+    async with ProxyServer(behaviour) as proxy:
+        url = proxy.url
+        limits = msgspec.structs.replace(QUICK, try_timeout=0.2, max_tries=1)
+        entry = ProviderSettings(kind="openai", base_url=SECURE, proxy=url, key_required=False, limits=limits)
+        provider = calls.open(entry)
+        with pytest.raises(ProxyUnreachableError):
+            await provider.complete(a_request())
+        with pytest.raises(CircuitOpenError) as caught:
+            await provider.complete(a_request())
+        await calls.close()
+
+    message = str(caught.value)
+    assert f"m at https://somewhere.test:443 could not be reached: the proxy {url} " in message
+    assert message.endswith(". Check `proxy` of provider 'svc', or set it to `none` if no proxy is needed.")
+    assert "Errno" not in message
+    assert message.count("Check ") == 1
+
+
 @WAYS
 async def test_a_proxy_that_cannot_be_reached_is_named_and_tried_again(base_url: str, nobody: int) -> None:
     error = await failure(base_url, f"http://user:secret-word@127.0.0.1:{nobody}")
 
-    assert type(error) is UnreachableError
-    assert f"the proxy http://127.0.0.1:{nobody} cannot be reached: " in str(error)
+    assert type(error) is ProxyUnreachableError
+    assert f"the proxy http://127.0.0.1:{nobody} cannot be reached: Connection refused. Check `proxy`" in str(error)
     assert error.tries == 2
 
 
@@ -294,7 +322,7 @@ async def test_a_login_page_that_a_proxy_leads_to_is_said_to_be_its_own() -> Non
 
 async def test_407_from_a_service_without_a_proxy_is_not_a_wrong_key() -> None:
     async with service("openai", says(b"{}", status=407)) as svc:
-        with pytest.raises(AuthenticationError, match=r"a proxy requires a login \(407\)"):
+        with pytest.raises(ProxyLoginError, match=r"a proxy requires a login \(407\)"):
             await svc.ask()
 
 

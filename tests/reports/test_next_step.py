@@ -114,6 +114,13 @@ def test_a_wrong_key_is_fixed_before_the_run_is_resumed(found: Make) -> None:
     assert made.text == f"prompt-evaluator resume {RUN_ID} --retry-errors"
 
 
+def test_a_proxys_login_is_fixed_before_the_run_is_resumed(found: Make) -> None:
+    made = found({}, status="failed", totals=totals(0, errors={"ProxyLoginError": 2}))
+
+    assert step(made).before == "fix the proxy's login, then:"
+    assert [note.code for note in made.advice] == ["proxy_login_rejected"]
+
+
 def test_a_broken_metric_is_fixed_before_the_run_is_resumed(found: Make) -> None:
     failure = FailureCount(metric="python:checks:boom", kind="RuntimeError", message="kaputt", count=12)
     ended = totals(0, errors={"RuntimeError": 12}, failures=(failure,))

@@ -158,10 +158,10 @@ def _status(name: str, status: int, message: str, headers: dict[str, str] | None
         send(writer, {"error": {"message": message}}, status=status, headers=headers)
 
 
-def _raw(name: str, body: bytes, headers: dict[str, str] | None = None) -> None:
+def _raw(name: str, body: bytes, headers: dict[str, str] | None = None, status: int = 200) -> None:
     @fault(name)
     async def handler(_server: FaultServer, _request: Received, writer: asyncio.StreamWriter) -> None:
-        send(writer, body, headers=headers)
+        send(writer, body, headers=headers, status=status)
 
 
 def _bomb() -> bytes:
@@ -210,6 +210,13 @@ _raw("an array", b"[1, 2, 3]")
 _raw("nested 100,000 deep", b"[" * 100_000)
 _raw("a gzip bomb", _bomb(), {"Content-Encoding": "gzip"})
 _raw("gzip that is none", b"not gzip at all", {"Content-Encoding": "gzip"})
+_raw(
+    "429 with a page that is not the gzip it claims to be",
+    b"<html>Slow down</html>",
+    {"Content-Encoding": "gzip", "Retry-After": "0.01"},
+    429,
+)
+_raw("401 in an encoding nobody asked for", b"\x8b\x02\x80\xff", {"Content-Encoding": "br"}, 401)
 _raw("truncated gzip", gzip.compress(b'{"choices": []}' * 100)[:40], {"Content-Encoding": "gzip"})
 _raw("an encoding nobody asked for", b"xyz", {"Content-Encoding": "br"})
 

@@ -8,11 +8,13 @@ import threading
 from base64 import b64encode
 from contextlib import contextmanager, suppress
 from queue import Queue
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 Behaviour = Literal["works", "refuses", "hangs", "closes", "resets", "garbage", "speaks first"]
 
@@ -149,15 +151,56 @@ def _rewritten(asked: Asked, head: bytes) -> bytes:
     return re.sub(rb"Proxy-[\w-]+:.*?\r\n", b"", head.replace(asked.target.encode(), path.encode(), 1))
 
 
+class TlsServer:
+    """Takes TLS connections, and passes on what they say to a server without TLS."""
+
+    def __init__(self, context: ssl.SSLContext, leads_to: tuple[str, int]) -> None:
+        self._context, self._leads_to = context, leads_to
+        self.clients: list[dict[str, Any]] = []
+        """The certificate of each connection's client."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.clients.append(writer.get_extra_info("peercert"))
+        there = await asyncio.open_connection(*self._leads_to)
+        try:
+            await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+        finally:
+            there[1].transport.abort()
+            writer.transport.abort()
+            self._tasks.discard(task)
+
+
+T = TypeVar("T", ProxyServer, TlsServer)
+
+
+def running_proxy(**options: Any) -> AbstractContextManager[ProxyServer]:
+    return running(ProxyServer(**options))
+
+
 @contextmanager
-def running_proxy(**options: Any) -> Iterator[ProxyServer]:
-    """A proxy beside a test that waits for commands."""
-    started, stop = Queue[ProxyServer](), asyncio.Event()
+def running(server: T) -> Iterator[T]:
+    """A server beside a test that waits for commands."""
+    started, stop = Queue[T](), asyncio.Event()
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with ProxyServer(**options) as proxy:
-            started.put(proxy)
+        async with server as running:
+            started.put(running)
             await stop.wait()
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
@@ -167,7 +210,7 @@ def running_proxy(**options: Any) -> Iterator[ProxyServer]:
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(30)
-        assert not thread.is_alive(), "the proxy does not end"
+        assert not thread.is_alive(), "the server does not end"
         loop.close()
 
 

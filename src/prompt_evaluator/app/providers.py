@@ -11,7 +11,6 @@ from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import masked
 from prompt_evaluator.errors import UnreachableError
 from prompt_evaluator.model import Answer, Limits, Message, Request
-from prompt_evaluator.providers.calls.breaker import UNREACHED
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
@@ -81,7 +80,7 @@ async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | 
             return await models.client(name.provider).complete(request)
         except UnreachableError as error:
             message = str(error).removeprefix(f"{error.provider}: ")
-            raise UnreachableError(f"{message} {UNREACHED}", provider=error.provider) from None
+            raise type(error)(f"{message} {error.advice}".rstrip(), provider=error.provider) from None
 
 
 def _status(name: str, settings: ProviderSettings) -> ProviderStatus:

@@ -48,9 +48,17 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
     for field in ("api_key_env", "base_url_env"):
         _check_variable(checked.get(field), place / field)
     for field in _PATHS & checked.keys():
-        checked[field] = str(place.path.parent / Path(checked[field]).expanduser())
+        if path := checked.pop(field):
+            checked[field] = _path(path, place / field)
     fields = {**(msgspec.to_builtins(base) if base is not None else {}), **checked}
     return msgspec.convert(fields, ProviderSettings)
+
+
+def _path(written: str, place: Place) -> str:
+    try:
+        return str(place.path.parent / Path(written).expanduser())
+    except RuntimeError:
+        raise place.problem(f"`{place.name}` is in the home of an unknown user", "Correct the path.") from None
 
 
 def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:

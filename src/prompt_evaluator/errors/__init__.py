@@ -24,6 +24,7 @@ PromptEvaluatorError
     ├── UnavailableError            retried      the service is down or overloaded
     ├── ConnectionFailedError       retried      no connection, or one that broke
     │   └── UnreachableError        retried      …there never was one, so nothing was sent
+    │       └── ProxyUnreachableError            …because of the proxy
     ├── TimedOutError               retried      one try took too long
     ├── BadReplyError               retried      the reply is malformed or incomplete
     │   ├── OversizedReplyError     final        more bytes than allowed
@@ -34,6 +35,7 @@ PromptEvaluatorError
     │   └── TargetFailedError       final        the program or function under test failed
     └── HopelessError               final        every other call would fail as well
         ├── AuthenticationError                  the key is missing, wrong or lacks permission
+        ├── ProxyLoginError                      the proxy requires a login or rejected it
         ├── ModelNotFoundError                   no such model or address
         ├── QuotaExhaustedError                  the account is out of money
         └── CircuitOpenError                     calls have stopped because all of them failed
@@ -61,6 +63,8 @@ from prompt_evaluator.errors.calls import (
     ModelNotFoundError,
     OversizedReplyError,
     ProviderError,
+    ProxyLoginError,
+    ProxyUnreachableError,
     QuotaExhaustedError,
     RateLimitedError,
     RedirectedError,
@@ -113,6 +117,8 @@ __all__ = [
     "PluginError",
     "PromptEvaluatorError",
     "ProviderError",
+    "ProxyLoginError",
+    "ProxyUnreachableError",
     "QuotaExhaustedError",
     "RateLimitedError",
     "RedirectedError",

@@ -53,6 +53,18 @@ class ConnectionFailedError(ProviderError):
 class UnreachableError(ConnectionFailedError):
     """No connection could be made: the address is wrong, or nobody is there. Nothing was sent."""
 
+    advice: ClassVar[str] = (
+        "Check that the service is running and that its address is right "
+        "(`prompt-evaluator providers` lists addresses)."
+    )
+    """What to do, if the message does not say it already."""
+
+
+class ProxyUnreachableError(UnreachableError):
+    """The proxy cannot be reached, or gave no connection to the service. Nothing was sent."""
+
+    advice = ""
+
 
 class TimedOutError(ProviderError):
     """One try took too long."""
@@ -104,6 +116,10 @@ class HopelessError(ProviderError):
 
 class AuthenticationError(HopelessError):
     """The key is missing, wrong or lacks permission."""
+
+
+class ProxyLoginError(HopelessError):
+    """The proxy requires a login, or did not accept it. The service was not asked."""
 
 
 class ModelNotFoundError(HopelessError):

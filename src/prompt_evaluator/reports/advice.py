@@ -22,6 +22,10 @@ _ABOUT_ERRORS = {
         "key_not_accepted",
         "The API key is missing or was rejected: fix it. `prompt-evaluator providers` shows which keys are set.",
     ),
+    "ProxyLoginError": (
+        "proxy_login_rejected",
+        "The proxy requires a login or rejected it: fix it. `prompt-evaluator providers` shows where the proxy is set.",
+    ),
     "ModelNotFoundError": (
         "no_such_model",
         "The service does not know the model: correct its name and start a new run.",

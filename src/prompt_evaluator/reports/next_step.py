@@ -79,9 +79,11 @@ def shown_path(path: Path, seen_from: Path) -> str:
 
 
 def _before_resuming(result: RunResult) -> str | None:
-    """Return what the user has to fix first, because retrying does not help: a key, or their own code."""
+    """Return what the user has to fix first, because retrying does not help: a key, a login, or their own code."""
     if "AuthenticationError" in result.totals.errors:
         return "fix the API key, then:"
+    if "ProxyLoginError" in result.totals.errors:
+        return "fix the proxy's login, then:"
     broken = [failure.metric for failure in result.totals.failures if failure.metric and not is_known(failure.kind)]
     return f"fix {listed(dict.fromkeys(broken))}, then:" if broken else None
 

@@ -26,9 +26,6 @@ _FEW = 3
 """A single refusal may be due to a single case."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 30.0, 300.0
 """Seconds until an open circuit lets one call through, which closes it or keeps it open for twice as long."""
-UNREACHED = (
-    "Check that the service is running and that its address is right (`prompt-evaluator providers` lists addresses)."
-)
 _MONTH = 30 * 24 * 3600.0
 
 
@@ -37,7 +34,7 @@ class Breaker:
 
     It opens at the first hopeless error if no call ever succeeded, otherwise at three without an answer in between;
     after a few seconds if the service was never reached; after many failed calls in a row; after `give_up_after`
-    seconds of failed tries without an answer; and if the service asks for a wait longer than that.
+    seconds of failed tries without an answer; and as soon as the service asks for a wait that would exceed them.
 
     An open circuit refuses new calls and fails waiting ones. After a pause it lets one call through on trial. An answer
     to any call closes it.
@@ -57,7 +54,7 @@ class Breaker:
             provider: The provider's name.
             clock: Returns seconds.
             asked: The model and endpoint, for messages; by default the provider's name.
-            reach: Shared by all breakers of the same key and endpoint.
+            reach: Shared by all breakers of the same entry.
         """
         self.reach = reach or Reach()
         self._provider, self._clock, self._asked = provider, clock, asked or provider
@@ -117,14 +114,17 @@ class Breaker:
             if (failing.unreached_for or 0.0) >= PATIENCE:
                 self._open(self._never_reached(error))
             return
-        if failing.seconds >= give_up_after and failing.concerns_all:
+        asked = error.retry_after or 0.0
+        in_vain = 0 < asked <= give_up_after < failing.seconds_at_next
+        if (in_vain or failing.seconds >= give_up_after) and failing.concerns_all:
+            more = f" and asks to wait {asked:,.3g} s more" if in_vain else ""
             self._open(
                 f"stopped, because {self._asked} has not answered for {failing.seconds:,.0f} s "
-                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}). The last: "
+                f"({many(failing.causes.total(), 'try', 'tries')}: {kinds(failing.causes)}){more}. The last: "
                 f"{sentence(error)} Try again when it answers, or set a longer give_up_after.",
                 error.status,
             )
-        elif (asked := error.retry_after or 0.0) > give_up_after:
+        elif asked > give_up_after:
             failing.long_waits += 1
             if not self._answers or failing.long_waits >= _FEW:
                 self._open(
@@ -161,8 +161,8 @@ class Breaker:
         """Note that the call on trial ended without a result, so the next call is on trial."""
         self._on_trial = False
 
-    def _never_reached(self, error: ProviderError) -> str:
-        return f"stopped, because {self._asked} could not be reached: {sentence(error)} {UNREACHED}"
+    def _never_reached(self, error: UnreachableError) -> str:
+        return f"stopped, because {self._asked} could not be reached: {sentence(error)} {error.advice}".rstrip()
 
     def _open(self, reason: str, status: int | None = None) -> None:
         self.is_open, self._reason, self._status, self._on_trial = True, reason, status, False
@@ -175,7 +175,7 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of one key at one endpoint: one per model, with separate ones for answers and judgements.
+    """The breakers of one entry: one per model, with separate ones for answers and judgements.
 
     A judge that never answers is hopeless even if the generator with the same key works.
     """

@@ -36,7 +36,7 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Client:
-    """A provider as one run uses it. Governor and breakers belong to its key and endpoint, the rest to the run."""
+    """A provider as one run uses it. The governor is its key's, the breakers are its entry's, the rest is the run's."""
 
     def __init__(  # noqa: PLR0913 - its parts; only `RunCalls` makes one
         self,

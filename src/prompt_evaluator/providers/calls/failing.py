@@ -30,6 +30,8 @@ class FailingTries:
         """How many tries were asked to wait longer than `give_up_after`."""
         self._last: float | None = None
         self._asked_wait = 0.0
+        self._next = 0.0
+        """When the first of the failed tries will be repeated."""
         self._questions: list[object] = []
         self._rate_limited = False
 
@@ -42,6 +44,11 @@ class FailingTries:
     def concerns_all(self) -> bool:
         """Whether the service is failing, rather than single questions."""
         return self._rate_limited or self.of_several
+
+    @property
+    def seconds_at_next(self) -> float:
+        """How long tries will have failed when one is repeated, if no other call is answered meanwhile."""
+        return self.seconds + max(0.0, self._next - (self._last or 0.0))
 
     def add(self, error: ProviderError, question: object, *, now: float, took: float) -> None:
         """Count a try that ended at `now` after `took` seconds; `question` identifies what was asked."""
@@ -58,4 +65,6 @@ class FailingTries:
         if len(self._questions) < _SEVERAL and question not in self._questions:
             self._questions.append(question)
         self._last, self._asked_wait = now, error.retry_after or 0.0
+        due = now + (error.retry_after or _BETWEEN)
+        self._next = min(self._next, due) if self._next > now else due
         self.causes[type(error).__name__] += 1

@@ -15,7 +15,7 @@ PATIENCE = 3.0
 
 
 class Reach:
-    """Whether one endpoint can be reached, across all models and kinds of calls."""
+    """Whether the service of one entry can be reached, across all models and kinds of calls."""
 
     def __init__(self) -> None:
         self.ever = False

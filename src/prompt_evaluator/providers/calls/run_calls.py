@@ -58,7 +58,7 @@ class RunCalls:
             settings,
             traits,
             governor=state.governor,
-            breakers=state.breakers,
+            breakers=self._shared.breakers(provider.name, settings, traits),
             lane=self._lane(state.governor, settings),
             meter=self.meter,
             budget=self._budget,

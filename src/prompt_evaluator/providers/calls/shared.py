@@ -1,4 +1,4 @@
-"""State shared by all calls of a process: connections, and a governor and breakers per key and endpoint."""
+"""State shared by all calls of a process: connections, a governor per key and endpoint, and breakers per entry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class KeyState(NamedTuple):
     """State of one key at one endpoint."""
 
     governor: Governor
-    breakers: Breakers
     shared: SharedKey | None = None
     """The key in the store, if its limits are kept together with other processes."""
 
@@ -79,6 +78,7 @@ class SharedCalls:
         self._keys: dict[tuple[str, Secret | None], KeyState] = {}
         self._governors: dict[str, Governor] = {}
         """By the name of an entry."""
+        self._breakers: dict[tuple[str, bytes, Secret | None], Breakers] = {}
         self._open: dict[tuple[str, bytes], Provider] = {}
 
     def provider(self, name: str, settings: ProviderSettings) -> Provider:
@@ -90,19 +90,25 @@ class SharedCalls:
         return self._open[entry]
 
     def key_state(self, name: str, settings: ProviderSettings, traits: Traits, wanted: int | None = None) -> KeyState:
-        """Return governor and breakers of an entry, and apply its limits together with those of others with its key."""
+        """Return the governor of an entry's key, and apply its limits together with those of others with that key."""
         identity = (traits.endpoint or name, traits.key)
         if identity not in self._keys:
-            breakers = Breakers(name, traits.endpoint, self._clock)
             shared = SharedKey(self.limits, self.thread, *identity) if self.limits else None
             told = self._on_push_back and functools.partial(self._on_push_back, name)
             governor = Governor(
                 settings.limits, lag=self._lag.seconds, shared=shared, share=self._share, on_push_back=told
             )
-            self._keys[identity] = KeyState(governor, breakers, shared)
+            self._keys[identity] = KeyState(governor, shared)
         self._keys[identity].governor.join(settings.limits, wanted)
         self._governors[name] = self._keys[identity].governor
         return self._keys[identity]
+
+    def breakers(self, name: str, settings: ProviderSettings, traits: Traits) -> Breakers:
+        """Return the breakers of an entry. Others with its key may have another path, proxy or certificate."""
+        entry = (name, msgspec.json.encode(settings), traits.key)
+        if entry not in self._breakers:
+            self._breakers[entry] = Breakers(name, traits.endpoint, self._clock)
+        return self._breakers[entry]
 
     def pushed_back_elsewhere(self, name: str, hold: float | None) -> None:
         """Slow down the calls of an entry, because another process got a 429 for the same key."""

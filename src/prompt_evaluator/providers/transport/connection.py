@@ -43,6 +43,8 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[Response] | None = None
         self._begin(0)
         self.usable = False
+        self.answers = False
+        """Whether anything has ever arrived."""
         self.reused = False
         self.idle_since = 0.0
 
@@ -84,6 +86,7 @@ class Connection(asyncio.Protocol):
         self.usable = True
 
     def data_received(self, data: bytes) -> None:
+        self.answers = True
         if self._waiter is None:
             self.abort()  # data without a request
             return
@@ -99,11 +102,11 @@ class Connection(asyncio.Protocol):
         self.usable = False
         if self._in_body and "content-length" not in self._headers and "transfer-encoding" not in self._headers:
             self._done()  # without a length, the end of the connection ends the reply
-        self._fail(BrokenOffError())
+        self._fail(BrokenOffError("it was closed"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self.usable = False
-        self._fail(error or BrokenOffError())
+        self._fail(error or BrokenOffError("it was closed"))
 
     # Called by the parser.
 

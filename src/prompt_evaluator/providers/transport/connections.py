@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.providers.transport.connection import Connection
+from prompt_evaluator.providers.transport.connection import BrokenOffError, Connection
 from prompt_evaluator.providers.transport.deadlines import Deadlines
-from prompt_evaluator.providers.transport.dialling import Dialler
+from prompt_evaluator.providers.transport.dialling import Dialler, reason
 from prompt_evaluator.providers.transport.tls import TlsFiles, make_context
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, open_tunnel
 
@@ -52,6 +51,14 @@ class NobodyThereError(ConnectionError):
     """The host is unknown, or it does not take connections: nothing has been sent. Says why."""
 
 
+class HandshakeEndedError(NobodyThereError):
+    """The connection was closed during the TLS handshake."""
+
+
+class UnansweredError(BrokenOffError):
+    """A connection ended before any part of a reply, and none to this service was ever kept. Says why."""
+
+
 class Connections:
     """Opens connections, sends requests over them and keeps them for reuse. Their number is not limited here."""
 
@@ -68,6 +75,7 @@ class Connections:
         Raises:
             NotConnectedError: No connection in time.
             NobodyThereError: The connection cannot be made.
+            UnansweredError: It ended without any part of a reply, from a service that has not answered before.
             TimeoutError: No complete reply in time.
             TlsFailedError: TLS could not be established.
             ProxyRefusedError: The proxy refused to connect us.
@@ -84,14 +92,18 @@ class Connections:
                     connection = await self._open(place)
             except TimeoutError:
                 raise NotConnectedError(limit) from None
-            except ProxyFailedError:
+            except (ProxyFailedError, HandshakeEndedError):
                 raise
             except OSError as error:
-                raise NobodyThereError(_reason(error)) from error
+                raise NobodyThereError(reason(error)) from error
             seconds -= time.monotonic() - start
         self._deadlines.watch(connection, seconds)
         try:
             response = await connection.exchange(request, most)
+        except ConnectionError as error:
+            if connection.answers or place in self._idle:
+                raise
+            raise UnansweredError(reason(error)) from error
         finally:
             self._deadlines.forget(connection)
         if connection.usable:
@@ -170,13 +182,7 @@ class Connections:
         try:
             return await self._dialler.dial(proxy.host, proxy.port)
         except OSError as error:
-            raise ProxyFailedError(f"cannot be reached: {error}") from None
-
-
-def _reason(error: OSError) -> str:
-    """`Connection refused`, where the event loop says `Connect call failed ('127.0.0.1', 9)`."""
-    number = error.errno or 0
-    return os.strerror(number) if number > 0 else error.strerror or str(error) or type(error).__name__
+            raise ProxyFailedError(f"cannot be reached: {reason(error)}") from None
 
 
 async def _connect(place: Endpoint, sock: socket.socket, tls: ssl.SSLContext | None) -> Connection:
@@ -187,4 +193,8 @@ async def _connect(place: Endpoint, sock: socket.socket, tls: ssl.SSLContext | N
         )
     except ssl.SSLError as error:
         raise TlsFailedError(str(error)) from None
+    except ConnectionError as error:
+        if tls is None:
+            raise
+        raise HandshakeEndedError("it was closed during the TLS handshake") from error
     return connection

@@ -41,6 +41,14 @@ def plain(response: Response, max_bytes: int) -> bytes:
     return REDACTOR.bytes(body[3:] if body.startswith(_BOM) else body)
 
 
+def readable(response: Response, max_bytes: int) -> bytes:
+    """Like `plain`, but a body that cannot be decompressed is returned as it is: of an error, the status matters."""
+    try:
+        return plain(response, max_bytes)
+    except (UnreadableContentError, OversizedContentError):
+        return REDACTOR.bytes(response.body)
+
+
 def _decoded(data: bytes, encoding: str, max_bytes: int) -> bytes:
     if encoding == "identity" or not data:
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from contextlib import suppress
 from ipaddress import ip_address
@@ -161,6 +162,12 @@ class Dialler:
                     self._pass_over(address)
                     attempt.cancel()
                 attempt.add_done_callback(_close_unused)
+
+
+def reason(error: OSError) -> str:
+    """`Connection refused`, where the event loop says `Connect call failed ('127.0.0.1', 9)`."""
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error) or type(error).__name__
 
 
 def _close_unused(attempt: asyncio.Task[socket.socket]) -> None:

@@ -16,6 +16,8 @@ from prompt_evaluator.errors import (
     ModelNotFoundError,
     OversizedReplyError,
     ProviderError,
+    ProxyLoginError,
+    ProxyUnreachableError,
     QuotaExhaustedError,
     RateLimitedError,
     RedirectedError,
@@ -27,8 +29,15 @@ from prompt_evaluator.errors import (
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.calls.waiting import retry_after
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
-from prompt_evaluator.providers.transport.connections import NobodyThereError, NotConnectedError, TlsFailedError
-from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError
+from prompt_evaluator.providers.transport.connections import (
+    HandshakeEndedError,
+    NobodyThereError,
+    NotConnectedError,
+    TlsFailedError,
+    UnansweredError,
+)
+from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError, readable
+from prompt_evaluator.providers.transport.dialling import reason
 from prompt_evaluator.providers.transport.proxy import NO_PROXY
 from prompt_evaluator.providers.transport.tunnel import ProxyFailedError, ProxyRefusedError
 
@@ -43,50 +52,71 @@ KNOWN = (
     ProxyRefusedError,
     NotHttpError,
     TooLargeError,
-    UnreadableContentError,
-    OversizedContentError,
 )
 """Transport exceptions that `failure` handles."""
 
 _MAX_SHOWN = 300
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low", "exceeded your current quota")
 _RETRIED_STATUSES = {408, 409, 425, 529}
+_CERTIFICATE_HINT = " The service may require a client certificate: set cert_file and key_file."
 _TRANSIENT_OF_PROXY = {408, 425, 429}
 
 
-def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: C901, PLR0911 - a table of cases
+def failure(call: Call, error: Exception, seconds: float) -> ProviderError:  # noqa: PLR0911 - a table of cases
     """Return the error for a request without a complete reply."""
     name, through = call.provider, _through(call.place.proxy)
-    to = f" to {call.place.host}:{call.place.port}"
     match error:
-        case NotConnectedError():
-            return UnreachableError(f"no connection{through or to} within {error.args[0]:,.3g} s.", provider=name)
-        case NobodyThereError():
-            return UnreachableError(f"no connection{through or to}: {brief(error)}.", provider=name)
+        case NotConnectedError() | NobodyThereError() | ProxyFailedError():
+            return _unreachable(call, error)
         case TimeoutError():
             return TimedOutError(f"no complete reply{through} within {seconds:,.3g} s.", provider=name)
         case TlsFailedError() | ssl.SSLError() if _is_final(error):
             return HopelessError(f"no secure connection{through}: {brief(error)}.{_tls_advice(error)}", provider=name)
         case ProxyRefusedError():
             return _proxy_refusal(call, error.status, error.reason, error.logins)
-        case ProxyFailedError():
-            return UnreachableError(_proxy_sentence(call, brief(error)), provider=name)
+        case UnansweredError():
+            what = f"the connection{through} ended without a reply: {brief(error)}.{_certificate_hint(call)}"
+            return ConnectionFailedError(what, provider=name)
         case BrokenOffError():
             return ConnectionFailedError(f"the connection{through} ended before the reply was complete.", provider=name)
         case OSError():
-            return ConnectionFailedError(f"the connection{through} failed: {brief(error)}.", provider=name)
+            return ConnectionFailedError(f"the connection{through} failed: {reason(error)}.", provider=name)
         case NotHttpError():
             return BadReplyError(f"the reply{through} is not HTTP: {brief(error)}.", provider=name)
-        case UnreadableContentError():
-            return BadReplyError(f"the reply {error}.", provider=name)
         case _:
-            limit = f"max_reply_bytes ({call.max_reply_bytes:,})"
-            return OversizedReplyError(f"the reply is larger than {limit}: {error}.", provider=name)
+            return _oversized(call, error)
 
 
-def refusal(call: Call, response: Response, data: bytes) -> ProviderError:
+def _unreachable(call: Call, error: NotConnectedError | NobodyThereError | ProxyFailedError) -> UnreachableError:
+    proxy, to = call.place.proxy, f" to {call.place.host}:{call.place.port}"
+    if isinstance(error, ProxyFailedError):
+        return ProxyUnreachableError(_proxy_sentence(call, brief(error)), provider=call.provider)
+    if isinstance(error, NotConnectedError):
+        what = f"no connection{to} within {error.args[0]:,.3g} s"
+        if proxy:
+            return ProxyUnreachableError(_proxy_sentence(call, f"gave {what}"), provider=call.provider)
+        return UnreachableError(f"{what}.", provider=call.provider)
+    hint = _certificate_hint(call) if isinstance(error, HandshakeEndedError) else ""
+    return UnreachableError(f"no connection{_through(proxy) or to}: {brief(error)}.{hint}", provider=call.provider)
+
+
+def unusable(call: Call, response: Response, error: UnreadableContentError | OversizedContentError) -> ProviderError:
+    """Return the error for a complete reply with status 200 whose body cannot be decompressed."""
+    if isinstance(error, OversizedContentError):
+        return _oversized(call, error)
+    what = f"the reply {error}; it starts with {start_of(REDACTOR.bytes(response.body))}."
+    return BadReplyError(what, provider=call.provider, status=response.status)
+
+
+def _oversized(call: Call, error: Exception) -> ProviderError:
+    limit = f"max_reply_bytes ({call.max_reply_bytes:,})"
+    return OversizedReplyError(f"the reply is larger than {limit}: {error}.", provider=call.provider)
+
+
+def refusal(call: Call, response: Response) -> ProviderError:
     """Return the error for a complete reply with a status other than 200."""
-    status, message, proxy = response.status, error_text(data), call.place.proxy
+    status, proxy = response.status, call.place.proxy
+    message = error_text(readable(response, call.max_reply_bytes))
     if status == 407 and proxy is not None:  # noqa: PLR2004
         offered = response.headers.get("proxy-authenticate", "").split(" ")[0]
         return _proxy_refusal(call, status, message, [REDACTOR.text(offered)] if offered else [])
@@ -111,7 +141,7 @@ def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # n
         case 401 | 403:
             return AuthenticationError, "the key was not accepted"
         case 407:
-            return AuthenticationError, "a proxy requires a login"
+            return ProxyLoginError, "a proxy requires a login"
         case 404:
             return ModelNotFoundError, "no such model or address"
         case 429:
@@ -143,7 +173,7 @@ def _login_refusal(call: Call, answer: str, logins: list[str]) -> ProviderError:
     else:
         what = "does not accept the login" if proxy.login else "requires a login"
         advice = f"Put the login into {proxy.source} as http://USER:PASSWORD@HOST:PORT"
-    return AuthenticationError(f"the proxy {proxy} {what} {answer}. {advice}.", provider=call.provider, status=407)
+    return ProxyLoginError(f"the proxy {proxy} {what} {answer}. {advice}.", provider=call.provider, status=407)
 
 
 def _proxy_sentence(call: Call, what: str) -> str:
@@ -163,12 +193,17 @@ def _is_final(error: Exception) -> bool:
     return isinstance(error, TlsFailedError) or "ALERT" in (getattr(error, "reason", None) or "")
 
 
+def _certificate_hint(call: Call) -> str:
+    """Many servers that miss a client certificate say nothing and close the connection."""
+    return _CERTIFICATE_HINT if call.place.tls and call.place.files.cert is None else ""
+
+
 def _tls_advice(error: Exception) -> str:
     message = str(error).lower()
     if "verify failed" in message and "mismatch" not in message:
         return " If your company signs it, set ca_file to its authority."
     if "alert" in message and any(word in message for word in ("certificate", "unknown ca", "handshake failure")):
-        return " The service may require a client certificate: set cert_file and key_file."
+        return _CERTIFICATE_HINT
     return ""
 
 
@@ -186,7 +221,10 @@ def error_text(data: bytes) -> str:
 
 
 def start_of(data: bytes) -> str:
-    return repr(data[:_MAX_SHOWN].decode(errors="replace")) if data else "an empty reply"
+    text = data[:_MAX_SHOWN].decode(errors="replace")
+    if text.count("\N{REPLACEMENT CHARACTER}") > len(text) / 4:  # compressed, or a picture
+        return f"{len(data):,} bytes that are not text"
+    return repr(text) if data else "an empty reply"
 
 
 def brief(error: BaseException) -> str:

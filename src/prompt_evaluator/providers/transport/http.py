@@ -11,8 +11,8 @@ import msgspec
 from prompt_evaluator.errors import BadReplyError, ConfigurationError, HopelessError, RequestRefusedError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint
-from prompt_evaluator.providers.transport.content import plain
-from prompt_evaluator.providers.transport.failures import KNOWN, brief, failure, refusal, start_of
+from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError, plain
+from prompt_evaluator.providers.transport.failures import KNOWN, brief, failure, refusal, start_of, unusable
 from prompt_evaluator.providers.transport.proxy import find_proxy
 from prompt_evaluator.providers.transport.tls import TlsFiles
 from prompt_evaluator.version import __version__
@@ -93,11 +93,14 @@ class Http:
         request = b"%b%d\r\n\r\n%b" % (call.head, len(body), body)
         try:
             response = await self._connections.send(call.place, request, most=call.max_reply_bytes, seconds=timeout)
-            data = plain(response, call.max_reply_bytes)
         except KNOWN as error:
             raise failure(call, error, timeout) from None
         if response.status != 200:  # noqa: PLR2004 - the only status with an answer
-            raise refusal(call, response, data)
+            raise refusal(call, response)
+        try:
+            data = plain(response, call.max_reply_bytes)
+        except (UnreadableContentError, OversizedContentError) as error:
+            raise unusable(call, response, error) from None
         if not data:
             raise BadReplyError("the reply is empty.", provider=call.provider, status=200)
         return HttpReply(data, response.headers, (time.monotonic() - began) * 1000)

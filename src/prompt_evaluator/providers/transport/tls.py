@@ -51,7 +51,7 @@ def _trusting(path: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=path)
     except ssl.SSLError as error:
-        raise ValueError(f"ca_file {path}: cannot read a certificate in it: {_reason(error)}.") from None
+        raise ValueError(f"ca_file {path}: cannot read the certificates in it: {_reason(error)}.") from None
 
 
 def _check_pair(cert: str, key: str | None) -> None:
@@ -77,6 +77,8 @@ def _read(setting: str, path: str) -> bytes:
         raise ValueError(f"{setting} {path}: this is a folder. Write the path of a file.") from None
     except OSError as error:
         raise ValueError(f"{setting} {path}: cannot read the file: {error.strerror}.") from None
+    except ValueError:  # it has a null character
+        raise ValueError(f"{setting} {path!r}: this is not the path of a file. Correct the path.") from None
 
 
 def _check_has(content: bytes, mark: bytes, where: str, what: str) -> None:
@@ -105,4 +107,5 @@ def _refuse_passphrase() -> NoReturn:
 
 
 def _reason(error: ssl.SSLError) -> str:
-    return (error.reason or str(error)).replace("_", " ").lower()
+    """OpenSSL gives no reason for a block that is cut, or is not the Base64 of a certificate or key."""
+    return error.reason.replace("_", " ").lower() if error.reason else "a block of PEM is damaged"

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.providers.transport.address import sent_host
+from prompt_evaluator.providers.transport.dialling import reason
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ async def open_tunnel(sock: socket.socket, proxy: Proxy, host: str, port: int) -
     except ProxyFailedError:
         raise
     except OSError as error:
-        raise ProxyFailedError(f"broke the connection: {error}") from None
+        raise ProxyFailedError(f"broke the connection: {reason(error)}") from None
     line = _STATUS_LINE.match(head)
     if line is None:
         raise ProxyFailedError(f"does not speak HTTP; its answer starts with {head[:60].decode(errors='replace')!r}")
