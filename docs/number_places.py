@@ -16,6 +16,7 @@ from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
 from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.gate import GatePolicy
 from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
@@ -62,6 +63,8 @@ def all_places() -> Iterator[Place]:
         yield Place(f"`{name}` of a harness configuration", bound)
     for name, bound in numbers(Criterion):
         yield Place(f"`{name}` of a rubric", bound)
+    for name, bound in policy_numbers():
+        yield Place(f"`{name}` in gates.yaml", bound)
     yield from dict.fromkeys(
         Place(f"the option `{name}` of metrics", bound)
         for kind in metric_kinds().values()
@@ -82,6 +85,12 @@ def options() -> Iterator[tuple[str, Bound]]:
     for option in (OPTIONS | LIMITS).values():
         if option.kind.bound and get_origin(option.kind.type) is not dict:
             yield option.keyword, option.kind.bound
+
+
+def policy_numbers() -> Iterator[tuple[str, Bound | None]]:
+    """Those of `gates.yaml`, as they are written there: margins of single flags are below `flags`."""
+    for name, bound in numbers(GatePolicy):
+        yield name.replace("flag_margins", "flags"), bound
 
 
 def flags(group: click.Command = cli, command: tuple[str, ...] = ()) -> Iterator[Flag]:

@@ -13,6 +13,7 @@ from bad_numbers import HUGE, bad_texts, bad_values, bad_values_of_python
 import number_places
 from prompt_evaluator.app.planning.options import given_options
 from prompt_evaluator.cli.main import cli
+from prompt_evaluator.config.gates import read_policy
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.config.settings import SETTINGS
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
@@ -30,6 +31,7 @@ FLAGS = list(number_places.flags())
 BOUNDED_SETTINGS = {name: setting.kind.bound for name, setting in SETTINGS.items() if setting.kind.bound}
 PROVIDER_FIELDS = dict(number_places.numbers(ProviderSettings))
 MOCK_OPTIONS = dict(number_places.numbers(MockOptions))
+POLICY_FIELDS = dict(number_places.policy_numbers())
 RUBRIC_FIELDS = dict(number_places.numbers(Criterion))
 METRIC_OPTIONS = {
     (name, option): bound
@@ -63,6 +65,7 @@ class TestTheTable:
         assert {"limits.try_timeout", "prices.NAME.input"} <= set(PROVIDER_FIELDS)
         assert {"faults.NAME", "latency_ms"} <= set(MOCK_OPTIONS)
         assert {"min_score", "max_score", "pass_at"} == set(RUBRIC_FIELDS)
+        assert {"level", "metrics.NAME", "guardrails.flags.NAME", "case_minimum.NAME"} <= set(POLICY_FIELDS)
         assert {("python:module:function", "timeout"), ("numeric", "expected")} <= set(METRIC_OPTIONS)
 
     def test_a_number_without_a_bound_is_found(self) -> None:
@@ -234,6 +237,22 @@ def test_a_field_of_a_rubric_is_refused_with_its_line(field: str, bound: Bound, 
 
         assert sentence_about(caught.value, bound, field, "'tone'", "mine.yaml")
         assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(("field", "bound"), POLICY_FIELDS.items(), ids=POLICY_FIELDS)
+def test_a_number_of_a_gate_is_refused_with_its_line(field: str, bound: Bound, tmp_path: Path) -> None:
+    path = tmp_path / "gates.yaml"
+    for value in bad_values(bound).values():
+        data = value
+        for key in reversed(field.split(".")):
+            data = {key: data}
+        path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+
+        with pytest.raises(InputError) as caught:
+            read_policy(path)
+
+        assert sentence_about(caught.value, bound, f"`{field}`", "gates.yaml")
+        assert caught.value.line is not None
 
 
 @pytest.mark.parametrize(("use", "bound"), METRIC_OPTIONS.items(), ids=map(".".join, METRIC_OPTIONS))
