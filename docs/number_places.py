@@ -22,6 +22,7 @@ from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.providers.mock.provider import MockOptions
+from prompt_evaluator.server.application import all_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,12 @@ def all_places() -> Iterator[Place]:
         for name, bound in numbers(kind)
     )
     yield Place("`probability` of labels", PROBABILITY)
+    yield from dict.fromkeys(
+        Place(f"`{name}` over HTTP", bound)
+        for route in all_routes()
+        for kind in (route.query, route.body)
+        for name, bound in (numbers(kind) if kind else ())
+    )
     yield Place("`--num-samples` × `--attempts` × `--judge-repeats`", RESULTS_PER_CASE)
 
 

@@ -90,7 +90,7 @@ def as_given(number: float) -> str:
     return str(number)
 
 
-class _Field(NamedTuple):
+class BoundedField(NamedTuple):
     bound: Bound
     is_mapping: bool
     """Whether the bound applies to each value of a mapping."""
@@ -101,7 +101,7 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
 
     Ignores None, unknown fields and values that should be mappings but are not: making the struct reports those.
     """
-    for name, (bound, is_mapping) in _bounded_fields(kind).items():
+    for name, (bound, is_mapping) in bounded_fields(kind).items():
         value = given.get(name)
         items = value.items() if isinstance(value, dict) else ()
         for path, each in ((f"{name}.{key}", item) for key, item in items) if is_mapping else ((name, value),):
@@ -115,18 +115,21 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
 
 
 @cache
-def _bounded_fields(kind: type[msgspec.Struct]) -> dict[str, _Field]:
-    """Bounds by the field names users write."""
+def bounded_fields(kind: type[msgspec.Struct]) -> dict[str, BoundedField]:
+    """Bounds by the field names users write. A list has the bound of its items."""
     from msgspec import inspect  # noqa: PLC0415 - needed only to report an error
 
     info = inspect.type_info(kind)
     found = {}
     for field in info.fields if isinstance(info, inspect.StructType) else ():
-        is_mapping = isinstance(field.type, inspect.DictType)
-        shape = field.type.value_type if isinstance(field.type, inspect.DictType) else field.type
+        shape, is_mapping = field.type, isinstance(field.type, inspect.DictType)
+        if isinstance(shape, inspect.DictType):
+            shape = shape.value_type
+        if isinstance(shape, inspect.VarTupleType):
+            shape = shape.item_type
         for each in shape.types if isinstance(shape, inspect.UnionType) else (shape,):
             if isinstance(each, inspect.Metadata) and "bound" in (each.extra or {}):
-                found[field.encode_name] = _Field((each.extra or {})["bound"], is_mapping)
+                found[field.encode_name] = BoundedField((each.extra or {})["bound"], is_mapping)
     return found
 
 
@@ -196,6 +199,12 @@ CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreada
 PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
 RUNS_AT_ONCE = _whole("runs at once", 1, 100, "They share the limits of their keys and the memory of one process.")
 QUEUED = _whole("waiting runs", 1, 100_000, "Each was planned and is stored; nobody waits for more.")
+PAGE_SIZE = _whole("lines of a page over HTTP", 1, 500, "Continue with `cursor` or `start`.")
+TREND_RUNS = _whole("runs of a trend over HTTP", 2, 500, "One run is no trend; charts show no more.")
+LABELS = _whole("labels of a page over HTTP", 1, 10_000, "They are short; list those of one run after another.")
+SKIPPED = _whole("lines to skip", 0, _BILLION, "There are no more cases to skip.")
+SAMPLE_INDEX = _whole("numbers of a sample, from 0", 0, 9_999, "A case has 10,000 samples at most.")
+QUEUE_ID = _whole("numbers of a label queue", 1, 2_000_000_000, "Databases count no further.")
 QUEUE_SIZE = _whole("samples of a label queue", 1, 10_000, "Nobody labels more; start another queue for the next ones.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 
