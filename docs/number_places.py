@@ -15,7 +15,7 @@ from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.bounds import PATTERN_REPEATS, PROBABILITY, RESULTS_PER_CASE, Bound
 from prompt_evaluator.model.gate import GatePolicy
 from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
@@ -71,6 +71,7 @@ def all_places() -> Iterator[Place]:
         for kind in metric_kinds().values()
         for name, bound in numbers(kind)
     )
+    yield Place("`pattern` of `regex`: the least counts in braces, such as `{5}` or `{5,}`", PATTERN_REPEATS)
     yield Place("`probability` of labels", PROBABILITY)
     yield from dict.fromkeys(
         Place(f"`{name}` over HTTP", bound)

@@ -185,6 +185,12 @@ SIMULATED_WAIT = _number("simulated seconds to wait", 0, 3_600, "An hour is long
 JUDGEMENTS = _whole("judgements to average", 1, 100, "They are made one after another.")
 FACTS = _whole("facts per passage", 1, 10_000, "No judge lists more in one answer.")
 LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any text that fits in a reply.")
+PATTERN_REPEATS = _whole(
+    "characters that repeats add to a pattern",
+    0,
+    100_000,
+    "They are written out in memory, some 500 bytes each; nested counts multiply.",
+)
 FIGURE = _number("compared numbers", -1e300, 1e300, "Differences and tolerances do not overflow.")
 TOLERANCE = _number("tolerances", 0, 1e300, "Same as for compared numbers.")
 DURATION_MS = _number("milliseconds per answer", 0, _DAY * 1_000, "No call takes longer than a day.")
