@@ -15,7 +15,16 @@ from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import PATTERN_REPEATS, PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.bounds import (
+    ATTEMPT_INDEX,
+    PATTERN_REPEATS,
+    PROBABILITY,
+    RESULTS_PER_CASE,
+    SAMPLES,
+    SERVICE_PORT,
+    TOKEN_HOURS,
+    Bound,
+)
 from prompt_evaluator.model.gate import GatePolicy
 from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
@@ -73,6 +82,11 @@ def all_places() -> Iterator[Place]:
     )
     yield Place("`pattern` of `regex`: the least counts in braces, such as `{5}` or `{5,}`", PATTERN_REPEATS)
     yield Place("`probability` of labels", PROBABILITY)
+    yield Place("`sample` of labels", SAMPLES)
+    yield Place("`attempt` of labels", ATTEMPT_INDEX)
+    yield Place("K and N in `--reducers`", SAMPLES)
+    yield Place("the port in `providers.NAME.base_url` and `providers.NAME.proxy`", SERVICE_PORT)
+    yield Place("`--expires` of a token, such as `12h` or `30d`", TOKEN_HOURS)
     yield from dict.fromkeys(
         Place(f"`{name}` over HTTP", bound)
         for route in all_routes()

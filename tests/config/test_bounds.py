@@ -20,7 +20,7 @@ from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvalua
 from prompt_evaluator.metrics.options import with_options
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import BOUNDS, SCORE, Bound, as_given
+from prompt_evaluator.model.bounds import BOUNDS, SCORE, SERVICE_PORT, Bound, as_given
 from prompt_evaluator.providers.mock.provider import MockOptions, options_from
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class TestTheTable:
         assert str(SCORE.read(-0.0)) == str(SCORE.read_text("-0.0")) == "0.0"
 
     def test_a_number_that_python_cannot_write_is_described(self) -> None:
-        assert as_given(HUGE) == "of about 5,001 digits"
-        assert as_given(-HUGE) == "of about 5,001 digits"
+        assert as_given(HUGE) == "a number of about 5,001 digits"
+        assert as_given(-HUGE) == "a number of about 5,001 digits"
 
 
 def wrong_flags() -> Iterator[Any]:
@@ -194,6 +194,40 @@ def test_a_field_of_a_provider_is_refused_with_its_line(field: str, bound: Bound
 
         assert sentence_about(problem, bound, f"`providers.x.{field}`")
         assert problem.line is not None
+
+
+@pytest.mark.parametrize("port", ["0", "00", "65536", "9" * 5_000], ids=lambda port: port[:6])
+@pytest.mark.parametrize(
+    ("field", "address"),
+    [
+        ("base_url", "http://localhost:{}"),
+        ("base_url", "https://[::1]:{}/v1?a=b"),
+        ("base_url", "https://user:secret@localhost:{}/v1"),
+        ("proxy", "http://localhost:{}"),
+        ("proxy", "localhost:{}"),
+    ],
+)
+def test_a_port_that_no_service_has_is_refused_with_its_line(
+    field: str, address: str, port: str, tmp_path: Path
+) -> None:
+    entry = {"kind": "openai", field: address.format(port)}
+
+    problem = refused_file(tmp_path, {"providers": {"x": entry}})
+
+    assert sentence_about(problem, SERVICE_PORT, f"The port in `providers.x.{field}`")
+    assert problem.line == 4
+    assert "secret" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:1", "http://[::1]:65535/v1", "http://u:0@localhost", "http://[fe80::1]/v1", "http://a/b:0"],
+)
+def test_other_numbers_in_an_address_are_not_ports(address: str, tmp_path: Path) -> None:
+    entry = {"kind": "openai", "base_url": address}
+    (tmp_path / "prompt_evaluator.yaml").write_text(yaml.safe_dump({"providers": {"x": entry}}), encoding="utf-8")
+
+    assert load_settings(None, {}, {}, tmp_path).providers["x"].base_url == address
 
 
 def refused_file(folder: Path, settings: dict[str, Any]) -> InputError:

@@ -29,7 +29,8 @@ class Regex(Rule, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("pattern",)
 
     pattern: str | None = None
-    """The regular expression. Its counts in braces, such as `a{5}`, may add at most 100,000 characters; nested ones multiply."""
+    """The regular expression. Its counts in braces, such as `a{5}`, may add at most 100,000 characters; nested ones
+    multiply."""
     flags: str = ""
     """Any of `i` (ignore case), `m` (^ and $ match at every line), `s` (. matches line breaks), `x` (free spacing)."""
     full: bool = False

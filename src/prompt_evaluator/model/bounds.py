@@ -84,10 +84,10 @@ def whole_number_in(text: str) -> int | None:
 
 
 def as_given(number: float) -> str:
-    """Format a number of any size for a message: Python refuses to print an int of more than 4,300 digits."""
+    """Name a number of any size in a message: Python refuses to print an int of more than 4,300 digits."""
     if isinstance(number, int) and (digits := int(number.bit_length() * _DIGITS_PER_BIT) + 1) > _MOST_DIGITS:
-        return f"of about {digits:,} digits"
-    return str(number)
+        return f"a number of about {digits:,} digits"
+    return f"the number {number}"
 
 
 class BoundedField(NamedTuple):
@@ -203,6 +203,8 @@ GATE_MARGIN = _number("margins of a gate", 0, 2 * _BILLION, "The ends of the wid
 CASE_PAGES = _whole("pages of cases", 0, _BILLION, "Leave it out for all cases; 0 writes none.")
 CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
 PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
+SERVICE_PORT = _whole("ports of services and proxies", 1, 65_535, "TCP has no others.")
+TOKEN_HOURS = _whole("hours until a token expires", 1, 366 * 24, "A year; `never` is for what you cannot replace.")
 RUNS_AT_ONCE = _whole("runs at once", 1, 100, "They share the limits of their keys and the memory of one process.")
 QUEUED = _whole("waiting runs", 1, 100_000, "Each was planned and is stored; nobody waits for more.")
 PAGE_SIZE = _whole("lines of a page over HTTP", 1, 500, "Continue with `cursor` or `start`.")
@@ -210,6 +212,7 @@ TREND_RUNS = _whole("runs of a trend over HTTP", 2, 500, "One run is no trend; c
 LABELS = _whole("labels of a page over HTTP", 1, 10_000, "They are short; list those of one run after another.")
 SKIPPED = _whole("lines to skip", 0, _BILLION, "There are no more cases to skip.")
 SAMPLE_INDEX = _whole("numbers of a sample, from 0", 0, 9_999, "A case has 10,000 samples at most.")
+ATTEMPT_INDEX = _whole("numbers of an attempt, from 0", 0, 99, "A sample has 100 attempts at most.")
 QUEUE_ID = _whole("numbers of a label queue", 1, 2_000_000_000, "Databases count no further.")
 QUEUE_SIZE = _whole("samples of a label queue", 1, 10_000, "Nobody labels more; start another queue for the next ones.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
