@@ -81,7 +81,7 @@ def _links(path: Path) -> Iterator[Path]:
 def _why_not_file(path: Path, users: set[int]) -> str | None:
     try:
         found = path.lstat()
-    except FileNotFoundError:  # whoever can write to the folder can create it
+    except FileNotFoundError:  # then only the folder matters: those who can write to it can create the file
         return None
     is_link = stat.S_ISLNK(found.st_mode)  # a link has no useful mode: the folder's permissions decide
     name = f"the link {path}" if is_link else "it"
