@@ -1,8 +1,9 @@
 """One table of every number a user can set, with its smallest and largest sensible value.
 
-It is used to check flags, settings, provider entries, rubrics and metric options, and to write the reference. A number
-gets its bound where it is declared: `number(SAMPLES)` for an option, `Annotated[int, TRIES.meta]` for a field. The
-upper bounds are far beyond what anyone needs; anything larger is a typo that would hang, exhaust memory or overflow.
+It is used to check flags, settings, provider entries, rubrics, gate policies, metric options and requests over HTTP,
+and to write the reference. A number gets its bound where it is declared: `number(SAMPLES)` for an option,
+`Annotated[int, TRIES.meta]` for a field. The upper bounds are far beyond what anyone needs; anything larger is a typo
+that would hang, exhaust memory or overflow.
 """
 
 from __future__ import annotations
