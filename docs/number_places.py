@@ -15,12 +15,23 @@ from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.command import CommandMetric
 from prompt_evaluator.metrics.function import FunctionMetric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import PROBABILITY, RESULTS_PER_CASE, Bound
+from prompt_evaluator.model.bounds import (
+    ATTEMPT_INDEX,
+    PATTERN_REPEATS,
+    PROBABILITY,
+    RESULTS_PER_CASE,
+    SAMPLES,
+    SERVICE_PORT,
+    TOKEN_HOURS,
+    Bound,
+)
+from prompt_evaluator.model.gate import GatePolicy
 from prompt_evaluator.model.harness import ConfigEntry
 from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
 from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.providers.mock.provider import MockOptions
+from prompt_evaluator.server.application import all_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,12 +73,26 @@ def all_places() -> Iterator[Place]:
         yield Place(f"`{name}` of a harness configuration", bound)
     for name, bound in numbers(Criterion):
         yield Place(f"`{name}` of a rubric", bound)
+    for name, bound in policy_numbers():
+        yield Place(f"`{name}` in gates.yaml", bound)
     yield from dict.fromkeys(
         Place(f"the option `{name}` of metrics", bound)
         for kind in metric_kinds().values()
         for name, bound in numbers(kind)
     )
+    yield Place("`pattern` of `regex`: the least counts in braces, such as `{5}` or `{5,}`", PATTERN_REPEATS)
     yield Place("`probability` of labels", PROBABILITY)
+    yield Place("`sample` of labels", SAMPLES)
+    yield Place("`attempt` of labels", ATTEMPT_INDEX)
+    yield Place("K and N in `--reducers`", SAMPLES)
+    yield Place("the port in `providers.NAME.base_url` and `providers.NAME.proxy`", SERVICE_PORT)
+    yield Place("`--expires` of a token, such as `12h` or `30d`", TOKEN_HOURS)
+    yield from dict.fromkeys(
+        Place(f"`{name}` over HTTP", bound)
+        for route in all_routes()
+        for kind in (route.query, route.body)
+        for name, bound in (numbers(kind) if kind else ())
+    )
     yield Place("`--num-samples` × `--attempts` × `--judge-repeats`", RESULTS_PER_CASE)
 
 
@@ -82,6 +107,12 @@ def options() -> Iterator[tuple[str, Bound]]:
     for option in (OPTIONS | LIMITS).values():
         if option.kind.bound and get_origin(option.kind.type) is not dict:
             yield option.keyword, option.kind.bound
+
+
+def policy_numbers() -> Iterator[tuple[str, Bound | None]]:
+    """Those of `gates.yaml`, as they are written there: margins of single flags are below `flags`."""
+    for name, bound in numbers(GatePolicy):
+        yield name.replace("flag_margins", "flags"), bound
 
 
 def flags(group: click.Command = cli, command: tuple[str, ...] = ()) -> Iterator[Flag]:

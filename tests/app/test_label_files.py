@@ -54,7 +54,7 @@ WRONG = {
     ),
     "half a sample": (
         {"sample": 1.5},
-        "sample is the number 1.5, not a whole number",
+        "sample is the number 1.5, not a whole number from 1 to 10,000",
         "Write one, or leave it out.",
     ),
     "a sample without an answer": (
@@ -82,16 +82,26 @@ WRONG = {
         "The value 4 is outside the scale of 'similarity'",
         "Write a number from 0 to 1.",
     ),
-    "a value in words": ({"value": "good"}, "The value is 'good', not a number", "Write a number from 1 to 5."),
+    "a value in words": ({"value": "good"}, "The value is 'good', not a number from 1 to 5", "Write such a number."),
     "a yes for a scale": (
         {"value": True},
-        "The value is the boolean true, not a number",
-        "Write a number from 1 to 5.",
+        "The value is the boolean true, not a number from 1 to 5",
+        "Write such a number.",
     ),
     "a value that is no finite number": (
         {"value": "nan"},
-        "The value is 'nan', not a number",
-        "Write a number from 1 to 5.",
+        "The value is 'nan', not a number from 1 to 5",
+        "Write such a number.",
+    ),
+    "a value that no scale has": (
+        {"value": 1e308},
+        "The value is the number 1e+308, not a number from 1 to 5",
+        "Write such a number.",
+    ),
+    "a sample of 401 digits": (
+        {"sample": 10**400},
+        "sample is a number of about 401 digits, not a whole number from 1 to 10,000",
+        "Write one, or leave it out.",
     ),
     "no value": ({"value": None}, "The label has no value", "Write the score, or remove the line."),
     "half a flag": (

@@ -13,13 +13,14 @@ from bad_numbers import HUGE, bad_texts, bad_values, bad_values_of_python
 import number_places
 from prompt_evaluator.app.planning.options import given_options
 from prompt_evaluator.cli.main import cli
+from prompt_evaluator.config.gates import read_policy
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.config.settings import SETTINGS
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
 from prompt_evaluator.metrics.options import with_options
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import Criterion, ProviderSettings
-from prompt_evaluator.model.bounds import BOUNDS, SCORE, Bound, as_given
+from prompt_evaluator.model.bounds import BOUNDS, SCORE, SERVICE_PORT, Bound, as_given
 from prompt_evaluator.providers.mock.provider import MockOptions, options_from
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FLAGS = list(number_places.flags())
 BOUNDED_SETTINGS = {name: setting.kind.bound for name, setting in SETTINGS.items() if setting.kind.bound}
 PROVIDER_FIELDS = dict(number_places.numbers(ProviderSettings))
 MOCK_OPTIONS = dict(number_places.numbers(MockOptions))
+POLICY_FIELDS = dict(number_places.policy_numbers())
 RUBRIC_FIELDS = dict(number_places.numbers(Criterion))
 METRIC_OPTIONS = {
     (name, option): bound
@@ -63,6 +65,7 @@ class TestTheTable:
         assert {"limits.try_timeout", "prices.NAME.input"} <= set(PROVIDER_FIELDS)
         assert {"faults.NAME", "latency_ms"} <= set(MOCK_OPTIONS)
         assert {"min_score", "max_score", "pass_at"} == set(RUBRIC_FIELDS)
+        assert {"level", "metrics.NAME", "guardrails.flags.NAME", "case_minimum.NAME"} <= set(POLICY_FIELDS)
         assert {("python:module:function", "timeout"), ("numeric", "expected")} <= set(METRIC_OPTIONS)
 
     def test_a_number_without_a_bound_is_found(self) -> None:
@@ -92,8 +95,8 @@ class TestTheTable:
         assert str(SCORE.read(-0.0)) == str(SCORE.read_text("-0.0")) == "0.0"
 
     def test_a_number_that_python_cannot_write_is_described(self) -> None:
-        assert as_given(HUGE) == "of about 5,001 digits"
-        assert as_given(-HUGE) == "of about 5,001 digits"
+        assert as_given(HUGE) == "a number of about 5,001 digits"
+        assert as_given(-HUGE) == "a number of about 5,001 digits"
 
 
 def wrong_flags() -> Iterator[Any]:
@@ -193,6 +196,40 @@ def test_a_field_of_a_provider_is_refused_with_its_line(field: str, bound: Bound
         assert problem.line is not None
 
 
+@pytest.mark.parametrize("port", ["0", "00", "65536", "9" * 5_000], ids=lambda port: port[:6])
+@pytest.mark.parametrize(
+    ("field", "address"),
+    [
+        ("base_url", "http://localhost:{}"),
+        ("base_url", "https://[::1]:{}/v1?a=b"),
+        ("base_url", "https://user:secret@localhost:{}/v1"),
+        ("proxy", "http://localhost:{}"),
+        ("proxy", "localhost:{}"),
+    ],
+)
+def test_a_port_that_no_service_has_is_refused_with_its_line(
+    field: str, address: str, port: str, tmp_path: Path
+) -> None:
+    entry = {"kind": "openai", field: address.format(port)}
+
+    problem = refused_file(tmp_path, {"providers": {"x": entry}})
+
+    assert sentence_about(problem, SERVICE_PORT, f"The port in `providers.x.{field}`")
+    assert problem.line == 4
+    assert "secret" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:1", "http://[::1]:65535/v1", "http://u:0@localhost", "http://[fe80::1]/v1", "http://a/b:0"],
+)
+def test_other_numbers_in_an_address_are_not_ports(address: str, tmp_path: Path) -> None:
+    entry = {"kind": "openai", "base_url": address}
+    (tmp_path / "prompt_evaluator.yaml").write_text(yaml.safe_dump({"providers": {"x": entry}}), encoding="utf-8")
+
+    assert load_settings(None, {}, {}, tmp_path).providers["x"].base_url == address
+
+
 def refused_file(folder: Path, settings: dict[str, Any]) -> InputError:
     (folder / "prompt_evaluator.yaml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -234,6 +271,22 @@ def test_a_field_of_a_rubric_is_refused_with_its_line(field: str, bound: Bound, 
 
         assert sentence_about(caught.value, bound, field, "'tone'", "mine.yaml")
         assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(("field", "bound"), POLICY_FIELDS.items(), ids=POLICY_FIELDS)
+def test_a_number_of_a_gate_is_refused_with_its_line(field: str, bound: Bound, tmp_path: Path) -> None:
+    path = tmp_path / "gates.yaml"
+    for value in bad_values(bound).values():
+        data = value
+        for key in reversed(field.split(".")):
+            data = {key: data}
+        path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+
+        with pytest.raises(InputError) as caught:
+            read_policy(path)
+
+        assert sentence_about(caught.value, bound, f"`{field}`", "gates.yaml")
+        assert caught.value.line is not None
 
 
 @pytest.mark.parametrize(("use", "bound"), METRIC_OPTIONS.items(), ids=map(".".join, METRIC_OPTIONS))

@@ -121,6 +121,13 @@ def test_a_reducer_of_more_samples_than_there_are_is_refused(offline: Workspace,
     assert len(done.err) < 300
 
 
+@pytest.mark.parametrize("name", ["pass@1000000000", "pass^0", "2-of-10001", "pass@" + "9" * 5_000], ids=len)
+def test_the_numbers_of_a_reducer_have_the_bounds_of_samples(offline: Workspace, name: str) -> None:
+    done = offline.evaluate("--reducers", name)
+
+    refused(done, f"The reducer '{name[:40]}' cannot be used: ", bounds.SAMPLES)
+
+
 @pytest.mark.parametrize("condition", ["cost>1e400", "cost>1_000", "cost<nan", "cases>" + "9" * 5_000], ids=len)
 def test_a_condition_with_what_is_no_number_is_refused(offline: Workspace, condition: str) -> None:
     done = offline.run("runs", "list", "--where", condition)

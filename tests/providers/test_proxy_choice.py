@@ -145,6 +145,8 @@ UNUSABLE = {
     "http://": "not an address",
     "http://user:HIDDEN@": "not an address",
     "http://proxy:port": "not an address",
+    "http://proxy:0": "with a port from 1 to 65,535",
+    "http://proxy:65536": "with a port from 1 to 65,535",
     "http://proxy:99999": "not an address",
     "http://user:1/HIDDEN@proxy:1": "%2F",
     "http://user:#HIDDEN@proxy:1": "%23",

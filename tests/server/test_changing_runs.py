@@ -67,4 +67,30 @@ def test_a_run_that_waits_keeps_the_time_when_it_was_asked_for(site: AsgiSite) -
 def test_a_number_beyond_its_bound_is_told_in_words(site: AsgiSite) -> None:
     answer = site.send("GET", f"{_RUNS}?limit=501")
 
-    assert answer.json == {"error": "limit has to be a whole number of at most 500.", "field": "limit"}
+    assert answer.json == {"error": "limit has to be a whole number from 1 to 500.", "field": "limit"}
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        (10**400, "samples has to be a whole number from 1 to 10,000."),
+        (1_000_000_000, "samples has to be a whole number from 1 to 10,000."),
+        (5_000, "samples is 5,000, but this server allows at most 100."),
+    ],
+    ids=["of 400 digits", "beyond every server", "beyond this server"],
+)
+def test_more_samples_than_are_allowed_are_refused_in_plain_figures(site: AsgiSite, samples: int, said: str) -> None:
+    asked = {"dataset": "basic-coding", "model": "mock/x", "samples": samples}
+    answer = site.send("POST", "/api/v1/benchmarks/estimate", asked)
+
+    assert (answer.status, answer.json) == (422, {"error": said, "field": "samples"})
+
+
+def test_a_text_or_a_list_that_is_too_long_is_told_in_words(site: AsgiSite) -> None:
+    long_text = site.send("POST", "/api/v1/benchmarks/estimate", {"where": ["x" * 301]}).json
+    long_list = site.send("POST", "/api/v1/benchmarks/estimate", {"models": ["mock/x"] * 51}).json
+    no_text = site.send("POST", "/api/v1/benchmarks/estimate", {"dataset": ""}).json
+
+    assert long_text == {"error": "where[0] has to be a text of at most 300 characters.", "field": "where[0]"}
+    assert long_list == {"error": "models has to be a list of at most 50 items.", "field": "models"}
+    assert no_text == {"error": "dataset has to be a text of at least 1 character.", "field": "dataset"}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from asgi_site import HOST, JSON, AsgiSite
+from bad_numbers import bad_values
 from route_calls import CHANGING, ROUTES, WITH_BODY, address, body, is_refusal, title
 
+import number_places
 from prompt_evaluator.server.guard import DEEPEST, LARGEST_BODY
 
 if TYPE_CHECKING:
@@ -208,7 +210,6 @@ def test_a_body_that_is_too_deep_or_not_json_is_refused(site: AsgiSite, route: R
         b"nul",
         b"{'a': 1}",
         b'{"a": NaN}',
-        b'{"a": 1e999}',
         b'{"a": "\\ud800"}',
         b'{"a": "\xff"}',
         b"\xff\xfe{\x00}\x00",
@@ -237,6 +238,36 @@ def test_a_field_that_is_unknown_missing_or_wrong_is_named(site: AsgiSite, route
             assert (refused(answer, 422, route), answer.json["field"]) == (True, field.name)
     for content in (b"[]", b'"text"', b"1", b"null"):
         assert refused(sent(site, route, content, JSON), 422, route), content
+
+
+@every_body
+def test_a_number_out_of_bounds_is_refused_with_its_field_and_its_bound(site: AsgiSite, route: Route) -> None:
+    assert route.body is not None
+    whole = body(route, site)
+    for name, bound in number_places.numbers(route.body):
+        assert bound
+        for text in ("1e999", f"-{'9' * 5_000}", *map(json.dumps, bad_values(bound).values())):
+            answer = sent(site, route, _with_text(whole, name, text), JSON)
+            assert refused(answer, 422, route), (name, text[:40])
+            assert answer.json["field"] == name
+            assert answer.json["error"].startswith(f"{name} has to be {bound.words}")
+
+
+def _with_text(whole: dict[str, Any], name: str, text: str) -> bytes:
+    """A body with a number that Python could not write."""
+    return json.dumps({**whole, name: "HERE"}).replace('"HERE"', text).encode()
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.query], ids=title)
+def test_a_parameter_out_of_bounds_is_refused_with_its_bound(site: AsgiSite, route: Route) -> None:
+    assert route.query is not None
+    for name, bound in number_places.numbers(route.query):
+        assert bound
+        for text in ("1e999", "9" * 5_000, "x", f"{bound.most + 1}", f"{bound.least - 1}"):
+            answer = site.send(route.method, f"{address(route)}?{name}={text}")
+            assert answer.status == 422, (name, text[:40])
+            if route.is_api:
+                assert f" has to be {bound.words}" in answer.json["error"]
 
 
 @every_route

@@ -172,7 +172,7 @@ def _store(settings: Settings) -> Iterator[Symptom]:
     from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - slow, as above
 
     try:
-        store = Store.open(location, patience=2, fill=StoredResults)
+        store = Store.open(settings.checked_store(), patience=2, fill=StoredResults)
         try:
             records = store.runs()
             running = {record.plan.run_id for record in records if record.status == "running"}

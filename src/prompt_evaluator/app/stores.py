@@ -70,14 +70,18 @@ class ServedSettings(Settings, frozen=True, kw_only=True):
     @classmethod
     def of(cls, settings: Settings, kind: type[KeptStore] = KeptStore) -> Self:
         """The same settings, with the store opened now."""
-        return cls(**msgspec.structs.asdict(settings), opened=kind.open(settings.store, fill=fill_results))
+        return cls(**msgspec.structs.asdict(settings), opened=kind.open(settings.checked_store(), fill=fill_results))
 
 
 def open_store(settings: Settings) -> Store:
-    """Open the store, or create it. A store from an earlier version is migrated."""
+    """Open the store, or create it. A store from an earlier version is migrated.
+
+    Raises:
+        InputError: It was found, not named, and others may have written it.
+    """
     if isinstance(settings, ServedSettings):
         return settings.opened
-    return Store.open(settings.store, fill=fill_results)
+    return Store.open(settings.checked_store(), fill=fill_results)
 
 
 def named_store(settings: Settings, given: str) -> Path | str:

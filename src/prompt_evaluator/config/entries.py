@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from prompt_evaluator.model import ProviderSettings
+from prompt_evaluator.model.bounds import SERVICE_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,7 @@ _LEAVES: dict[type, tuple[type, str]] = {
 }
 _PATHS = {"ca_file", "cert_file", "key_file"}
 """Relative to the configuration file's folder."""
+_PORT = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?[^/?#]*:([0-9]+)(?:[/?#]|$)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*\d).{20,}")
 
@@ -47,6 +49,8 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
     checked = _checked(given, _SHAPE, place)
     for field in ("api_key_env", "base_url_env"):
         _check_variable(checked.get(field), place / field)
+    for field in ("base_url", "proxy"):
+        _check_port(checked.get(field, ""), place / field)
     for field in _PATHS & checked.keys():
         if path := checked.pop(field):
             checked[field] = _path(path, place / field)
@@ -109,6 +113,15 @@ def _number(value: Any, bound: Bound, place: Place) -> int | float:
         return bound.read(value)
     except ValueError:  # a text instead of a number may be a misplaced key
         raise place.wrong(bound.words, value, advice=_HELP, shown=not isinstance(value, str)) from None
+
+
+def _check_port(address: str, place: Place) -> None:
+    """Refuse a port that no service has. It is not quoted: in a malformed address it may be part of a password."""
+    if found := _PORT.match(address.strip()):
+        try:
+            SERVICE_PORT.read_text(found[1])
+        except ValueError:
+            raise place.problem(f"The port in `{place.name}` has to be {SERVICE_PORT.words}", _HELP) from None
 
 
 def _check_variable(name: str | None, place: Place) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.config.lines import Lines
 from prompt_evaluator.config.problems import Place
 from prompt_evaluator.errors import InputError
+from prompt_evaluator.model.bounds import GATE_LEVEL, GATE_MARGIN, SCORE
 from prompt_evaluator.model.gate import GatePolicy, Guardrails
 from prompt_evaluator.syntax.source import check_text, read_bytes
 from prompt_evaluator.syntax.yamltext import parse_yaml
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from prompt_evaluator.model.bounds import Bound
+
 POLICY_FILE = "gates.yaml"
 _KEYS = ("metrics", "level", "guardrails", "slices", "case_minimum", "baseline")
 _RAILS = ("level", "flags", "errors", "cost", "latency")
-_MARGIN = "a number of at least 0"
-_LEVEL = "a probability above 0 and at most 0.5"
-_HIGHEST_LEVEL = 0.5
 
 
 def find_policy(folder: Path, environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -106,26 +105,29 @@ def _guardrails(found: Any, place: Place) -> Guardrails:
 
 def _optional(found: Any, place: Place) -> float | None:
     """A margin, or false to turn a guardrail off."""
-    return None if found is False else _margin(found, place, words=f"{_MARGIN}, or false to turn it off")
+    return None if found is False else _margin(found, place, alternative=", or false to turn it off")
 
 
-def _margin(found: Any, place: Place, *, words: str = _MARGIN) -> float:
-    if not _is_number(found) or found < 0:
-        raise place.wrong(words, found, advice="A margin is the largest drop that may pass.")
-    return float(found)
+def _margin(found: Any, place: Place, *, alternative: str = "") -> float:
+    advice = "A margin is the largest drop that may pass."
+    return _number(GATE_MARGIN, found, place, advice=advice, alternative=alternative)
 
 
 def _level(found: Any, place: Place) -> float:
-    if not _is_number(found) or not 0 < found <= _HIGHEST_LEVEL:
-        raise place.wrong(_LEVEL, found, advice="It is how often a run that did not get worse may fail; 0.05 is usual.")
-    return float(found)
+    advice = "It is how often a run that did not get worse may fail; 0.05 is usual."
+    return _number(GATE_LEVEL, found, place, advice=advice)
 
 
 def _minimums(found: Any, place: Place) -> Iterator[tuple[str, float]]:
     for name, value in (place.mapping(found, "Write `metric: minimum` below it.") if found is not None else {}).items():
-        if not _is_number(value):
-            raise (place / str(name)).wrong("a number", value)
-        yield str(name), float(value)
+        yield str(name), _number(SCORE, value, place / str(name))
+
+
+def _number(bound: Bound, found: Any, place: Place, *, advice: str = "", alternative: str = "") -> float:
+    try:
+        return bound.read(found)
+    except ValueError:
+        raise place.wrong(f"{bound.words}{alternative}", found, advice=advice) from None
 
 
 def _names(found: Any, place: Place, what: str) -> Iterator[str]:
@@ -141,7 +143,3 @@ def _text(found: Any, place: Place) -> str | None:
     if found is not None and (not isinstance(found, str) or not found.strip()):
         raise place.wrong("the name of a run or of a pinned baseline", found)
     return found
-
-
-def _is_number(found: Any) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +25,7 @@ from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.model.declaration import FILE, FOLDER, MAPPING, RUBRIC
 from prompt_evaluator.model.suite import Suite
-from prompt_evaluator.usercode.trust import TRUST_VARIABLE
+from prompt_evaluator.usercode.trust import TRUST_VARIABLE, check_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,6 +61,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def store(self) -> Path | str:
         """Where runs are stored: a file, or the address of a database, which may contain a password."""
         location: Path | str = self.value("store")
+        return location
+
+    def checked_store(self) -> Path | str:
+        """The same, if it is named, or if nobody else can have written it: `resume` runs the program of a stored run.
+
+        Raises:
+            InputError: It was found, and others may have written it.
+        """
+        location = self.store
+        if isinstance(location, Path) and self.origin("store") == BUILT_IN:
+            named = quote(str(location))
+            instead = f"Name it explicitly with --store {named} or {SETTINGS['store'].variable}={named}"
+            check_found(location, "store", instead=instead)
         return location
 
     @property

@@ -77,6 +77,6 @@ def described(value: Any, *, shown: bool = True) -> str:  # noqa: PLR0911 - one 
         case str():
             return f"the text {value[:_SHOWN]!r}" if shown else "a text"
         case int() | float():
-            return f"the number {as_given(value)}" if shown else "a number"
+            return as_given(value) if shown else "a number"
         case _:  # from Python
             return f"a value of the type {type(value).__name__}"

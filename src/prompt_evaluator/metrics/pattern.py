@@ -6,8 +6,10 @@ import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from prompt_evaluator.metrics.pattern_size import added_by_repeats
 from prompt_evaluator.metrics.rule import Rule, Trial, short
 from prompt_evaluator.model import Failed, Score, Scored, TestCase
+from prompt_evaluator.model.bounds import PATTERN_REPEATS
 
 if TYPE_CHECKING:
     import regex
@@ -27,6 +29,8 @@ class Regex(Rule, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("pattern",)
 
     pattern: str | None = None
+    """The regular expression. Its counts in braces, such as `a{5}`, may add at most 100,000 characters; nested ones
+    multiply."""
     flags: str = ""
     """Any of `i` (ignore case), `m` (^ and $ match at every line), `s` (. matches line breaks), `x` (free spacing)."""
     full: bool = False
@@ -61,20 +65,30 @@ def compiled(pattern: str, flags: str = "") -> regex.Pattern[str]:
     """Compile a pattern.
 
     Raises:
-        ValueError: The pattern or a flag is invalid; says why.
+        ValueError: The pattern or a flag is invalid, or the pattern repeats too much; says why.
     """
     import regex  # noqa: PLC0415 - takes 15 ms to import
 
     letters = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
     if unknown := set(flags.lower()) - letters.keys():
         raise ValueError(f"Unknown flag {min(unknown)!r}. Known flags: {', '.join(letters)}")
+    added = added_by_repeats(pattern, verbose="x" in flags.lower())
+    if added > PATTERN_REPEATS.most:
+        raise ValueError(_too_large(pattern))
     combined = regex.V0
     for letter in flags.lower():
         combined |= letters[letter]
     try:
         return regex.compile(pattern, combined)
+    except MemoryError:
+        raise ValueError(_too_large(pattern)) from None
     except (regex.error, OverflowError, RecursionError) as error:
         raise ValueError(f"The pattern {short(pattern)!r} is not a valid regular expression: {error}") from None
+
+
+def _too_large(pattern: str) -> str:
+    most = f"the counts in braces may add at most {PATTERN_REPEATS.most:,} characters"
+    return f"The pattern {short(pattern)!r} repeats too much: written out, {most}, and nested counts multiply"
 
 
 def find(

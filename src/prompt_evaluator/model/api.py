@@ -7,6 +7,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import (
+    BUDGET,
+    CALLS,
+    CASES,
+    CONCURRENCY,
+    PAGE_SIZE,
+    SAMPLES,
+    SEED,
+    SKIPPED,
+    TEMPERATURE,
+    TOKENS,
+)
 from prompt_evaluator.model.run import RunProgress
 
 ApiStatus = Literal["queued", "running", "completed", "partial", "failed", "aborted"]
@@ -42,22 +54,22 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     rubric: _Name | None = None
     judge: _Name | None = None
     """The judge model; by default the model itself."""
-    samples: int | None = None
+    samples: Annotated[int, SAMPLES.meta] | None = None
     """Samples per case; by default 1."""
     system_prompt: _Text | None = None
     """The text of the system prompt."""
     prompt_version: _Name | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
+    temperature: Annotated[float, TEMPERATURE.meta] | None = None
+    max_tokens: Annotated[int, TOKENS.meta] | None = None
+    seed: Annotated[int, SEED.meta] | None = None
     case_ids: Annotated[tuple[_Name, ...], Meta(max_length=10_000)] | None = None
     where: Annotated[tuple[_Name, ...], Meta(max_length=50)] = ()
     """Conditions on the metadata of cases, such as `difficulty=hard`."""
-    max_cases: int | None = None
-    max_cost: float | None = None
+    max_cases: Annotated[int, CASES.meta] | None = None
+    max_cost: Annotated[float, BUDGET.meta] | None = None
     """US dollars; the run stops before it spends more."""
-    max_calls: int | None = None
-    max_concurrency: int | None = None
+    max_calls: Annotated[int, CALLS.meta] | None = None
+    max_concurrency: Annotated[int, CONCURRENCY.meta] | None = None
     """Calls in flight, per key."""
     reuse: bool = False
     """Whether to reuse results of identical requests in earlier runs."""
@@ -160,7 +172,7 @@ class RunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Further conditions, such as `metric.correctness>=0.8`, `tag.team=search` or `cost>1`; may be repeated."""
     sort: _Name = "age"
     """A column, `metric.NAME` or `tag.KEY`; `-` in front reverses."""
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, PAGE_SIZE.meta] = 50
     cursor: Annotated[str, Meta(max_length=2_000)] | None = None
 
 
@@ -176,7 +188,7 @@ class RunTableQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sort: _Name = "age"
     start: Annotated[str, Meta(max_length=300)] = ""
     """The dataset that is chosen in the form that starts a run."""
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    limit: Annotated[int, PAGE_SIZE.meta] = 50
     cursor: Annotated[str, Meta(max_length=2_000)] | None = None
 
 
@@ -196,13 +208,13 @@ class ComparePageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Which cases the matrix shows."""
     different: bool = False
     """Compare the common cases of runs with different datasets, rubrics or judges."""
-    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    start: Annotated[int, SKIPPED.meta] = 0
     """How many cases to skip."""
     case: Annotated[str, Meta(max_length=2_000)] = ""
     """The case to show with its answers."""
     diff: Literal["sides", "inline", "json"] = "sides"
-    sample_a: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    sample_b: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    sample_a: Annotated[int, SAMPLES.meta] | None = None
+    sample_b: Annotated[int, SAMPLES.meta] | None = None
     """Which samples to show; by default the one that is most like the others."""
     a_from: Annotated[str, Meta(max_length=40)] = ""
     a_to: Annotated[str, Meta(max_length=40)] = ""
@@ -228,7 +240,7 @@ class RunPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     columns: tuple[_Name, ...] = ()
     """Metadata to show, separated by commas; may be repeated."""
     cursor: Annotated[str, Meta(max_length=2_000)] | None = None
-    after: Annotated[int, Meta(ge=0)] = 0
+    after: Annotated[int, SKIPPED.meta] = 0
     """How many cases the pages before this one have."""
 
 
@@ -267,7 +279,7 @@ class ResultsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """`position`, `cost`, `latency`, `flakiness` or a metric; `-` in front reverses."""
     samples: bool = False
     """Whether to include the samples with their answers."""
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, PAGE_SIZE.meta] = 50
     cursor: Annotated[str, Meta(max_length=2_000)] | None = None
 
 

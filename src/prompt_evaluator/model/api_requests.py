@@ -7,6 +7,17 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import (
+    FLAG_THRESHOLD,
+    LABELS,
+    METRIC_THRESHOLD,
+    PAGE_SIZE,
+    SAMPLE_INDEX,
+    SCORE,
+    SKIPPED,
+    TREND_RUNS,
+)
+
 _Name = Annotated[str, Meta(min_length=1, max_length=300)]
 _Note = Annotated[str, Meta(max_length=2_000)]
 
@@ -14,8 +25,8 @@ _Note = Annotated[str, Meta(max_length=2_000)]
 class CasesQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which cases of a dataset to list."""
 
-    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    start: Annotated[int, SKIPPED.meta] = 0
+    limit: Annotated[int, PAGE_SIZE.meta] = 50
 
 
 class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,9 +117,9 @@ class CompareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     baseline: _Name
     candidate: _Name
-    metric_threshold: Annotated[float, Meta(ge=0, le=4)] = 0.1
+    metric_threshold: Annotated[float, METRIC_THRESHOLD.meta] = 0.1
     """Smallest difference of means that matters, on a scale from 1 to 5."""
-    flag_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.05
+    flag_threshold: Annotated[float, FLAG_THRESHOLD.meta] = 0.05
     allow_different: bool = False
     slices: Annotated[tuple[_Name, ...], Meta(max_length=20)] | None = None
 
@@ -118,8 +129,8 @@ class CompareManyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
     baseline: _Name
     candidates: Annotated[tuple[_Name, ...], Meta(min_length=1, max_length=20)]
-    metric_threshold: Annotated[float, Meta(ge=0, le=4)] = 0.1
-    flag_threshold: Annotated[float, Meta(ge=0, le=1)] = 0.05
+    metric_threshold: Annotated[float, METRIC_THRESHOLD.meta] = 0.1
+    flag_threshold: Annotated[float, FLAG_THRESHOLD.meta] = 0.05
     allow_different: bool = False
 
 
@@ -131,7 +142,7 @@ class TrendsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     judge: _Name | None = None
     model: _Name | None = None
     where: tuple[_Name, ...] = ()
-    limit: Annotated[int, Meta(ge=2, le=500)] = 50
+    limit: Annotated[int, TREND_RUNS.meta] = 50
 
 
 class LeaderboardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,7 +174,7 @@ class HarnessTrendsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
     config_ids: tuple[_Name, ...] = ()
     metric: _Name | None = None
-    limit: Annotated[int, Meta(ge=2, le=500)] = 50
+    limit: Annotated[int, TREND_RUNS.meta] = 50
 
 
 class HarnessRunQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -177,7 +188,7 @@ class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which labels to list."""
 
     run: _Name | None = None
-    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+    limit: Annotated[int, LABELS.meta] = 1_000
 
 
 class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -185,10 +196,10 @@ class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     run: _Name
     case_id: _Name
-    sample: Annotated[int, Meta(ge=0, le=100_000)]
+    sample: Annotated[int, SAMPLE_INDEX.meta]
     """Starts at 0."""
     metric: _Name
-    value: float
+    value: Annotated[float, SCORE.meta]
     reviewer: _Name | None = None
     """By default, the name of the token. Only admins may label under another name."""
     comment: _Note = ""
@@ -199,4 +210,4 @@ class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class HarnessRunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many runs of the harness to list."""
 
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, PAGE_SIZE.meta] = 50

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import PAGE_SIZE, TREND_RUNS
+
 _Choice = Annotated[str, Meta(max_length=300)]
 """Empty if a form did not choose."""
 
@@ -18,7 +20,7 @@ class LeaderboardPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     """Name, or the beginning of a hash; by default all."""
     metric: _Choice = ""
     """By default the first one of each dataset."""
-    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    limit: Annotated[int, PAGE_SIZE.meta] = 20
     """How many models of each dataset to list at most."""
 
 
@@ -34,5 +36,5 @@ class TrendsPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Model, or the beginning of the judge's hash; by default that of the newest run."""
     versions: Literal["same", "all"] = "same"
     """Whether runs of other versions of the dataset and of other judges are shown, too."""
-    limit: Annotated[int, Meta(ge=2, le=500)] = 50
+    limit: Annotated[int, TREND_RUNS.meta] = 50
     """The newest so many runs."""

@@ -1,8 +1,9 @@
 """One table of every number a user can set, with its smallest and largest sensible value.
 
-It is used to check flags, settings, provider entries, rubrics and metric options, and to write the reference. A number
-gets its bound where it is declared: `number(SAMPLES)` for an option, `Annotated[int, TRIES.meta]` for a field. The
-upper bounds are far beyond what anyone needs; anything larger is a typo that would hang, exhaust memory or overflow.
+It is used to check flags, settings, provider entries, rubrics, gate policies, metric options and requests over HTTP,
+and to write the reference. A number gets its bound where it is declared: `number(SAMPLES)` for an option,
+`Annotated[int, TRIES.meta]` for a field. The upper bounds are far beyond what anyone needs; anything larger is a typo
+that would hang, exhaust memory or overflow.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ def whole_number_in(text: str) -> int | None:
 
 
 def as_given(number: float) -> str:
-    """Format a number of any size for a message: Python refuses to print an int of more than 4,300 digits."""
+    """Name a number of any size in a message: Python refuses to print an int of more than 4,300 digits."""
     if isinstance(number, int) and (digits := int(number.bit_length() * _DIGITS_PER_BIT) + 1) > _MOST_DIGITS:
-        return f"of about {digits:,} digits"
-    return str(number)
+        return f"a number of about {digits:,} digits"
+    return f"the number {number}"
 
 
-class _Field(NamedTuple):
+class BoundedField(NamedTuple):
     bound: Bound
     is_mapping: bool
     """Whether the bound applies to each value of a mapping."""
@@ -101,7 +102,7 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
 
     Ignores None, unknown fields and values that should be mappings but are not: making the struct reports those.
     """
-    for name, (bound, is_mapping) in _bounded_fields(kind).items():
+    for name, (bound, is_mapping) in bounded_fields(kind).items():
         value = given.get(name)
         items = value.items() if isinstance(value, dict) else ()
         for path, each in ((f"{name}.{key}", item) for key, item in items) if is_mapping else ((name, value),):
@@ -115,18 +116,21 @@ def out_of_bounds(kind: type[msgspec.Struct], given: dict[str, Any]) -> tuple[st
 
 
 @cache
-def _bounded_fields(kind: type[msgspec.Struct]) -> dict[str, _Field]:
-    """Bounds by the field names users write."""
+def bounded_fields(kind: type[msgspec.Struct]) -> dict[str, BoundedField]:
+    """Bounds by the field names users write. A list has the bound of its items."""
     from msgspec import inspect  # noqa: PLC0415 - needed only to report an error
 
     info = inspect.type_info(kind)
     found = {}
     for field in info.fields if isinstance(info, inspect.StructType) else ():
-        is_mapping = isinstance(field.type, inspect.DictType)
-        shape = field.type.value_type if isinstance(field.type, inspect.DictType) else field.type
+        shape, is_mapping = field.type, isinstance(field.type, inspect.DictType)
+        if isinstance(shape, inspect.DictType):
+            shape = shape.value_type
+        if isinstance(shape, inspect.VarTupleType):
+            shape = shape.item_type
         for each in shape.types if isinstance(shape, inspect.UnionType) else (shape,):
             if isinstance(each, inspect.Metadata) and "bound" in (each.extra or {}):
-                found[field.encode_name] = _Field((each.extra or {})["bound"], is_mapping)
+                found[field.encode_name] = BoundedField((each.extra or {})["bound"], is_mapping)
     return found
 
 
@@ -182,6 +186,12 @@ SIMULATED_WAIT = _number("simulated seconds to wait", 0, 3_600, "An hour is long
 JUDGEMENTS = _whole("judgements to average", 1, 100, "They are made one after another.")
 FACTS = _whole("facts per passage", 1, 10_000, "No judge lists more in one answer.")
 LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any text that fits in a reply.")
+PATTERN_REPEATS = _whole(
+    "characters that repeats add to a pattern",
+    0,
+    100_000,
+    "They are written out in memory, some 500 bytes each; nested counts multiply.",
+)
 FIGURE = _number("compared numbers", -1e300, 1e300, "Differences and tolerances do not overflow.")
 TOLERANCE = _number("tolerances", 0, 1e300, "Same as for compared numbers.")
 DURATION_MS = _number("milliseconds per answer", 0, _DAY * 1_000, "No call takes longer than a day.")
@@ -189,11 +199,22 @@ METRIC_THRESHOLD = _number(
     "differences of means that matter", 0.001, 4, "They are on a scale from 1 to 5, whose ends differ by 4."
 )
 FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
+GATE_LEVEL = _number("error probabilities of a gate", 0.0001, 0.5, "From one false alarm in 10,000 to a coin toss.")
+GATE_MARGIN = _number("margins of a gate", 0, 2 * _BILLION, "The ends of the widest scale differ by 2,000,000,000.")
 CASE_PAGES = _whole("pages of cases", 0, _BILLION, "Leave it out for all cases; 0 writes none.")
 CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
 PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
+SERVICE_PORT = _whole("ports of services and proxies", 1, 65_535, "TCP has no others.")
+TOKEN_HOURS = _whole("hours until a token expires", 1, 366 * 24, "A year; `never` is for what you cannot replace.")
 RUNS_AT_ONCE = _whole("runs at once", 1, 100, "They share the limits of their keys and the memory of one process.")
 QUEUED = _whole("waiting runs", 1, 100_000, "Each was planned and is stored; nobody waits for more.")
+PAGE_SIZE = _whole("lines of a page over HTTP", 1, 500, "Continue with `cursor` or `start`.")
+TREND_RUNS = _whole("runs of a trend over HTTP", 2, 500, "One run is no trend; charts show no more.")
+LABELS = _whole("labels of a page over HTTP", 1, 10_000, "They are short; list those of one run after another.")
+SKIPPED = _whole("lines to skip", 0, _BILLION, "There are no more cases to skip.")
+SAMPLE_INDEX = _whole("numbers of a sample, from 0", 0, 9_999, "A case has 10,000 samples at most.")
+ATTEMPT_INDEX = _whole("numbers of an attempt, from 0", 0, 99, "A sample has 100 attempts at most.")
+QUEUE_ID = _whole("numbers of a label queue", 1, 2_000_000_000, "Databases count no further.")
 QUEUE_SIZE = _whole("samples of a label queue", 1, 10_000, "Nobody labels more; start another queue for the next ones.")
 PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
 

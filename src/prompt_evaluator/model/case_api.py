@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import SAMPLE_INDEX, SAMPLES
+
 AnswerForm = Literal["text", "markdown", "diff"]
 
 
@@ -20,14 +22,14 @@ class CasePageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     view: AnswerForm = "text"
     against: Annotated[str, Meta(max_length=40)] = ""
     """What `diff` compares with: `reference`, `reference-2`, `sample-3`; by default the reference."""
-    sample: Annotated[int, Meta(ge=1, le=100_000)] | None = None
+    sample: Annotated[int, SAMPLES.meta] | None = None
     """Show this sample alone, with its whole answer. Starts at 1."""
 
 
 class JudgeRepliesQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which replies of judges."""
 
-    sample: tuple[Annotated[int, Meta(ge=0, le=100_000)], ...] = ()
+    sample: tuple[Annotated[int, SAMPLE_INDEX.meta], ...] = ()
     """Starts at 0; may be repeated; by default all samples."""
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from prompt_evaluator.model.bounds import CASES, SKIPPED
+
 CaseChange = Literal["added", "removed", "changed"]
 FILE = "file"
 """In place of a run: the file as it is now. No run has an id that begins so."""
@@ -18,7 +20,7 @@ class DatasetsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     q: Annotated[str, Meta(max_length=2_000)] = ""
     """Parts of a name or a title, all of which must be there."""
     show: Literal["all", "broken"] = "all"
-    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    start: Annotated[int, SKIPPED.meta] = 0
     """How many to skip."""
 
 
@@ -29,16 +31,16 @@ class DatasetPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """A filter, such as `topic:billing text~refund`."""
     columns: tuple[Annotated[str, Meta(min_length=1, max_length=300)], ...] = ()
     """Metadata to show, separated by commas; may be repeated."""
-    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    start: Annotated[int, SKIPPED.meta] = 0
     """How many cases to skip."""
-    at: Annotated[int, Meta(ge=1, le=100_000_000)] | None = None
+    at: Annotated[int, CASES.meta] | None = None
     """The case to show in full, counted from 1 in the file."""
     before: Annotated[str, Meta(max_length=300)] = ""
     after: Annotated[str, Meta(max_length=300)] = ""
     """Two runs whose cases to compare. The second may be `file`: the file as it is now."""
     show: Literal["all", "added", "removed", "changed"] = "all"
     """Which of the cases that differ between these runs."""
-    from_: Annotated[int, Meta(ge=0, le=100_000_000)] = msgspec.field(default=0, name="from")
+    from_: Annotated[int, SKIPPED.meta] = msgspec.field(default=0, name="from")
     """How many of them to skip."""
 
 
@@ -52,7 +54,7 @@ class HarnessPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """The configuration whose failing tasks are listed; by default all."""
     show: Literal["all", "missing", "triggered", "errors"] = "all"
     """Which failing tasks are listed."""
-    start: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    start: Annotated[int, SKIPPED.meta] = 0
     """How many of them to skip."""
 
 

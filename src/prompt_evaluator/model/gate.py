@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from prompt_evaluator.model.bounds import GATE_LEVEL, GATE_MARGIN, SCORE
 from prompt_evaluator.model.comparison import Method, SideName
 from prompt_evaluator.model.release import VerdictKind
 
@@ -21,6 +22,8 @@ RATE_MARGIN = 0.05
 SCALE_MARGIN = 0.1
 """On a scale from 1 to 5; other scales use it in proportion."""
 _USUAL_SPAN = 4.0
+_Level = Annotated[float, GATE_LEVEL.meta]
+_Margin = Annotated[float, GATE_MARGIN.meta]
 
 
 def default_margin(scale: tuple[float, float]) -> float:
@@ -33,16 +36,16 @@ def default_margin(scale: tuple[float, float]) -> float:
 class Guardrails(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not get much worse beside the metrics. A margin of None turns a guardrail off."""
 
-    level: float = 0.01
+    level: _Level = 0.01
     """Probability that any guardrail or slice fails by chance."""
-    flags: float | None = 0.05
+    flags: _Margin | None = 0.05
     """How much more often a flag may be raised, as a share of samples."""
-    flag_margins: dict[str, float | None] = {}
+    flag_margins: dict[str, _Margin | None] = {}
     """For single flags."""
-    errors: float | None = 0.05
+    errors: _Margin | None = 0.05
     """How many more samples may lack an answer or a score, as a share."""
-    cost: float | None = 0.2
-    latency: float | None = 0.2
+    cost: _Margin | None = 0.2
+    latency: _Margin | None = 0.2
     """By which share the mean may grow."""
 
     def flag_margin(self, name: str) -> float | None:
@@ -52,14 +55,14 @@ class Guardrails(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """What a run has to meet to pass."""
 
-    metrics: dict[str, float | None] | None = None
+    metrics: dict[str, _Margin | None] | None = None
     """The metrics, or flags, that decide, with their margins; None for a default margin. By default all metrics."""
-    level: float = 0.05
+    level: _Level = 0.05
     """Probability that a run that did not get worse fails because of its metrics."""
     guardrails: Guardrails = Guardrails()
     slices: tuple[str, ...] = ()
     """Metadata keys: no group of cases with the same value may get worse."""
-    case_minimum: dict[str, float] = {}
+    case_minimum: dict[str, Annotated[float, SCORE.meta]] = {}
     """By metric: no case's mean may fall below this."""
     baseline: str | None = None
     """The only run to compare with."""

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from prompt_evaluator.model.bounds import QUEUE_SIZE, SEED
+from prompt_evaluator.model.bounds import PAGE_SIZE, QUEUE_ID, QUEUE_SIZE, SCORE, SEED, SKIPPED
 from prompt_evaluator.model.labelling import USUAL_SIZE, Draw, QueueProgress
 
 _Name = Annotated[str, Meta(min_length=1, max_length=300)]
-_Place = Annotated[int, Meta(ge=1, le=QUEUE_SIZE.most)]
+_Place = Annotated[int, QUEUE_SIZE.meta]
 
 
 class LabelQueuesQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,7 +19,7 @@ class LabelQueuesQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     run: _Name | None = None
     """By default, the queues of all runs."""
-    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    limit: Annotated[int, PAGE_SIZE.meta] = 50
 
 
 class LabelQueueList(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class QueueLabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     place: _Place
     """Of the sample in the queue; starts at 1."""
-    value: float
+    value: Annotated[float, SCORE.meta]
     """On the metric's scale; 0 or 1 for a flag."""
     comment: Annotated[str, Meta(max_length=2_000)] = ""
     judge_seen: bool = False
@@ -80,7 +80,7 @@ class QueueSkipRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 class LabelPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the page about labelling a run shows."""
 
-    queue: Annotated[int, Meta(ge=1, le=2_000_000_000)] | None = None
+    queue: Annotated[int, QUEUE_ID.meta] | None = None
     """By default, all queues of the run, and a form that starts one."""
     view: Literal["sample", "labelled"] = "sample"
     """`labelled` lists the samples of the queue that have a label."""
@@ -90,5 +90,5 @@ class LabelPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The sample that was labelled last, to be shown beside with the judge's opinion."""
     judge: bool = False
     """Show the judge's opinion before the label."""
-    start: Annotated[int, Meta(ge=0, le=QUEUE_SIZE.most)] = 0
+    start: Annotated[int, SKIPPED.meta] = 0
     """How many labelled samples to leave out."""

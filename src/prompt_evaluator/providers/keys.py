@@ -107,7 +107,8 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
         before, at, after = REDACTOR.text(text).partition("?")[0].rpartition("@")
         safe = f"…@{after}" if at else before + after
         raise ConfigurationError(
-            f"{provider}: {safe!r} is not a valid address. Write it as https://HOST/PATH."
+            f"{provider}: {safe!r} is not a valid address. Write it as https://HOST/PATH or https://HOST:PORT/PATH, "
+            "with a port from 1 to 65,535."
         ) from None
     _register_login(address)
     _register_secrets(address.values)

@@ -10,10 +10,13 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from prompt_evaluator.hints import nearest
+from prompt_evaluator.model.bounds import bounded_fields
 from prompt_evaluator.server.refusals import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
+
+    from prompt_evaluator.model.bounds import Bound
 
 _MOST_PARAMETERS = 100
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
@@ -26,7 +29,9 @@ _NAMES = {
     "array": "a list",
     "object": "an object",
 }
-_BOUNDS = {"<=": "of at most", ">=": "of at least", "<": "below", ">": "above"}
+_LENGTH = re.compile(r"(str|array|object) of length (<=|>=) ([0-9]+)")
+_SIGNS = {"<=": "most", ">=": "least"}
+_UNITS = {"str": "character", "array": "item", "object": "field"}
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
@@ -63,7 +68,7 @@ def read_query(kind: type | None, text: bytes) -> Any:
             raise Refusal(422, f"{name} is given twice. Give it once.", name)
         else:
             found[name] = value
-    return _converted(found, kind, strict=False)
+    return _read(lambda: msgspec.convert(found, kind, strict=False), kind)
 
 
 def read_body(kind: type | None, body: bytes) -> Any:
@@ -80,11 +85,11 @@ def read_body(kind: type | None, body: bytes) -> Any:
         raise Refusal(400, "This needs a body: a JSON object.")
     try:
         value = msgspec.json.decode(body)
+    except msgspec.ValidationError:  # a number like 1e999: only decoding by type says in which field
+        return _read(lambda: msgspec.json.decode(body, type=kind), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refusal(400, f"The body is not JSON: {str(error).rstrip('.')}.") from None
-    if not isinstance(value, dict):
-        raise Refusal(422, "The body has to be a JSON object.")
-    return _converted(value, kind, strict=True)
+    return _read(lambda: msgspec.convert(value, kind), kind)
 
 
 class _Fields(NamedTuple):
@@ -101,9 +106,9 @@ def _fields(kind: type) -> _Fields:
     return _Fields(tuple(field.encode_name for field in fields), lists)
 
 
-def _converted(value: Mapping[str, Any], kind: type, *, strict: bool) -> Any:
+def _read(decode: Callable[[], Any], kind: type) -> Any:
     try:
-        return msgspec.convert(value, kind, strict=strict)
+        return decode()
     except msgspec.ValidationError as error:
         raise _refused(str(error), kind) from None
 
@@ -119,21 +124,24 @@ def _refused(message: str, kind: type) -> Refusal:
         return Refusal(422, f"There is no field {unknown[1][:100]!r}.{hint}", unknown[1][:100])
     if missing := _MISSING.search(what):
         return Refusal(422, f"The field {missing[1]!r} is missing.", missing[1])
-    subject = field or "The request"
-    return Refusal(422, f"{subject} has to be {_words(what)}.", field)
+    if field is None:
+        return Refusal(422, "The body has to be a JSON object.")
+    bounded = bounded_fields(kind).get(re.split(r"[.\[]", field)[0])
+    return Refusal(422, f"{field} has to be {_words(what, bounded.bound if bounded else None)}.", field)
 
 
-def _words(what: str) -> str:
-    """What was expected, in words: `Expected `int | null`, got `str`` becomes "a whole number or null, not a text"."""
+def _words(what: str, bound: Bound | None) -> str:
+    """What was expected, in words: `Expected `str | null`, got `int`` becomes "a text or null, not a whole number"."""
     expected, _, found = what.replace("`", "").removeprefix("Expected ").rstrip(".").partition(", got ")
-    wanted = " or ".join(_name(part) for part in expected.split(" | "))
+    wanted = bound.words if bound else " or ".join(_name(part) for part in expected.split(" | "))
     if expected.startswith("Invalid"):
         return f"one of the allowed values ({expected[:1].lower()}{expected[1:]})"
     return f"{wanted}, not {_NAMES.get(found, found)}" if found else wanted
 
 
 def _name(part: str) -> str:
-    """`int <= 500` becomes "a whole number of at most 500"."""
-    kind, _, bound = part.partition(" ")
-    sign, _, limit = bound.partition(" ")
-    return f"{_NAMES.get(kind, kind)} {_BOUNDS[sign]} {limit}" if sign in _BOUNDS else _NAMES.get(part, part)
+    """`str of length <= 300` becomes "a text of at most 300 characters"."""
+    if not (found := _LENGTH.fullmatch(part)):
+        return _NAMES.get(part, part)
+    kind, sign, limit = found[1], found[2], int(found[3])
+    return f"{_NAMES[kind]} of at {_SIGNS[sign]} {limit:,} {_UNITS[kind]}{'s' if limit != 1 else ''}"

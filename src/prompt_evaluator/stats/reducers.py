@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SHOWN = 40
-_NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>[0-9]{1,9})|(?P<least>[0-9]{1,9})-of-(?P<n>[0-9]{1,9})")
+_NAMED = re.compile(r"pass(?P<mark>[@^])(?P<k>[0-9]+)|(?P<least>[0-9]+)-of-(?P<n>[0-9]+)")
 
 
 class Samples(NamedTuple):
@@ -68,6 +68,12 @@ def k_of_n(passed: Sequence[bool], k: int) -> bool:
 def is_flaky(passed: Sequence[bool]) -> bool:
     """Whether some pass and some do not."""
     return any(passed) and not all(passed)
+
+
+def numbers_in(name: str) -> list[str]:
+    """K and N in the name of a reducer, as written; none if it has no numbers or is unknown."""
+    found = _NAMED.fullmatch(name)
+    return [found[group] for group in ("k", "least", "n") if found[group]] if found else []
 
 
 def reducer(name: str) -> Callable[[Samples], float]:

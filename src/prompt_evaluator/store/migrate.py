@@ -42,6 +42,8 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 
 UnicodeError is for a run id or host name that is not valid text."""
 
+_FOLDER_MODE = 0o755
+"""Others cannot replace a new store, whatever the umask: one that they could replace would not be used again."""
 _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
 _OPTIONS = {
@@ -118,7 +120,7 @@ def _file(path: Path, patience: float, fill: Fill | None, upgrade: Upgrade) -> D
     try:
         if upgrade != "files" and not path.exists():
             raise StoreError(f"There is no store {path}. Name the file of an existing one.")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise StoreError(f"The store {path} is not a file. Name a file, such as {path / 'store.db'}.")
         new = not path.exists() or path.stat().st_size == 0

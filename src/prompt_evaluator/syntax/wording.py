@@ -13,7 +13,7 @@ def described(value: object) -> str:
         case bool():
             return f"the boolean {str(value).lower()}"
         case int() | float():
-            return f"the number {as_given(value)}"
+            return as_given(value)
         case str():
             return "an empty text" if not value.strip() else f"the text {value[:40]!r}"
         case list():

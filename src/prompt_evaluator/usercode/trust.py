@@ -1,7 +1,7 @@
 """Files that are found rather than named: used only if no other user could have written them.
 
-A configuration can run programs, and so can a dataset with its own metrics; `.env` decides where keys are sent. Working
-below a folder that others can write to would mean using whatever they put there.
+A configuration can run programs, and so can a dataset with its own metrics and a run that is resumed; `.env` decides
+where keys are sent. Working below a folder that others can write to would mean using whatever they put there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ def _links(path: Path) -> Iterator[Path]:
 
 
 def _why_not_file(path: Path, users: set[int]) -> str | None:
-    found = path.lstat()
+    try:
+        found = path.lstat()
+    except FileNotFoundError:  # then only the folder matters: those who can write to it can create the file
+        return None
     is_link = stat.S_ISLNK(found.st_mode)  # a link has no useful mode: the folder's permissions decide
     name = f"the link {path}" if is_link else "it"
     return _owner(found, name, users) or (None if is_link else _writers(found, name))

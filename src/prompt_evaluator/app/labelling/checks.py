@@ -177,8 +177,8 @@ def _value(line: LabelLine, scale: Scale) -> float:
         return float(truth)
     number, limits = as_number(line.value), f"from {scale.low:g} to {scale.high:g}"
     if number is None:
-        what = f"The value is {shown(line.value)}, not a number"
-        raise line.where.problem(what, advice=f"Write a number {limits}.", field="value")
+        what = f"The value is {shown(line.value)}, not a number {limits}"
+        raise line.where.problem(what, advice="Write such a number.", field="value")
     if not scale.low <= number <= scale.high:
         what = f"The value {number:g} is outside the scale of {line.metric!r}"
         raise line.where.problem(what, advice=f"Write a number {limits}.", field="value")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.labelling.files import NoFile
     from prompt_evaluator.datasets.positions import Position
     from prompt_evaluator.errors import PromptEvaluatorError
+    from prompt_evaluator.model.bounds import Bound
 
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 _NEAR = 0.8
@@ -82,13 +83,14 @@ class Fields:
             raise self.wrong(name, "contains a NUL character", "Remove it.")
         return value
 
-    def whole_number(self, name: str) -> int | None:
+    def whole_number(self, name: str, bound: Bound) -> int | None:
+        """Read a whole number. One below its bound is left to checks against the run, which know what there is."""
         value = self.get(name)
         if value is None:
             return None
         number = as_number(value)
-        if number is None or number != int(number):
-            raise self.wrong(name, f"is {shown(value)}, not a whole number", "Write one, or leave it out.")
+        if number is None or number != int(number) or abs(number) > bound.most:
+            raise self.wrong(name, f"is {shown(value)}, not {bound.words}", "Write one, or leave it out.")
         return int(number)
 
     def truth(self, name: str) -> bool | None:

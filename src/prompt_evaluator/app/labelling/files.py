@@ -14,6 +14,7 @@ from prompt_evaluator.app.spreadsheets import csv_line, original_text
 from prompt_evaluator.datasets.jsonl import JsonlFile
 from prompt_evaluator.datasets.positions import Position, stop_at_the_first
 from prompt_evaluator.errors import InputError, InvalidLabelError
+from prompt_evaluator.model.bounds import ATTEMPT_INDEX, SAMPLES
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _line(fields: Fields, reviewer: str | None) -> LabelLine:
         run_id=fields.required("run_id"),
         case_id=case_id,
         sample=_sample(fields, case_id),
-        attempt=fields.whole_number("attempt"),
+        attempt=fields.whole_number("attempt", ATTEMPT_INDEX),
         metric=fields.required("metric"),
         value=value,
         reviewer=who,
@@ -144,7 +145,7 @@ def _line(fields: Fields, reviewer: str | None) -> LabelLine:
 
 
 def _sample(fields: Fields, case_id: str) -> int:
-    number, sample_id = fields.whole_number("sample"), fields.text("sample_id")
+    number, sample_id = fields.whole_number("sample", SAMPLES), fields.text("sample_id")
     if sample_id is not None:
         found = re.fullmatch(re.escape(case_id) + "-sample-([0-9]{1,9})", sample_id)
         if not found:

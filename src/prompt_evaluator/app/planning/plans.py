@@ -13,10 +13,11 @@ from prompt_evaluator.datasets import DatasetReader, InMemoryDataset
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import DatasetRef, JudgeConfig, PromptRef, RunPlan, Target
+from prompt_evaluator.model.bounds import SAMPLES
 from prompt_evaluator.model.secret import is_secret_name
 from prompt_evaluator.pipeline.filters import Selection
 from prompt_evaluator.pipeline.messages import CONTEXT_TEMPLATE
-from prompt_evaluator.stats.reducers import Samples, reducer
+from prompt_evaluator.stats.reducers import Samples, numbers_in, reducer
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
@@ -171,7 +172,16 @@ def _checked_reducers(options: EvaluateOptions) -> tuple[str, ...]:
     ones = Samples([1.0] * options.num_samples, [True] * options.num_samples)
     for name in options.reducers:
         try:
+            _check_numbers(name)
             reducer(name)(ones)
         except ValueError as error:
             raise ConfigurationError(f"The reducer {name[:_SHOWN]!r} cannot be used: {error}.") from None
     return options.reducers
+
+
+def _check_numbers(reducer_name: str) -> None:
+    for number in numbers_in(reducer_name):
+        try:
+            SAMPLES.read_text(number)
+        except ValueError:
+            raise ValueError(f"{number[:_SHOWN]} has to be {SAMPLES.words}") from None

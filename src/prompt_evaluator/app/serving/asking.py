@@ -30,6 +30,8 @@ _DEFAULT_METRICS = ("correctness",)
 _CODE = ("python", "command")
 """Kinds of providers whose models name code to run."""
 _PLAIN = ("samples", "temperature", "max_tokens", "seed", "prompt_version", "case_ids", "max_cases", "where", "note")
+_SHOWN = ",.15g"
+"""How numbers are written in sentences: 1,000,000,000 rather than 1e+09."""
 _LIMITS = ("max_cost", "max_calls", "max_concurrency")
 
 
@@ -75,11 +77,12 @@ def read_request(
     _check_metrics(request.metrics or ())
     _check_rubric(request.rubric, settings)
     datasets, models, metrics, request = _chosen(settings, request, read)
+    given, limits = _options(request), limits_of(request, server, settings)
     _check_caps(request, server)
     options = evaluate_options(
         settings,
         {},
-        **_options(request),
+        **given,
         metrics=metrics,
         rubric=request.rubric,
         system_text=request.system_prompt,
@@ -87,7 +90,7 @@ def read_request(
     )
     return Asked(
         parts=benchmark_parts(options, datasets, models),
-        limits=limits_of(request, server, settings),
+        limits=limits,
         in_group=request.suite is not None or bool(request.models),
     )
 
@@ -167,7 +170,8 @@ def _check_caps(request: RunSettings, server: ServerSettings) -> None:
     for field, cap in caps.items():
         value = getattr(request, field)
         if cap is not None and value is not None and value > cap:
-            raise RefusedFieldError(field, f"{field} is {value:g}, but this server allows at most {cap:g}.")
+            asked, most = format(value, _SHOWN), format(cap, _SHOWN)
+            raise RefusedFieldError(field, f"{field} is {asked}, but this server allows at most {most}.")
 
 
 def _options(request: RunSettings) -> dict[str, Any]:

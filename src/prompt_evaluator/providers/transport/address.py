@@ -35,6 +35,8 @@ class Address(NamedTuple):
         parts = urlsplit(text)
         if parts.scheme not in _PORTS or not parts.hostname or " " in parts.hostname:
             raise ValueError("not an http or https address with a host")
+        if parts.port == 0:
+            raise ValueError("no service has the port 0")
         if not text.isprintable():  # `urlsplit` drops line breaks, which would change the address
             raise ValueError("it has a line break or another character that an address cannot contain")
         return cls(

@@ -51,10 +51,10 @@ class Proxy(NamedTuple):
             host, port = parts.hostname, parts.port
         except ValueError:
             host = port = None
-        if not host or " " in host or "@" in parts.path + parts.query + parts.fragment:
+        if not host or " " in host or port == 0 or "@" in parts.path + parts.query + parts.fragment:
             raise ValueError(
-                "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, and encode characters "
-                "such as / # ? @ in the login as %2F %23 %3F %40"
+                "is not an address. Write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with a port from 1 to "
+                "65,535, and encode characters such as / # ? @ in the login as %2F %23 %3F %40"
             )
         return cls(host, _DEFAULT_PORT if port is None else port, _login(parts.username, parts.password), source)
 
