@@ -100,6 +100,23 @@ def make_store(folder: Path, sizes: Iterator[str]) -> None:
         with closing(Store.open(folder / "store.db")) as store:
             _add_run(store, size)
         _multiply(folder / "store.db", size, _SIZES[size] // _BATCH)
+        _add_score_rows(folder / "store.db", size)
+
+
+def _add_score_rows(path: Path, name: str) -> None:
+    """A table with a row for each score, for the bare script to read: the store has them in the rows of samples."""
+    import sqlite3  # noqa: PLC0415
+
+    from prompt_evaluator.model.flat_rows import SCORE_COLUMNS  # noqa: PLC0415
+    from prompt_evaluator.store import Store  # noqa: PLC0415
+
+    columns = ["run_id", *("value" if column == "score" else column for column in SCORE_COLUMNS)]
+    key = "PRIMARY KEY (run_id, position, sample, metric)"
+    with closing(Store.open(path)) as store, closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE IF NOT EXISTS scores ({', '.join(columns)}, {key}) WITHOUT ROWID")
+        marks = ", ".join("?" * len(columns))
+        for batch in store.flat_rows(name):
+            connection.executemany(f"INSERT INTO scores VALUES ({marks})", ((name, *row) for row in batch.scores))
 
 
 def _add_run(store: Store, name: str) -> None:
