@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -38,7 +39,6 @@ _STALLED = 0.3
 never be stored, as when the server does not answer. Commits usually take less."""
 _GATHER = 0.02
 """Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
-_MOST_PER_COMMIT = 1_024
 _MORE_CASES = 4_096
 _HELD_WEIGHT, _HOLD = 320, 0.2
 """Cases are held back until together they have this many samples, or for this many seconds: writing 64 cases at once
@@ -51,7 +51,6 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
     since: float
     row: tuple[Any, ...]
     """A unit's values, in the order of the table's columns."""
-    weight: int = 1
 
 
 class _Case(msgspec.Struct, frozen=True, gc=False):
@@ -87,7 +86,9 @@ class LedgerWriter:
         """
         self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
-        self._queue: SimpleQueue[_Item | _Case | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._cases: deque[_Case] = deque()
+        """Apart from units: enough units are a reason to commit, but cases are not."""
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._held: list[_Case] = []
         self._new_run: bool | None = None
@@ -113,7 +114,10 @@ class LedgerWriter:
             self._refuse(unit.case_id)
         data = REDACTOR.bytes(unit.data)
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data, unit.attempt)
-        self._hand_over(_Item(perf_counter(), row))
+        self._count(1)
+        self._queue.put(_Item(perf_counter(), row))
+        if self._queue.qsize() == self._flush_at:
+            self._bell.put(None)
 
     def put_case(self, position: int, case: CaseResult, judges: Mapping[str, str]) -> None:
         """Queue a case's result without waiting; it replaces any existing rows of the case.
@@ -127,16 +131,16 @@ class LedgerWriter:
             self._refuse(case.test_case_id)
         rows = case_rows(self._run_id, FinishedCase(position, case, judges))
         weight = max(1, len(case.samples))
+        self._count(weight)
         self._put_cases += weight
-        self._hand_over(_Case(rows, weight))
+        self._cases.append(_Case(rows, weight))
+        if self._queue.empty():
+            self._queue.put(None)  # wake the thread, for which the case's own units are usually a reason already
 
-    def _hand_over(self, item: _Item | _Case) -> None:
+    def _count(self, weight: int) -> None:
         if self._put == self._committed:
             self._moved = perf_counter()
-        self._put += item.weight
-        self._queue.put(item)
-        if self._queue.qsize() == self._flush_at:
-            self._bell.put(None)
+        self._put += weight
 
     @property
     def pending(self) -> int:
@@ -200,8 +204,8 @@ class LedgerWriter:
     def _work(self) -> None:
         try:
             with self._engine.connect() as connection:
-                while not (self._closing and self._queue.empty() and not self._held):
-                    self._commit(connection, self._next())
+                while not (self._closing and self._queue.empty() and not self._cases and not self._held):
+                    self._commit(connection, *self._next())
         except FAILURES as error:
             self._failure = sentence(error, self._where)
         except OwnershipLostError as error:
@@ -212,22 +216,24 @@ class LedgerWriter:
         finally:
             self._wake()
 
-    def _next(self) -> list[_Item | _Case]:
-        """Return everything queued; empty after a time-out, or if only a waiting caller woke the thread."""
-        batch: list[_Item | _Case] = []
-        try:
-            item = self._queue.get(timeout=_HOLD if self._held else _WATCH)
+    def _next(self) -> tuple[list[_Item], list[_Case]]:
+        """Return everything queued; nothing after a time-out, or if only a waiting caller woke the thread.
+
+        Cases are taken before units, so that all units of these cases are among the units, or committed already.
+        """
+        first: _Item | None = None
+        with suppress(Empty):
+            first = self._queue.get(timeout=_HOLD if self._held else _WATCH)
             self._gather()
+        # If the program ends without `close`, its units are still committed, and it does not hang.
+        self._closing |= not threading.main_thread().is_alive()
+        cases = [self._cases.popleft() for _ in range(len(self._cases))]
+        units = [first] if first else []
+        with suppress(Empty):
             while True:
-                if item:
-                    batch.append(item)
-                if len(batch) == _MOST_PER_COMMIT:
-                    return batch
-                item = self._queue.get_nowait()
-        except Empty:
-            # If the program ends without `close`, its units are still committed, and it does not hang.
-            self._closing |= not threading.main_thread().is_alive()
-            return batch
+                if item := self._queue.get_nowait():
+                    units.append(item)
+        return units, cases
 
     def _gather(self) -> None:
         until = perf_counter() + _GATHER
@@ -236,9 +242,9 @@ class LedgerWriter:
             with suppress(Empty):
                 self._bell.get(timeout=left)
 
-    def _commit(self, connection: Connection, batch: list[_Item | _Case]) -> None:
-        self._commit_units(connection, [item for item in batch if isinstance(item, _Item)])
-        if cases := self._due([item for item in batch if isinstance(item, _Case)]):
+    def _commit(self, connection: Connection, units: list[_Item], new: list[_Case]) -> None:
+        self._commit_units(connection, units)
+        if cases := self._due(new):
             # Right after the units, not with them: paid results must not wait for rows that can be rebuilt.
             with connection.begin():
                 check_owner(connection, self._lease, shared=True)
