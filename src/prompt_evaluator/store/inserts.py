@@ -56,22 +56,21 @@ def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> No
 
 def _insert(connection: Connection, table: Table, rows: Iterable[Row], *, size: Callable[[int], int]) -> None:
     """Use few statements, because each releases the GIL, and of few sizes, because each one is cached."""
-    name, width = table.name, len(table.c)
-    values, start = list(chain.from_iterable(rows)), 0
-    while left := (len(values) - start) // width:
-        count = size(min(left, _MOST_ROWS))
-        part = values[start : start + count * width]
+    name, found, start = table.name, list(rows), 0
+    while left := len(found) - start:
+        part = found[start : start + size(min(left, _MOST_ROWS))]
         if connection.dialect.name == "sqlite":
-            same = tuple([all(_is_same(part[at::width]) for at in group) for group in _groups(name)])
-            statement = _sharing_statement(name, same, count)
+            columns = list(zip(*part, strict=True))
+            same = tuple([all(_is_same(columns[at]) for at in group) for group in _groups(name)])
+            statement = _sharing_statement(name, same, len(part))
             # Not through SQLAlchemy, which takes twenty times as long as the driver for a small statement.
-            connection.connection.cursor().execute(statement.text, statement.bound(part))
+            connection.connection.cursor().execute(statement.text, statement.bound(columns))
         else:
-            connection.exec_driver_sql(_statement(name, count), tuple(part))
-        start += count * width
+            connection.exec_driver_sql(_statement(name, len(part)), tuple(chain.from_iterable(part)))
+        start += len(part)
 
 
-def _is_same(column: list[Any]) -> bool:
+def _is_same(column: Row) -> bool:
     return column.count(column[0]) == len(column)
 
 
@@ -88,10 +87,9 @@ class _Sharing(NamedTuple):
     each: list[int]
     """Columns that it binds for each row, after the others."""
 
-    def bound(self, values: list[Any]) -> list[Any]:
-        width = len(self.once) + len(self.each)
-        varying = [values[at::width] for at in self.each]
-        return [values[at] for at in self.once] + list(chain.from_iterable(zip(*varying, strict=True)))
+    def bound(self, columns: list[Row]) -> list[Any]:
+        varying = [columns[at] for at in self.each]
+        return [columns[at][0] for at in self.once] + list(chain.from_iterable(zip(*varying, strict=True)))
 
 
 @cache

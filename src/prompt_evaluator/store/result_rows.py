@@ -18,7 +18,7 @@ from prompt_evaluator.store.result_tables import (
     RESULT_TABLES,
     SAMPLE_RESULTS,
 )
-from prompt_evaluator.store.sample_scores import all_pass, is_judged, judges_text, scores_text
+from prompt_evaluator.store.sample_scores import all_pass, clean_scores, is_judged, judges_text, plain_scores
 from prompt_evaluator.store.texts import as_json, clean, clean_or_none, hash_answer, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
@@ -54,30 +54,28 @@ class CaseRows(NamedTuple):
 
 
 def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
-    dirty = not is_clean(_texts(case.result.samples))
+    samples = case.result.samples
+    scores = plain_scores(samples)
+    dirty = scores is None or not is_clean(_texts(samples, scores))
+    if scores is None or dirty:
+        scores = [clean_scores(sample) for sample in samples]
     return CaseRows(
         case.position,
         _case_row(run_id, case),
         _metric_rows(run_id, case),
         _flag_rows(run_id, case),
-        _sample_rows(run_id, case, dirty=dirty),
+        _sample_rows(run_id, case, scores, dirty=dirty),
     )
 
 
-def _texts(samples: Sequence[SampleResult]) -> list[str]:
+def _texts(samples: Sequence[SampleResult], scores: Sequence[str | None]) -> list[str]:
     """All texts of the samples that come from outside and are stored in text columns."""
-    found = [
+    return [
         text
-        for sample in samples
-        for text in (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment)
+        for sample, judged in zip(samples, scores, strict=True)
+        for text in (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment, judged)
         if text
     ]
-    for sample in samples:
-        for name, mark in sample.judge_metrics.items():
-            found += (name, mark.rationale)
-        for name, score in sample.scores.items():
-            found += (name, score.reason)
-    return found
 
 
 def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
@@ -200,7 +198,7 @@ def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
     return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
 
 
-def _sample_rows(run_id: str, case: FinishedCase, *, dirty: bool) -> list[Row]:
+def _sample_rows(run_id: str, case: FinishedCase, scores: Sequence[str | None], *, dirty: bool) -> list[Row]:
     rows: list[Row] = []
     flags, flags_text = dict[str, bool](), None
     judges = judges_text(case.result, case.judges)
@@ -240,7 +238,7 @@ def _sample_rows(run_id: str, case: FinishedCase, *, dirty: bool) -> list[Row]:
             json_or_none(sample.tool_calls),
             json_or_none(sample.earlier_attempts),
             sample.reused,
-            scores_text(sample, dirty=dirty),
+            scores[number],
             judges if judges and is_judged(sample, case.judges) else None,
             all_pass(sample),
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.result import CaseResult, RepeatResult, SampleResult
 
+    Scores = Mapping[str, CriterionScore | MetricScore]
+
 
 class StoredScore(msgspec.Struct, frozen=True, gc=False):
     """One score of a sample."""
@@ -63,18 +65,51 @@ def read_judges(text: str | None) -> dict[str, str]:
     return _decode_judges(text) if text else {}
 
 
-def scores_text(sample: SampleResult, *, dirty: bool) -> str | None:
-    """Encode all scores.
+def plain_scores(samples: Sequence[SampleResult]) -> list[str | None] | None:
+    """The scores of samples as they are; None if a name or a reason cannot be encoded."""
+    try:
+        return [_text(sample, _scores(sample)) for sample in samples]
+    except UnicodeEncodeError:
+        return None
 
-    Args:
-        sample: The sample.
-        dirty: Whether a name or a reason may need cleaning.
-    """
-    if not dirty and not sample.scores and not sample.judge_repeats:
-        return json_of_clean(sample.judge_metrics) if sample.judge_metrics else None
-    found = {storable(name): _criterion(name, mark, sample, dirty=dirty) for name, mark in sample.judge_metrics.items()}
-    found |= {storable(name): _metric(score, dirty=dirty) for name, score in sample.scores.items()}
-    return as_json(found) if any(score.details for score in sample.scores.values()) else json_of_clean(found)
+
+def clean_scores(sample: SampleResult) -> str | None:
+    """The scores of a sample, cleaned."""
+    return _text(sample, {storable(name): _cleaned(score) for name, score in _scores(sample).items()})
+
+
+def _text(sample: SampleResult, scores: Scores) -> str | None:
+    if sample.scores and any(score.details for score in sample.scores.values()):
+        return as_json(scores)
+    return json_of_clean(scores) if scores else None
+
+
+def _scores(sample: SampleResult) -> Scores:
+    """All of them; those of the rubric with the scores of each judgement, if there were several."""
+    if not sample.judge_repeats:
+        return {**sample.judge_metrics, **sample.scores} if sample.scores else sample.judge_metrics
+    criteria = {
+        name: MetricScore(
+            status="scored",
+            score=mark.score,
+            passed=mark.passed,
+            reason=mark.rationale,
+            repeats=_repeats(name, sample.judge_repeats),
+        )
+        for name, mark in sample.judge_metrics.items()
+    }
+    return {**criteria, **sample.scores}
+
+
+def _cleaned(score: CriterionScore | MetricScore) -> CriterionScore | MetricScore:
+    if isinstance(score, CriterionScore):
+        return msgspec.structs.replace(score, rationale=clean(score.rationale))
+    return msgspec.structs.replace(score, reason=clean(score.reason))
+
+
+def _repeats(name: str, repeats: Sequence[RepeatResult]) -> tuple[float | None, ...]:
+    scores = [repeat.metrics.get(name) if repeat.metrics else None for repeat in repeats]
+    return tuple(score.score if score else None for score in scores)
 
 
 def all_pass(sample: SampleResult) -> bool | None:
@@ -94,20 +129,3 @@ def judges_text(case: CaseResult, judges: Mapping[str, str]) -> str | None:
 def is_judged(sample: SampleResult, judges: Mapping[str, str]) -> bool:
     """Whether a judge gave one of the scores."""
     return bool(sample.judge_metrics) or any(name in judges for name in sample.scores)
-
-
-def _criterion(name: str, mark: CriterionScore, sample: SampleResult, *, dirty: bool) -> CriterionScore | MetricScore:
-    reason = clean(mark.rationale) if dirty else mark.rationale
-    if not sample.judge_repeats:
-        return CriterionScore(mark.score, reason, mark.passed)
-    repeats = _repeats(name, sample.judge_repeats)
-    return MetricScore(status="scored", score=mark.score, passed=mark.passed, reason=reason, repeats=repeats)
-
-
-def _repeats(name: str, repeats: Sequence[RepeatResult]) -> tuple[float | None, ...]:
-    scores = [repeat.metrics.get(name) if repeat.metrics else None for repeat in repeats]
-    return tuple(score.score if score else None for score in scores)
-
-
-def _metric(score: MetricScore, *, dirty: bool) -> MetricScore:
-    return msgspec.structs.replace(score, reason=clean(score.reason)) if dirty else score

@@ -27,9 +27,21 @@ def clean_or_none(text: str | None) -> str | None:
 
 
 def is_clean(texts: Iterable[str]) -> bool:
-    """Whether none of these texts needs cleaning. Checking all at once is faster than one by one."""
+    """Whether none of these texts, which may be JSON, needs cleaning. Checking all at once is faster."""
     joined = "\x1f".join(texts)
-    return joined.isascii() and "\x00" not in joined and REDACTOR.text(joined) == joined
+    has_nul = "\x00" in joined or "\\u0000" in joined
+    return not has_nul and is_encodable(joined) and REDACTOR.text(joined) == joined
+
+
+def is_encodable(text: str) -> bool:
+    """Whether it has no lone surrogates."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def storable(text: str) -> str:
