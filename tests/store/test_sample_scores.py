@@ -11,9 +11,10 @@ from stores import give_scores_rows, sql
 
 from prompt_evaluator.model import REDACTOR, TestCase
 from prompt_evaluator.model.result import CriterionScore, MetricScore, RepeatResult
-from prompt_evaluator.store import Store
+from prompt_evaluator.store.result_rows import FinishedCase
 from prompt_evaluator.store.sample_scores import all_pass, clean_scores, plain_scores, read_scores, read_values
 from prompt_evaluator.store.texts import is_clean
+from prompt_evaluator.store.upkeep import UpkeepStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import SampleResult
+    from prompt_evaluator.store import Store
 
 RUN = "run-0001"
 SECRET = "a-key-that-nobody-may-see"
@@ -140,7 +142,9 @@ def test_scores_of_an_earlier_version_read_as_they_did(
     give_scores_rows(location)
     sql(location, "UPDATE alembic_version SET version_num = '0013'")
 
-    with closing(Store.open(location, upgrade="always")) as upgraded:
+    with closing(UpkeepStore.open(location, upgrade="always")) as upgraded:
+        made = [FinishedCase(0, case, JUDGES), FinishedCase(1, broken, JUDGES)]
+        assert upgraded.different_rows(RUN, range(3), made) == set()
         after = [upgraded.case_detail(RUN, f"case-{at}") for at in range(3)]
         assert after == before
         assert list(upgraded.flat_rows(RUN)) == flat

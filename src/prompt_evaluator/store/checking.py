@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from sqlalchemy import and_, distinct, func, null, select
 
 from prompt_evaluator.store.access import Access
@@ -17,7 +16,7 @@ from prompt_evaluator.store.result_tables import (
     SAMPLE_RESULTS,
 )
 from prompt_evaluator.store.run_tables import RUN_TABLES
-from prompt_evaluator.store.sample_scores import read_scores
+from prompt_evaluator.store.sample_scores import read_judges, read_scores
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
 from prompt_evaluator.store.texts import hash_answer
 from prompt_evaluator.store.unit_rows import read_units
@@ -145,11 +144,17 @@ def _alike(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _alike_sample(row: Sequence[Any]) -> tuple[Any, ...]:
-    *values, scores, judges, passed = row
+    """The same for scores that say the same: an upgraded store has them in another order and form."""
+    *values, text, judged_by, passed = row
     answer, answer_hash = values[_ANSWER : _ANSWER + 2]
     values[_ANSWER + 1] = answer_hash or (None if answer is None else hash_answer(answer))
-    alike = (_alike((name, *msgspec.structs.astuple(score))) for name, score in sorted(read_scores(scores).items()))
-    return (*_alike(values), judges, passed, repr(list(alike)))
+    judges = read_judges(judged_by)
+    scores = [
+        (name, score.value, score.passed, score.outcome, score.reason, score.repeats, repr(score.details))
+        + (() if score.outcome == "skipped" else (judges.get(name),))
+        for name, score in sorted(read_scores(text).items())
+    ]
+    return (*_alike(values), passed, *map(_alike, scores))
 
 
 def _references() -> Iterator[tuple[Table, Table, ColumnElement[bool], str]]:
