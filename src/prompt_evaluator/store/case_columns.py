@@ -22,7 +22,7 @@ from prompt_evaluator.model.case_columns import (
     IdColumn,
 )
 from prompt_evaluator.model.query import CaseProblems
-from prompt_evaluator.store.case_piece import Piece, count_problems
+from prompt_evaluator.store.case_piece import Piece
 from prompt_evaluator.store.packing import encoded_parts
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_RESULTS
 from prompt_evaluator.store.schema import CASES, RUNS
@@ -88,7 +88,11 @@ def read_problems(connection: Connection, run_id: str) -> CaseProblems:
     """How many cases of a run are flaky, and how many have errors."""
     row = CASE_COLUMNS.c
     sums = _sums(connection, run_id, row.flaky, row.errors)
-    return CaseProblems(*(sums or count_problems(connection, CASE_RESULTS.c.run_id == run_id)))
+    if sums is None:
+        result = CASE_RESULTS.c
+        counts = select(func.count().filter(result.flaky), func.count(result.error_kinds))
+        sums = tuple(connection.execute(counts.where(result.run_id == run_id)).one())
+    return CaseProblems(*sums)
 
 
 def are_stored(connection: Connection, run_id: str) -> bool:

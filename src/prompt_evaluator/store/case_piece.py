@@ -55,13 +55,6 @@ STATE: ColumnElement[int] = reduce(add, (case((holds, bit), else_=0) for bit, ho
 """The state of a case, from its row in `case_results`, which may be missing in an outer join."""
 
 
-def count_problems(connection: Connection, *own: ColumnElement[bool]) -> tuple[int, int]:
-    row = CASE_RESULTS.c
-    flaky, errors = func.count().filter(row.flaky), func.count(row.error_kinds)
-    found = connection.execute(select(flaky, errors).where(*own)).one()
-    return found[0], found[1]
-
-
 class CaseTexts(NamedTuple):
     """What consecutive cases are, whatever their results."""
 

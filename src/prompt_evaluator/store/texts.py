@@ -30,10 +30,10 @@ def is_clean(texts: Iterable[str]) -> bool:
     """Whether none of these texts, which may be JSON, needs cleaning. Checking all at once is faster."""
     joined = "\x1f".join(texts)
     has_nul = "\x00" in joined or "\\u0000" in joined
-    return not has_nul and is_encodable(joined) and REDACTOR.text(joined) == joined
+    return not has_nul and _is_encodable(joined) and REDACTOR.text(joined) == joined
 
 
-def is_encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     """Whether it has no lone surrogates."""
     if text.isascii():
         return True
