@@ -34,7 +34,7 @@ _MOSTLY_EQUAL: dict[str, tuple[tuple[str, ...], ...]] = {
         ("run_id",),
         ("cost", "judge_cost"),
         ("attempt", "status", "tries", "model", "finish_reason", "error_kind", "error_message", "error_metric"),
-        ("tool_calls", "earlier_attempts", "reused", "judges"),
+        ("answer_hash", "tool_calls", "earlier_attempts", "reused", "judges"),
     ),
 }
 """Groups of columns that usually have one value in all rows of a statement: it is then bound once, because SQLite's
