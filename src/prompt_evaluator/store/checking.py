@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, distinct, func, null, select
 
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.result_rows import case_rows
-from prompt_evaluator.store.result_tables import (
-    CASE_FLAGS,
-    CASE_METRICS,
-    CASE_RESULTS,
-    QUEUE,
-    SAMPLE_RESULTS,
-)
+from prompt_evaluator.store.result_rows import ResultRows, case_rows
+from prompt_evaluator.store.result_tables import CASE_RESULTS, QUEUE, SAMPLE_RESULTS
 from prompt_evaluator.store.run_tables import RUN_TABLES
 from prompt_evaluator.store.sample_scores import read_judges, read_scores
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
@@ -27,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Table
 
     from prompt_evaluator.model import Unit
-    from prompt_evaluator.store.result_rows import CaseRows, FinishedCase
+    from prompt_evaluator.store.result_rows import FinishedCase
 
 _MOST = 20
 """Of each kind of finding: a damaged store may have thousands."""
@@ -119,23 +113,17 @@ class Checking(Access):
 
     def different_rows(self, run_id: str, places: range, cases: Sequence[FinishedCase]) -> set[int]:
         """Positions within `places` where the stored results are not these; a case without units has none."""
-        made = [case_rows(run_id, case) for case in cases]
+        made = ResultRows()
+        for case in cases:
+            made.add(case.position, case_rows(run_id, case))
         different: set[int] = set()
         with self._read() as connection:
-            for table, rows in _tables(made):
+            for table, rows in made.by_table():
                 own = (table.c.run_id == run_id, table.c.position.between(places.start, places.stop - 1))
                 alike = _alike_sample if table is SAMPLE_RESULTS else _alike
                 stored = {alike(row) for row in connection.execute(select(table).where(*own))}
                 different |= {row[1] for row in stored ^ {alike(row) for row in rows}}
         return different
-
-
-def _tables(cases: Sequence[CaseRows]) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
-    """All rows of these cases, by table. Each begins with the run and the position."""
-    yield CASE_RESULTS, [case.case for case in cases]
-    yield CASE_METRICS, [row for case in cases for row in case.metrics]
-    yield CASE_FLAGS, [row for case in cases for row in case.flags]
-    yield SAMPLE_RESULTS, [row for case in cases for row in case.samples]
 
 
 def _alike(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -45,32 +45,39 @@ _MOST_ROWS, _STEP = 256, 16
 
 def insert_units(connection: Connection, rows: Iterable[Row]) -> None:
     """Write units with distinct keys. Stored units that are ok stay; failed ones are replaced."""
-    _insert(connection, UNITS, rows, size=lambda left: left - left % _STEP or left)
+    _insert(connection, UNITS, list(chain.from_iterable(rows)), size=lambda left: left - left % _STEP or left)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
     """Write full rows, with values in the order of the table's columns."""
+    insert_values(connection, table, list(chain.from_iterable(rows)))
+
+
+def insert_values(connection: Connection, table: Table, values: list[Any]) -> None:
+    """Write full rows, given as the values of one row after the other."""
     # Powers of two: statements for many wide rows take memory, and the driver caches them.
-    _insert(connection, table, rows, size=lambda left: 1 << left.bit_length() - 1)
+    _insert(connection, table, values, size=lambda left: 1 << left.bit_length() - 1)
 
 
-def _insert(connection: Connection, table: Table, rows: Iterable[Row], *, size: Callable[[int], int]) -> None:
+def _insert(connection: Connection, table: Table, values: list[Any], *, size: Callable[[int], int]) -> None:
     """Use few statements, because each releases the GIL, and of few sizes, because each one is cached."""
-    name, found, start = table.name, list(rows), 0
-    while left := len(found) - start:
-        part = found[start : start + size(min(left, _MOST_ROWS))]
+    name, start = table.name, 0
+    width = len(_COLUMNS[name])
+    while left := (len(values) - start) // width:
+        rows = size(min(left, _MOST_ROWS))
+        end = start + rows * width
         if connection.dialect.name == "sqlite":
-            columns = list(zip(*part, strict=True))
+            columns = [values[first:end:width] for first in range(start, start + width)]
             same = tuple([all(_is_same(columns[at]) for at in group) for group in _groups(name)])
-            statement = _sharing_statement(name, same, len(part))
+            statement = _sharing_statement(name, same, rows)
             # Not through SQLAlchemy, which takes twenty times as long as the driver for a small statement.
             connection.connection.cursor().execute(statement.text, statement.bound(columns))
         else:
-            connection.exec_driver_sql(_statement(name, len(part)), tuple(chain.from_iterable(part)))
-        start += len(part)
+            connection.exec_driver_sql(_statement(name, rows), tuple(values[start:end]))
+        start = end
 
 
-def _is_same(column: Row) -> bool:
+def _is_same(column: list[Any]) -> bool:
     return column.count(column[0]) == len(column)
 
 
@@ -87,7 +94,7 @@ class _Sharing(NamedTuple):
     each: list[int]
     """Columns that it binds for each row, after the others."""
 
-    def bound(self, columns: list[Row]) -> list[Any]:
+    def bound(self, columns: list[list[Any]]) -> list[Any]:
         varying = [columns[at] for at in self.each]
         return [columns[at][0] for at in self.once] + list(chain.from_iterable(zip(*varying, strict=True)))
 

@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import delete, select
 
 from prompt_evaluator.model import REDACTOR
-from prompt_evaluator.store.inserts import insert_rows
-from prompt_evaluator.store.result_tables import (
-    CASE_COLUMNS,
-    CASE_FLAGS,
-    CASE_METRICS,
-    CASE_RESULTS,
-    RESULT_TABLES,
-    SAMPLE_RESULTS,
-)
+from prompt_evaluator.store.inserts import insert_values
+from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_RESULTS, RESULT_TABLES
 from prompt_evaluator.store.sample_scores import all_pass, clean_scores, is_judged, judges_text, plain_scores
 from prompt_evaluator.store.texts import as_json, clean, clean_or_none, hash_answer, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
 
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
     Row = tuple[Any, ...]
+    Key = tuple[str, int]
+    """Run and position."""
 
 _CASES_AT_ONCE = 64
 _KEYS_AT_ONCE = 256
@@ -43,28 +38,48 @@ class FinishedCase(NamedTuple):
     """Maps score name to judge model; scores without a judge are absent."""
 
 
-class CaseRows(NamedTuple):
-    """The rows of one case, ready to write."""
-
-    position: int
-    case: Row
-    metrics: list[Row]
-    flags: list[Row]
-    samples: list[Row]
+Values = tuple[list[Any], ...]
+"""Rows by table, in the order of `RESULT_TABLES`: the values of one row after the other."""
 
 
-def case_rows(run_id: str, case: FinishedCase) -> CaseRows:
+class ResultRows:
+    """The rows of several cases.
+
+    As values, not as a tuple or list for each row: these would stay until they are written, and the garbage collector
+    would look at all of them again and again.
+    """
+
+    __slots__ = ("positions", "values")
+
+    def __init__(self) -> None:
+        self.positions: set[int] = set()
+        self.values: Values = tuple([[] for _ in RESULT_TABLES])
+
+    def add(self, position: int, values: Values) -> None:
+        """Add the rows of a case that is not among them yet."""
+        self.positions.add(position)
+        for all_values, some in zip(self.values, values, strict=True):
+            all_values.extend(some)
+
+    def by_table(self) -> Iterator[tuple[Table, list[Row]]]:
+        """As tuples, each of which begins with the run and the position."""
+        for table, values in zip(RESULT_TABLES, self.values, strict=True):
+            width = len(table.c)
+            yield table, [tuple(values[start : start + width]) for start in range(0, len(values), width)]
+
+
+def case_rows(run_id: str, case: FinishedCase) -> Values:
+    key = (run_id, case.position)
     samples = case.result.samples
     scores = plain_scores(samples)
     dirty = scores is None or not is_clean(_texts(samples, scores))
     if scores is None or dirty:
         scores = [clean_scores(sample) for sample in samples]
-    return CaseRows(
-        case.position,
-        _case_row(run_id, case),
-        _metric_rows(run_id, case),
-        _flag_rows(run_id, case),
-        _sample_rows(run_id, case, scores, dirty=dirty),
+    return (
+        _sample_values(key, case, scores, dirty=dirty),
+        _flag_values(key, case.result),
+        _metric_values(key, case.result),
+        _case_values(key, case.result),
     )
 
 
@@ -78,15 +93,15 @@ def _texts(samples: Sequence[SampleResult], scores: Sequence[str | None]) -> lis
     ]
 
 
-def write_cases(connection: Connection, run_id: str, cases: Sequence[CaseRows], *, new: bool = False) -> None:
+def write_cases(connection: Connection, run_id: str, rows: ResultRows, *, new: bool = False) -> None:
     """Write the rows of cases, replacing all existing rows of the same cases.
 
     `new` means that the run has no rows of these cases yet, which saves looking for them.
     """
-    latest = {case.position: case for case in cases}
     if not new:
-        _forget(connection, run_id, list(latest))
-    _add(connection, list(latest.values()))
+        _forget(connection, run_id, list(rows.positions))
+    for table, values in zip(RESULT_TABLES, rows.values, strict=True):
+        insert_values(connection, table, values)
 
 
 def has_rows(connection: Connection, run_id: str) -> bool:
@@ -98,7 +113,10 @@ def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]
     """Write the rows of a stream of finished cases that have no rows yet."""
     stream = iter(cases)
     while batch := list(islice(stream, _CASES_AT_ONCE)):
-        _add(connection, [case_rows(run_id, case) for case in batch])
+        rows = ResultRows()
+        for case in batch:
+            rows.add(case.position, case_rows(run_id, case))
+        write_cases(connection, run_id, rows, new=True)
 
 
 def delete_results(connection: Connection, run_id: str) -> None:
@@ -115,14 +133,7 @@ def _forget(connection: Connection, run_id: str, positions: list[int]) -> None:
                 connection.execute(delete(table).where(table.c.run_id == run_id, table.c.position.in_(found)))
 
 
-def _add(connection: Connection, cases: Sequence[CaseRows]) -> None:
-    insert_rows(connection, CASE_RESULTS, [case.case for case in cases])
-    insert_rows(connection, CASE_METRICS, [row for case in cases for row in case.metrics])
-    insert_rows(connection, CASE_FLAGS, [row for case in cases for row in case.flags])
-    insert_rows(connection, SAMPLE_RESULTS, [row for case in cases for row in case.samples])
-
-
-def _case_row(run_id: str, case: FinishedCase) -> Row:
+def _case_values(key: Key, result: CaseResult) -> list[Any]:
     """Make a case's own row.
 
     A case is flaky if, on any metric, some of its samples pass and others do not. It is failing if, on any metric,
@@ -130,7 +141,6 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
     to reach, nearly every case has a sample that misses one, and a list of all of them would help nobody. Samples
     without a score count neither way: they are errors, which have their own filter.
     """
-    result = case.result
     kinds: set[str] = set()
     costs: list[float] = []
     latencies: list[float] = []
@@ -149,9 +159,8 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
         share = min(stats.passed, stats.count - stats.passed) / stats.count
         flakiness = share if flakiness is None else max(flakiness, share)
         failing |= stats.passed * 2 < stats.count
-    return (
-        run_id,
-        case.position,
+    return [
+        *key,
         result.test_case_id,
         result.status,
         as_json(sorted(kinds)) if kinds else None,
@@ -164,15 +173,15 @@ def _case_row(run_id: str, case: FinishedCase) -> Row:
         failing,
         result.timestamp_start,
         result.timestamp_end,
-    )
+    ]
 
 
-def _metric_rows(run_id: str, case: FinishedCase) -> list[Row]:
-    missing = case.result.missing_scores
-    rows: list[Row] = [
-        (
-            run_id,
-            case.position,
+def _metric_values(key: Key, result: CaseResult) -> list[Any]:
+    values: list[Any] = []
+    missing = result.missing_scores
+    for name, stats in result.per_metric_stats.items():
+        values += key
+        values += (
             storable(name),
             stats.mean,
             stats.std,
@@ -184,22 +193,21 @@ def _metric_rows(run_id: str, case: FinishedCase) -> list[Row]:
             stats.variability,
             stats.repeat_std,
         )
-        for name, stats in case.result.per_metric_stats.items()
-    ]
-    unmeasured = missing.keys() - case.result.per_metric_stats.keys() if missing else ()
-    return rows + [
-        (run_id, case.position, storable(name), None, None, None, None, 0, 0, missing[name], None, None)
-        for name in unmeasured
-    ]
+    unmeasured = missing.keys() - result.per_metric_stats.keys() if missing else ()
+    for name in unmeasured:
+        values += (*key, storable(name), None, None, None, None, 0, 0, missing[name], None, None)
+    return values
 
 
-def _flag_rows(run_id: str, case: FinishedCase) -> list[Row]:
-    flags = case.result.per_flag_stats.items()
-    return [(run_id, case.position, storable(name), stats.true_count, stats.total_count) for name, stats in flags]
+def _flag_values(key: Key, result: CaseResult) -> list[Any]:
+    values: list[Any] = []
+    for name, stats in result.per_flag_stats.items():
+        values += (*key, storable(name), stats.true_count, stats.total_count)
+    return values
 
 
-def _sample_rows(run_id: str, case: FinishedCase, scores: Sequence[str | None], *, dirty: bool) -> list[Row]:
-    rows: list[Row] = []
+def _sample_values(key: Key, case: FinishedCase, scores: Sequence[str | None], *, dirty: bool) -> list[Any]:
+    values: list[Any] = []
     flags, flags_text = dict[str, bool](), None
     judges = judges_text(case.result, case.judges)
     for number, sample in enumerate(case.result.samples):
@@ -212,9 +220,8 @@ def _sample_rows(run_id: str, case: FinishedCase, scores: Sequence[str | None], 
             answer, comment, model, reason = map(clean_or_none, (answer, comment, model, reason))
         if sample.judge_flags != flags:  # usually those of the sample before
             flags, flags_text = sample.judge_flags, json_or_none(sample.judge_flags)
-        row = (
-            run_id,
-            case.position,
+        values += key
+        values += (
             number,
             sample.attempt,
             sample.status,
@@ -235,12 +242,11 @@ def _sample_rows(run_id: str, case: FinishedCase, scores: Sequence[str | None], 
             sample.error_metric,
             flags_text,
             comment,
-            json_or_none(sample.tool_calls),
-            json_or_none(sample.earlier_attempts),
+            as_json(sample.tool_calls) if sample.tool_calls else None,
+            as_json(sample.earlier_attempts) if sample.earlier_attempts else None,
             sample.reused,
             scores[number],
             judges if judges and is_judged(sample, case.judges) else None,
             all_pass(sample),
         )
-        rows.append(row)
-    return rows
+    return values

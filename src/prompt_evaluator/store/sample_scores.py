@@ -114,10 +114,16 @@ def _repeats(name: str, repeats: Sequence[RepeatResult]) -> tuple[float | None, 
 
 def all_pass(sample: SampleResult) -> bool | None:
     """Whether all scores that have a mark to reach do; None if none has one."""
-    marks = [mark.passed for mark in sample.judge_metrics.values()]
-    if sample.scores:
-        marks += [score.passed for score in sample.scores.values()]
-    return False if False in marks else True if True in marks else None
+    found = None
+    for mark in sample.judge_metrics.values():
+        if mark.passed is False:
+            return False
+        found = found or mark.passed
+    for score in sample.scores.values():
+        if score.passed is False:
+            return False
+        found = found or score.passed
+    return found
 
 
 def judges_text(case: CaseResult, judges: Mapping[str, str]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -14,11 +13,12 @@ import msgspec
 
 from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.case_batches import CaseBatches
 from prompt_evaluator.store.case_columns import delete_columns
 from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
-from prompt_evaluator.store.result_rows import CaseRows, FinishedCase, case_rows, has_rows, write_cases
+from prompt_evaluator.store.result_rows import FinishedCase, case_rows, has_rows, write_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Unit
     from prompt_evaluator.model.result import CaseResult
+    from prompt_evaluator.store.case_batches import CaseBatch
     from prompt_evaluator.store.fence import Fenced
 
 CAPACITY = 512
@@ -40,9 +41,6 @@ never be stored, as when the server does not answer. Commits usually take less."
 _GATHER = 0.02
 """Seconds that a unit waits for others: committing one contends with the event loop as often as committing fifty."""
 _MORE_CASES = 4_096
-_HELD_WEIGHT, _HOLD = 320, 0.2
-"""Cases are held back until together they have this many samples, or for this many seconds: writing 64 cases at once
-takes half the time per case of writing five. They are written at once if a caller waits for a commit."""
 _WATCH = 1.0
 """Seconds between checks that the main thread is still alive."""
 
@@ -51,11 +49,6 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
     since: float
     row: tuple[Any, ...]
     """A unit's values, in the order of the table's columns."""
-
-
-class _Case(msgspec.Struct, frozen=True, gc=False):
-    rows: CaseRows
-    weight: int
 
 
 class LedgerWriter:
@@ -87,15 +80,14 @@ class LedgerWriter:
         self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
         self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
-        self._cases: deque[_Case] = deque()
-        """Apart from units: enough units are a reason to commit, but cases are not."""
+        self._batches = CaseBatches()
+        """Apart from units: enough units are a reason to commit, but cases are not. They are written at once if a
+        caller waits for a commit."""
         self._bell: SimpleQueue[None] = SimpleQueue()
-        self._held: list[_Case] = []
         self._new_run: bool | None = None
         """Whether the run had no rows before; set when the first case is written."""
         self._seen = bytearray()
         """Whether a case's rows were written, indexed by position; one byte each, because there may be a million."""
-        self._held_since = 0.0
         self._put = self._committed = 0
         self._put_cases = self._committed_cases = 0
         """Of these, the samples of cases."""
@@ -133,8 +125,7 @@ class LedgerWriter:
         weight = max(1, len(case.samples))
         self._count(weight)
         self._put_cases += weight
-        self._cases.append(_Case(rows, weight))
-        if self._queue.empty():
+        if self._batches.put(position, rows, weight) and self._queue.empty():
             self._queue.put(None)  # wake the thread, for which the case's own units are usually a reason already
 
     def _count(self, weight: int) -> None:
@@ -204,7 +195,7 @@ class LedgerWriter:
     def _work(self) -> None:
         try:
             with self._engine.connect() as connection:
-                while not (self._closing and self._queue.empty() and not self._cases and not self._held):
+                while not (self._closing and self._queue.empty() and self._batches.is_empty):
                     self._commit(connection, *self._next())
         except FAILURES as error:
             self._failure = sentence(error, self._where)
@@ -216,24 +207,25 @@ class LedgerWriter:
         finally:
             self._wake()
 
-    def _next(self) -> tuple[list[_Item], list[_Case]]:
-        """Return everything queued; nothing after a time-out, or if only a waiting caller woke the thread.
+    def _next(self) -> tuple[list[_Item], list[CaseBatch]]:
+        """Return units and cases to commit; nothing after a time-out, or if only a waiting caller woke the thread.
 
         Cases are taken before units, so that all units of these cases are among the units, or committed already.
         """
         first: _Item | None = None
+        left = self._batches.seconds_left()
         with suppress(Empty):
-            first = self._queue.get(timeout=_HOLD if self._held else _WATCH)
+            first = self._queue.get(timeout=_WATCH if left is None else left)
             self._gather()
         # If the program ends without `close`, its units are still committed, and it does not hang.
         self._closing |= not threading.main_thread().is_alive()
-        cases = [self._cases.popleft() for _ in range(len(self._cases))]
+        batches = self._batches.take(everything=self._closing or bool(self._waiting))
         units = [first] if first else []
         with suppress(Empty):
             while True:
                 if item := self._queue.get_nowait():
                     units.append(item)
-        return units, cases
+        return units, batches
 
     def _gather(self) -> None:
         until = perf_counter() + _GATHER
@@ -242,31 +234,32 @@ class LedgerWriter:
             with suppress(Empty):
                 self._bell.get(timeout=left)
 
-    def _commit(self, connection: Connection, units: list[_Item], new: list[_Case]) -> None:
+    def _commit(self, connection: Connection, units: list[_Item], batches: list[CaseBatch]) -> None:
         self._commit_units(connection, units)
-        if cases := self._due(new):
+        if batches:
             # Right after the units, not with them: paid results must not wait for rows that can be rebuilt.
             with connection.begin():
                 check_owner(connection, self._lease, shared=True)
-                self._write_rows(connection, [case.rows for case in cases])
-            weight = sum(case.weight for case in cases)
+                for batch in batches:
+                    self._write_rows(connection, batch)
+            weight = sum(batch.weight for batch in batches)
             self._committed += weight
             self._committed_cases += weight
             self._moved = perf_counter()
             self._wake()
 
-    def _write_rows(self, connection: Connection, cases: list[CaseRows]) -> None:
+    def _write_rows(self, connection: Connection, batch: CaseBatch) -> None:
         """Write rows, looking for existing ones only if a case may have been written before, which is rare."""
         if self._new_run is None:
             self._new_run = not has_rows(connection, self._run_id)
             delete_columns(connection, self._run_id)
         again = False
-        for case in cases:
-            if case.position >= len(self._seen):
-                self._seen.extend(bytes(case.position + _MORE_CASES - len(self._seen)))
-            again |= bool(self._seen[case.position])
-            self._seen[case.position] = 1
-        write_cases(connection, self._run_id, cases, new=self._new_run and not again)
+        for position in batch.rows.positions:
+            if position >= len(self._seen):
+                self._seen.extend(bytes(position + _MORE_CASES - len(self._seen)))
+            again |= bool(self._seen[position])
+            self._seen[position] = 1
+        write_cases(connection, self._run_id, batch.rows, new=self._new_run and not again)
 
     def _commit_units(self, connection: Connection, units: list[_Item]) -> None:
         if not units:
@@ -281,21 +274,6 @@ class LedgerWriter:
             now = perf_counter()
             for item in units:
                 self._on_commit(now - item.since)
-
-    def _due(self, new: list[_Case]) -> list[_Case]:
-        """Add new cases to those held back, and return the ones to write now: nearly all of them or none."""
-        if new and not self._held:
-            self._held_since = perf_counter()
-        self._held += new
-        enough = sum(case.weight for case in self._held) >= _HELD_WEIGHT
-        if not (enough or self._closing or self._waiting or perf_counter() - self._held_since >= _HOLD):
-            return []
-        whole = len(self._held)
-        if enough and not (self._closing or self._waiting):
-            whole = 1 << whole.bit_length() - 1  # a power of two, so that statements are few and of few sizes
-        due, self._held = self._held[:whole], self._held[whole:]
-        self._held_since = perf_counter()
-        return due
 
     def _wake(self) -> None:
         with self._lock:
