@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, distinct, func, null, select
 
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.result_rows import ResultRows, case_rows
+from prompt_evaluator.store.result_rows import ResultRows
 from prompt_evaluator.store.result_tables import CASE_RESULTS, QUEUE, SAMPLE_RESULTS
 from prompt_evaluator.store.run_tables import RUN_TABLES
 from prompt_evaluator.store.sample_scores import read_judges, read_scores
@@ -115,7 +115,7 @@ class Checking(Access):
         """Positions within `places` where the stored results are not these; a case without units has none."""
         made = ResultRows()
         for case in cases:
-            made.add(case.position, case_rows(run_id, case))
+            made.add(run_id, case)
         different: set[int] = set()
         with self._read() as connection:
             for table, rows in made.by_table():

@@ -37,60 +37,47 @@ class FinishedCase(NamedTuple):
     judges: Mapping[str, str]
     """Maps score name to judge model; scores without a judge are absent."""
 
-
-Values = tuple[list[Any], ...]
-"""Rows by table, in the order of `RESULT_TABLES`: the values of one row after the other."""
+    @property
+    def weight(self) -> int:
+        """How many samples it has; at least one."""
+        return len(self.result.samples) or 1
 
 
 class ResultRows:
-    """The rows of several cases.
+    """The rows of several cases: for each table, the values of one row after the other, ready to be bound.
 
-    As values, not as a tuple or list for each row: these would stay until they are written, and the garbage collector
-    would look at all of them again and again.
+    Not a tuple or list for each row: these would stay until they are written, and the garbage collector would look at
+    all of them again and again.
     """
 
     __slots__ = ("positions", "values")
 
     def __init__(self) -> None:
         self.positions: set[int] = set()
-        self.values: Values = tuple([[] for _ in RESULT_TABLES])
+        self.values: tuple[list[Any], ...] = tuple([[] for _ in RESULT_TABLES])
+        """In the order of `RESULT_TABLES`."""
 
-    def add(self, position: int, values: Values) -> None:
-        """Add the rows of a case that is not among them yet."""
-        self.positions.add(position)
-        for all_values, some in zip(self.values, values, strict=True):
-            all_values.extend(some)
+    def add(self, run_id: str, case: FinishedCase) -> None:
+        """Add a case that is not among them yet."""
+        sizes = [*map(len, self.values)]
+        samples, flags, metrics, cases = self.values
+        key = (run_id, case.position)
+        try:
+            _add_samples(samples, key, case)
+            _add_flags(flags, key, case.result)
+            _add_metrics(metrics, key, case.result)
+            _add_case(cases, key, case.result)
+        except BaseException:
+            for values, size in zip(self.values, sizes, strict=True):
+                del values[size:]
+            raise
+        self.positions.add(case.position)
 
     def by_table(self) -> Iterator[tuple[Table, list[Row]]]:
         """As tuples, each of which begins with the run and the position."""
         for table, values in zip(RESULT_TABLES, self.values, strict=True):
             width = len(table.c)
             yield table, [tuple(values[start : start + width]) for start in range(0, len(values), width)]
-
-
-def case_rows(run_id: str, case: FinishedCase) -> Values:
-    key = (run_id, case.position)
-    samples = case.result.samples
-    scores = plain_scores(samples)
-    dirty = scores is None or not is_clean(_texts(samples, scores))
-    if scores is None or dirty:
-        scores = [clean_scores(sample) for sample in samples]
-    return (
-        _sample_values(key, case, scores, dirty=dirty),
-        _flag_values(key, case.result),
-        _metric_values(key, case.result),
-        _case_values(key, case.result),
-    )
-
-
-def _texts(samples: Sequence[SampleResult], scores: Sequence[str | None]) -> list[str]:
-    """All texts of the samples that come from outside and are stored in text columns."""
-    return [
-        text
-        for sample, judged in zip(samples, scores, strict=True)
-        for text in (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment, judged)
-        if text
-    ]
 
 
 def write_cases(connection: Connection, run_id: str, rows: ResultRows, *, new: bool = False) -> None:
@@ -115,7 +102,7 @@ def add_cases(connection: Connection, run_id: str, cases: Iterable[FinishedCase]
     while batch := list(islice(stream, _CASES_AT_ONCE)):
         rows = ResultRows()
         for case in batch:
-            rows.add(case.position, case_rows(run_id, case))
+            rows.add(run_id, case)
         write_cases(connection, run_id, rows, new=True)
 
 
@@ -133,8 +120,8 @@ def _forget(connection: Connection, run_id: str, positions: list[int]) -> None:
                 connection.execute(delete(table).where(table.c.run_id == run_id, table.c.position.in_(found)))
 
 
-def _case_values(key: Key, result: CaseResult) -> list[Any]:
-    """Make a case's own row.
+def _add_case(values: list[Any], key: Key, result: CaseResult) -> None:
+    """Add a case's own row.
 
     A case is flaky if, on any metric, some of its samples pass and others do not. It is failing if, on any metric,
     fewer than half of its samples pass. So one bad sample of five makes a case flaky, not failing: with several marks
@@ -159,8 +146,8 @@ def _case_values(key: Key, result: CaseResult) -> list[Any]:
         share = min(stats.passed, stats.count - stats.passed) / stats.count
         flakiness = share if flakiness is None else max(flakiness, share)
         failing |= stats.passed * 2 < stats.count
-    return [
-        *key,
+    values += key
+    values += (
         result.test_case_id,
         result.status,
         as_json(sorted(kinds)) if kinds else None,
@@ -173,11 +160,10 @@ def _case_values(key: Key, result: CaseResult) -> list[Any]:
         failing,
         result.timestamp_start,
         result.timestamp_end,
-    ]
+    )
 
 
-def _metric_values(key: Key, result: CaseResult) -> list[Any]:
-    values: list[Any] = []
+def _add_metrics(values: list[Any], key: Key, result: CaseResult) -> None:
     missing = result.missing_scores
     for name, stats in result.per_metric_stats.items():
         values += key
@@ -196,18 +182,18 @@ def _metric_values(key: Key, result: CaseResult) -> list[Any]:
     unmeasured = missing.keys() - result.per_metric_stats.keys() if missing else ()
     for name in unmeasured:
         values += (*key, storable(name), None, None, None, None, 0, 0, missing[name], None, None)
-    return values
 
 
-def _flag_values(key: Key, result: CaseResult) -> list[Any]:
-    values: list[Any] = []
+def _add_flags(values: list[Any], key: Key, result: CaseResult) -> None:
     for name, stats in result.per_flag_stats.items():
         values += (*key, storable(name), stats.true_count, stats.total_count)
-    return values
 
 
-def _sample_values(key: Key, case: FinishedCase, scores: Sequence[str | None], *, dirty: bool) -> list[Any]:
-    values: list[Any] = []
+def _add_samples(values: list[Any], key: Key, case: FinishedCase) -> None:
+    scores = plain_scores(case.result.samples)
+    dirty = scores is None or not is_clean(_texts(case.result.samples, scores))
+    if scores is None or dirty:
+        scores = [clean_scores(sample) for sample in case.result.samples]
     flags, flags_text = dict[str, bool](), None
     judges = judges_text(case.result, case.judges)
     for number, sample in enumerate(case.result.samples):
@@ -249,4 +235,11 @@ def _sample_values(key: Key, case: FinishedCase, scores: Sequence[str | None], *
             judges if judges and is_judged(sample, case.judges) else None,
             all_pass(sample),
         )
-    return values
+
+
+def _texts(samples: Sequence[SampleResult], scores: Iterable[str | None]) -> Iterable[str]:
+    """All texts of the samples that come from outside and are stored in text columns."""
+    texts = [*scores]
+    for sample in samples:
+        texts += (sample.generator_output, sample.model, sample.finish_reason, sample.judge_overall_comment)
+    return filter(None, texts)

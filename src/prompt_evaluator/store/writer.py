@@ -18,7 +18,7 @@ from prompt_evaluator.store.case_columns import delete_columns
 from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
 from prompt_evaluator.store.migrate import FAILURES, sentence
-from prompt_evaluator.store.result_rows import FinishedCase, case_rows, has_rows, write_cases
+from prompt_evaluator.store.result_rows import FinishedCase, has_rows, write_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,6 +66,7 @@ class LedgerWriter:
         lease: Fenced | None,
         flush_at: int,
         on_commit: Callable[[float], None] | None = None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         """Start the thread.
 
@@ -76,9 +77,10 @@ class LedgerWriter:
             lease: The run, if this process owns it: nothing is written once another process has it.
             flush_at: Commit as soon as this many units are queued.
             on_commit: Called in the writer's thread with each unit's seconds from `put` to commit.
+            on_end: Called when everything is committed.
         """
         self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
-        self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
+        self._flush_at, self._on_commit, self._on_end = min(flush_at, CAPACITY // 2), on_commit, on_end
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._batches = CaseBatches()
         """Apart from units: enough units are a reason to commit, but cases are not. They are written at once if a
@@ -116,16 +118,16 @@ class LedgerWriter:
 
         Args:
             position: Position among the cases of the run.
-            case: The result. Its rows are made here: next to a busy event loop, computing them in a thread costs more.
+            case: The result.
             judges: Maps score name to judge model. May grow during the run.
         """
         if self._closing or self._failure:
             self._refuse(case.test_case_id)
-        rows = case_rows(self._run_id, FinishedCase(position, case, judges))
-        weight = max(1, len(case.samples))
-        self._count(weight)
-        self._put_cases += weight
-        if self._batches.put(position, rows, weight) and self._queue.empty():
+        finished = FinishedCase(position, case, judges)
+        wakes = self._batches.put(self._run_id, finished)
+        self._count(finished.weight)
+        self._put_cases += finished.weight
+        if wakes and self._queue.empty():
             self._queue.put(None)  # wake the thread, for which the case's own units are usually a reason already
 
     def _count(self, weight: int) -> None:
@@ -166,6 +168,7 @@ class LedgerWriter:
         self._thread.join()
         if not self._reported:
             self._check()
+        self._on_end()
 
     def _refuse(self, case_id: str) -> NoReturn:
         self._check()

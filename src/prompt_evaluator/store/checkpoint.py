@@ -1,0 +1,51 @@
+"""Copies what a run has written from the write-ahead log of a file into the file, next to other work."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_evaluator.store.migrate import FAILURES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+_MUCH = 1 << 20
+"""Bytes of the log from which on this pays: every copy waits for the disk twice."""
+
+
+class Checkpoint:
+    """Closing a file copies its log, and whoever waits for the end of a command waits for that."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Begin to copy the log if it is long; other connections can read and write meanwhile."""
+        if self._log_size() >= _MUCH and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._copy, name="checkpoint")
+            self._thread.start()
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _log_size(self) -> int:
+        """0 for a server."""
+        url = self._engine.url
+        if url.get_backend_name() != "sqlite" or url.database is None:
+            return 0
+        with suppress(OSError):
+            return Path(f"{url.database}-wal").stat().st_size
+        return 0
+
+    def _copy(self) -> None:
+        with suppress(*FAILURES):  # if the disk is full, say: nothing is lost, and closing tries again
+            connection = self._engine.raw_connection()
+            try:
+                connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+            finally:
+                connection.close()
