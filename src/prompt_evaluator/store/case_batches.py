@@ -32,7 +32,9 @@ class CaseBatch:
 class CaseBatches:
     """One thread puts cases, another one takes batches of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hold: float = _HOLD) -> None:
+        """Hold cases back for at most that many seconds."""
+        self._hold = hold
         self._lock = threading.Lock()
         self._full: list[CaseBatch] = []
         self._open = CaseBatch()
@@ -69,7 +71,7 @@ class CaseBatches:
     def seconds_left(self) -> float | None:
         """Until a batch that is not full yet is due; None if there is none."""
         batch = self._open
-        return max(0.0, batch.since + _HOLD - perf_counter()) if batch.weight else None
+        return max(0.0, batch.since + self._hold - perf_counter()) if batch.weight else None
 
     @property
     def is_empty(self) -> bool:

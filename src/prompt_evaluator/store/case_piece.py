@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
 _SWAPS = sys.byteorder == "big"
-_AT_ONCE = 512
+_AT_ONCE = 128
 _msgpack = msgspec.msgpack.Encoder().encode
 _row = CASE_RESULTS.c
 _BITS = {
