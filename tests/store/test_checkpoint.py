@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from prompt_evaluator.model import RunRecord, Unit
 
