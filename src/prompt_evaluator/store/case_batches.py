@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.store.result_rows import FinishedCase
 
 _ENOUGH, _HOLD = 512, 0.5
-"""Cases are held back until together they have this many samples, or for this many seconds: writing 64 cases at once
+"""Cases are held back until together they have this many samples, or for this many seconds: writing 128 cases at once
 takes half the time per case of writing five."""
 
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 _MUCH = 1 << 20
-"""Bytes of the log from which on this pays: every copy waits for the disk twice."""
+"""A shorter log is left to the close, because every copy waits for the disk twice. In bytes."""
 
 
 class Checkpoint:
-    """Closing a file copies its log, and whoever waits for the end of a command waits for that."""
+    """Copies the log once a run has written everything. Otherwise closing the store does, while a user waits."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
