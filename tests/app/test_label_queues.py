@@ -209,6 +209,17 @@ def test_a_label_that_is_sent_again_is_added_once(settings: Settings) -> None:
     assert len(list_labels(settings, RUN)) == before + 1
 
 
+def test_another_opinion_that_is_sent_again_is_added_once_and_still_says_that_the_judge_was_seen(
+    settings: Settings,
+) -> None:
+    queue, before = started(settings, seed=7), len(list_labels(settings, RUN))
+    steps = [label_step(settings, queue, "berta", GivenLabel(place=1, value=value)) for value in (3, 4, 4)]
+
+    assert steps[1].label == steps[2].label
+    assert [step.label and step.label.judge_seen for step in steps] == [False, True, True]
+    assert len(list_labels(settings, RUN)) == before + 2
+
+
 def test_undo_of_a_skip_brings_the_sample_back_and_adds_nothing(settings: Settings) -> None:
     queue, before = started(settings), len(list_labels(settings, RUN))
     skipped = skip_step(settings, queue, "anna", 1)

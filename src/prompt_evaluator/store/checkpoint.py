@@ -21,13 +21,15 @@ class Checkpoint:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
         """Begin to copy the log if it is long; other connections can read and write meanwhile."""
-        if self._log_size() >= _MUCH and (self._thread is None or not self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._copy, name="checkpoint")
-            self._thread.start()
+        with self._lock:  # several runs may end at once
+            if self._log_size() >= _MUCH and not (self._thread and self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._copy, name="checkpoint")
+                self._thread.start()
 
     def wait(self) -> None:
         if self._thread is not None:

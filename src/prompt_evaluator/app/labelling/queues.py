@@ -240,10 +240,12 @@ def _labels_of(store: Store, queue: LabelQueue, item: LabelItem, reviewer: str) 
 
 
 def _was_shown(before: Sequence[Label], given: GivenLabel) -> bool:
-    """Whether the reviewer was shown the judge's score after an earlier label, and not only sends that label again."""
+    """Whether the reviewer was shown the judge's score after an earlier label. One sent again says what it did."""
     last = next(iter(newest_labels(before).values()), None)
-    again = last is not None and not last.withdrawn and (last.value, last.comment) == (given.value, given.comment)
-    return bool(before) and not again
+    if last is None:
+        return False
+    again = not last.withdrawn and (last.value, last.comment) == (given.value, given.comment)
+    return bool(last.judge_seen) if again else True
 
 
 def _withdrawn(label: Label, moment: str) -> Label:
