@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import RunLine
     from prompt_evaluator.store import Store
 
+_MOMENTS, _PAUSE = 5.0, 0.02
 _MOST_TAGS = 100
 _LONGEST_KEY, _LONGEST_VALUE, _LONGEST_NOTE = 200, 1_000, 10_000
 
@@ -67,12 +69,17 @@ def _write_files(store: Store, run_id: str) -> None:
     """Write the files, unless the process that works on the run does.
 
     Such a process looks for a change for the last time after it has set the status, just before it is done. A change
-    that it does not see is made after that: the status no longer is `running`, and the run is free within moments.
+    that it does not see is made after that: the status no longer is `running`, and the run is free within moments,
+    which are waited for.
     """
-    if store.run(run_id).status == "running" and store.owner(run_id) is not None:
-        return
-    with suppress(RunBusyError), store.own(run_id):
-        describe_files(store.run(run_id), store.run_line(run_id).summary)
+    until = time.monotonic() + _MOMENTS
+    while not (store.run(run_id).status == "running" and store.owner(run_id) is not None):
+        with suppress(RunBusyError), store.own(run_id):
+            describe_files(store.run(run_id), store.run_line(run_id).summary)
+            return
+        if time.monotonic() > until:
+            return  # it is being rebuilt, say, and its files are written then
+        time.sleep(_PAUSE)
 
 
 def _check(tags: Mapping[str, str | None], note: str | UnsetType | None) -> None:
