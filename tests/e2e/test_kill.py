@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 KILLS, AT_ONCE = trials(25, soak=100), 32
-"""In `make soak`, more kills of a longer run."""
+"""In `make nightly`, more kills of a longer run."""
 
 
 def _reference(online: Workspace, service: ChatService, *settings: str) -> tuple[dict[str, object], int]:

@@ -61,7 +61,7 @@ def paid_for(service: ChatService, calls: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make soak`
+@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make nightly`
 def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_each(
     online: Workspace, service: ChatService, on_ray: tuple[str, ...], ray_head: RayHead
 ) -> None:
@@ -102,7 +102,7 @@ def test_killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_eac
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make soak`
+@pytest.mark.timeout(1_500)  # twenty processes that have to start again, in `make nightly`
 def test_killed_drivers_lose_nothing_and_a_resume_finishes_what_they_left(
     online: Workspace, service: ChatService, on_ray: tuple[str, ...]
 ) -> None:

@@ -69,7 +69,7 @@ _WAYS = 6
 
 
 def names(walled: Walled, seed: str, count: int) -> list[str]:
-    """Some of the plain ways and of the many spellings, the same for the same seed; in `make soak` all of them."""
+    """Some of the plain ways and of the many spellings, the same for the same seed; in `make nightly` all of them."""
     chosen = random.Random(seed)
     every, ways = list(traversals(walled.beside)), list(plain(walled.beside))
     few = chosen.sample(ways, min(len(ways), trials(_WAYS, soak=len(ways))))

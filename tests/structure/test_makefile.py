@@ -35,7 +35,8 @@ class SetUp(NamedTuple):
 def set_up(folder: Path, *, uv: int | None, python: int = 0) -> SetUp:
     """Run it with programs that only note what they are asked, and exit with these codes; None: there is no uv."""
     shutil.copyfile(ROOT / "Makefile", folder / "Makefile")
-    (folder / "pyproject.toml").touch()
+    for name in ("pyproject.toml", "constraints.txt"):
+        (folder / name).touch()
     programs, log = folder / "programs", folder / "log"
     programs.mkdir()
     for name, text, code in (("uv", _UV, uv), ("python3", _PYTHON, python)):
@@ -54,7 +55,8 @@ def set_up(folder: Path, *, uv: int | None, python: int = 0) -> SetUp:
     return SetUp(done.returncode, done.stdout + done.stderr, called, (folder / ".venv/.ready").exists())
 
 
-INSTALLED = "python -m pip install --quiet --disable-pip-version-check -e . --group dev"
+PINNED = "--constraint constraints.txt --build-constraint constraints.txt"
+INSTALLED = f"python -m pip install --quiet --disable-pip-version-check {PINNED} -e ."
 COMPILED = "python -m compileall -q src"
 
 

@@ -1,4 +1,4 @@
-"""How often to repeat a trial: enough to notice a mistake in `make test`, many more times in `make soak`."""
+"""How often to repeat a trial: enough to notice a mistake in `make test`, many more times in `make nightly`."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ SOAKING = os.environ.get("PROMPT_EVALUATOR_SOAK") == "1"
 
 
 def trials(usual: int, *, soak: int | None = None) -> int:
-    """How many trials to make; ten times as many in `make soak` unless it says otherwise."""
+    """How many trials to make; ten times as many in `make nightly` unless it says otherwise."""
     return (10 * usual if soak is None else soak) if SOAKING else usual
