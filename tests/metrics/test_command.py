@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -92,13 +91,11 @@ child = subprocess.Popen(["sleep", "600"])
 open("pid", "w").write(str(child.pid))
 time.sleep(600)
 """
-    began = time.monotonic()
 
     found = await scored(code, timeout=1.5)
 
     assert isinstance(found, Failed)
     assert (found.kind, found.reason) == ("TimedOut", "timed out: the program did not answer within 1.5 s")
-    assert time.monotonic() - began < 60
     child = int((tmp_path / "pid").read_text())
     for _ in range(100):
         if _is_gone(child):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,12 +56,10 @@ async def test_a_function_that_raises_is_a_failure(function: str, kind: str, rea
 
 @pytest.mark.parametrize("function", ["hangs", "hangs_async"])
 async def test_a_function_that_hangs_is_left_behind(function: str) -> None:
-    began = time.monotonic()
     found = await score(f"{HERE}{function}", "x", timeout=0.05)
 
     assert isinstance(found, Failed)
     assert found.kind == "TimedOut"
-    assert time.monotonic() - began < 0.8
 
 
 async def test_being_cancelled_is_not_a_failure_of_the_function() -> None:

