@@ -49,10 +49,15 @@ $(DEV): pyproject.toml constraints.txt
 	@$(call SET_UP,--group dev)
 	@touch $(READY) $(DEV)
 
+# Two versions of a small program, asked 24 questions each: real answers, so a real verdict, without a key or a network.
 demo: $(READY)
-	@$(BIN)/prompt-evaluator evaluate-dataset --dataset examples/datasets/sample.yaml --system-prompt prompts/system.txt
+	@cd examples/demo && PATH="$(CURDIR)/$(BIN):$$PATH" && say() { echo; echo "$$ $$*"; "$$@"; } && \
+	for version in v1 v2; do \
+		prompt-evaluator evaluate-dataset -d questions.jsonl -s prompt.txt --rubric none -n 1 \
+			--generator-model python:desk:$$version > /dev/null || exit; \
+	done && say prompt-evaluator compare @last~1 @last && say prompt-evaluator gate @last --baseline @last~1
 	@echo
-	@echo "That was offline. docs/quick-start.md goes on from here, with cases of your own."
+	@echo "That was offline, with real answers of examples/demo/desk.py. docs/quick-start.md goes on, with cases of your own."
 
 evals-run: $(READY)
 	@$(BIN)/prompt-evaluator evals run $(ARGS)
