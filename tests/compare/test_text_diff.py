@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from entries import each
 from hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +32,7 @@ def test_both_texts_can_be_read_from_the_difference(before: str, after: str) -> 
     assert all(one.op != other.op for one, other in pairwise(parts))
 
 
-@pytest.mark.parametrize("before", HOSTILE.values(), ids=HOSTILE)
+@each("before", HOSTILE.values(), ids=HOSTILE)
 def test_no_text_is_too_strange(before: str) -> None:
     after = f"x {before[: len(before) // 2]} y"
 

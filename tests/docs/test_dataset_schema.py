@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
-import pytest
+from entries import each
 
 from prompt_evaluator.datasets import survey
 
@@ -44,10 +44,8 @@ BAD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["d.json", "b.json"])
-@pytest.mark.parametrize(
-    ("fields", "good"), [*((fields, True) for fields in GOOD), *((fields, False) for fields in BAD)], ids=str
-)
+@each("name", ["d.json", "b.json"])
+@each(("fields", "good"), [*((fields, True) for fields in GOOD), *((fields, False) for fields in BAD)], ids=str)
 def test_the_schema_takes_what_the_readers_take(
     tmp_path: Path, name: str, fields: dict[str, Any], *, good: bool
 ) -> None:

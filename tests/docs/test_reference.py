@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import pytest
+from entries import each
 
 from prompt_evaluator.cli.main import cli
 
@@ -34,7 +34,7 @@ def test_the_generated_reference_is_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8")))
 
@@ -83,7 +83,7 @@ def test_the_pages_show_commands() -> None:
     assert len(COMMANDS) >= 5
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@each("arguments", COMMANDS, ids=" ".join)
 def test_every_shown_command_can_be_given(arguments: list[str]) -> None:
     command: click.Command = cli
     rest = list(arguments)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
@@ -16,7 +17,7 @@ def _case(case_id: str = "a", **metadata: Any) -> TestCase:
     return TestCase(id=case_id, input="?", metadata=metadata)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "metadata", "passes"),
     [
         ("k=v", {"k": "v"}, True),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from applied import JUDGE, applied, applied_rubric, applied_use, plan
+from entries import each
 from judging import RUBRIC
 
 from prompt_evaluator.model import (
@@ -174,8 +175,8 @@ def test_the_file_and_line_of_a_case_do_not_matter(metric: str) -> None:
     assert named(ALL[metric], case_with(file="/elsewhere.yaml", line=70)) == named(ALL[metric])
 
 
-@pytest.mark.parametrize("metric", ALL)
-@pytest.mark.parametrize(
+@each("metric", ALL)
+@each(
     "changes",
     [
         {"input": "Other?"},

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from applied import JUDGE, applied_use, plan, scorer, uses_of
+from entries import each
 from judging import RUBRIC
 from scoring import answer, case
 from scripted_provider import ScriptedProvider
@@ -169,8 +170,8 @@ def test_a_negated_score_is_one_minus_the_score() -> None:
     assert judgement.scores == {"similarity": Scored(0.75, "so", {"a": 1})}
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 1.0])
-@pytest.mark.parametrize("threshold", [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.8, 1.0])
+@each("value", [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.75, 0.8, 0.9, 1.0])
+@each("threshold", [0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.8, 1.0])
 def test_a_negated_metric_passes_exactly_where_the_metric_does_not(threshold: float, value: float) -> None:
     plain = applied_use(use("similarity", threshold=threshold)).judgement(Scored(value))
     other = negated(threshold=threshold).judgement(Scored(value))

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from asgi_site import HOST, JSON, AsgiSite
 from bad_numbers import bad_values
+from entries import each
 from route_calls import CHANGING, ROUTES, WITH_BODY, address, body, is_refusal, title
 
 import number_places
@@ -257,7 +258,7 @@ def _with_text(whole: dict[str, Any], name: str, text: str) -> bytes:
     return json.dumps({**whole, name: "HERE"}).replace('"HERE"', text).encode()
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.query], ids=title)
+@each("route", [route for route in ROUTES if route.query], ids=title)
 def test_a_parameter_out_of_bounds_is_refused_with_its_bound(site: AsgiSite, route: Route) -> None:
     assert route.query is not None
     for name, bound in number_places.numbers(route.query):
@@ -278,7 +279,7 @@ def test_a_parameter_that_is_unknown_or_wrong_is_refused(site: AsgiSite, route: 
         assert answer.status == 422, query
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.query], ids=title)
+@each("route", [route for route in ROUTES if route.query], ids=title)
 def test_a_parameter_given_twice_is_refused_unless_it_is_a_list(site: AsgiSite, route: Route) -> None:
     assert route.query is not None
     for field in msgspec.structs.fields(route.query):

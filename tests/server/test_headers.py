@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from asgi_site import HOST, JSON, Answer, AsgiSite
+from entries import each
 from route_calls import ROUTES, address, body, is_refusal, title
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_headers(answer: Answer) -> None:
     assert answer.header("cache-control")
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.method != "DELETE"], ids=title)
+@each("route", [route for route in ROUTES if route.method != "DELETE"], ids=title)
 def test_an_answer_has_all_headers_and_no_secrets_for_caches(site: AsgiSite, route: Route) -> None:
     answer = site.send(route.method, address(route, site), body(route, site))
 
@@ -48,7 +49,7 @@ def test_an_answer_has_all_headers_and_no_secrets_for_caches(site: AsgiSite, rou
         assert (answer.header("content-type") or "").partition(";")[0] in kinds
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=title)
+@each("route", ROUTES, ids=title)
 def test_a_refusal_has_all_headers_too(site: AsgiSite, route: Route) -> None:
     for answer in (
         site.ask(route.method, address(route), headers=(("host", "evil.example"),)),
@@ -70,7 +71,7 @@ def test_nothing_is_a_refusal_too(site: AsgiSite, target: str) -> None:
     check_headers(answer)
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=title)
+@each("route", ROUTES, ids=title)
 def test_another_method_is_refused_and_the_right_ones_are_named(site: AsgiSite, route: Route) -> None:
     taken = {other.method for other in ROUTES if other.path == route.path}
     for method in (each for each in OTHER_METHODS if each not in taken):

@@ -6,6 +6,7 @@ import math
 import random
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
@@ -37,14 +38,14 @@ def test_a_quantile_has_its_chance(chance: float, a: float, b: float) -> None:
     assert special.betainc(a, b, min(1.0, found * (1 + 1e-9))) >= chance - 1e-9
 
 
-@pytest.mark.parametrize("a", [0.5, 1, 3, 50, 99_999, 50_000])
-@pytest.mark.parametrize("b", [0.5, 1, 2, 12, 1_000, 50_000])
+@each("a", [0.5, 1, 3, 50, 99_999, 50_000])
+@each("b", [0.5, 1, 2, 12, 1_000, 50_000])
 def test_quantiles_are_those_of_scipy(a: float, b: float) -> None:
     for chance in (0.025, 0.5, 0.975):
         assert beta_quantile(chance, a, b) == pytest.approx(scipy_stats.beta.ppf(chance, a, b), rel=1e-8)
 
 
-@pytest.mark.parametrize("degrees", [*range(1, 35), 99, 999, 99_999, 999_999])
+@each("degrees", [*range(1, 35), 99, 999, 99_999, 999_999])
 def test_students_t_is_that_of_scipy(degrees: int) -> None:
     assert student_t(degrees) == pytest.approx(scipy_stats.t.ppf(0.975, degrees), rel=1e-9)
 
@@ -69,8 +70,8 @@ def test_a_t_without_end_has_no_chance() -> None:
     assert t_two_sided(0, 4) == 1
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 4, 7.5, 29, 400, 99_999])
-@pytest.mark.parametrize("chance", [1e-9, 0.001, 0.025, 0.2, 0.4999, 0.5, 0.5001, 0.8, 0.975, 0.9999, 1 - 1e-9])
+@each("degrees", [1, 2, 4, 7.5, 29, 400, 99_999])
+@each("chance", [1e-9, 0.001, 0.025, 0.2, 0.4999, 0.5, 0.5001, 0.8, 0.975, 0.9999, 1 - 1e-9])
 def test_any_quantile_of_students_t_is_that_of_scipy(chance: float, degrees: float) -> None:
     assert t_quantile(chance, degrees) == pytest.approx(scipy_stats.t.ppf(chance, degrees), rel=1e-7, abs=1e-12)
 

@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from entries import each
 from scipy import stats as scipy_stats
 
 from prompt_evaluator.stats.paired import paired_difference
@@ -16,8 +17,8 @@ def power_of(difference: float, std: float, count: int) -> float:
     return float(scipy_stats.nct.sf(critical, count - 1, difference / std * math.sqrt(count)))
 
 
-@pytest.mark.parametrize("count", [5, 6, 8, 10, 20, 50, 100, 1_000])
-@pytest.mark.parametrize("std", [0.2, 1.0, 30.0])
+@each("count", [5, 6, 8, 10, 20, 50, 100, 1_000])
+@each("std", [0.2, 1.0, 30.0])
 def test_a_detectable_difference_is_shown_four_times_in_five(count: int, std: float) -> None:
     found = detectable(std, count)
 

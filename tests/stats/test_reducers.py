@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from prompt_evaluator.stats.reducers import (
 COUNTS = [(n, c, k) for n in range(1, 9) for c in range(n + 1) for k in range(1, n + 1)]
 
 
-@pytest.mark.parametrize(("n", "c", "k"), COUNTS)
+@each(("n", "c", "k"), COUNTS)
 def test_pass_at_k_and_pass_hat_k_are_shares_of_all_choices_of_k_samples(n: int, c: int, k: int) -> None:
     choices = list(combinations([True] * c + [False] * (n - c), k))
 

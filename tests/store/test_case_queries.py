@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, sample, stats
+from entries import each
 from sqlalchemy import event
 from stores import ON_FILE
 
@@ -158,7 +159,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("query", "wanted"), ASKED, ids=[str(query) for query, _ in ASKED])
+@each(("query", "wanted"), ASKED, ids=[str(query) for query, _ in ASKED])
 def test_a_query_finds_what_it_asks_for_whole_and_in_pages(
     filled: Store, query: dict[str, Any], wanted: list[str]
 ) -> None:
@@ -173,7 +174,7 @@ def test_a_query_finds_what_it_asks_for_whole_and_in_pages(
     assert seen == wanted
 
 
-@pytest.mark.parametrize(("query", "wanted"), ASKED, ids=str)
+@each(("query", "wanted"), ASKED, ids=str)
 def test_all_that_a_query_finds_is_counted_and_named_in_the_order_of_the_dataset(
     filled: Store, query: dict[str, Any], wanted: list[str]
 ) -> None:
@@ -198,7 +199,7 @@ def test_states_flags_and_samples_say_of_cases_what_their_lines_say(filled: Stor
     assert [news.case_id for news in filled.first_problems(RUN, limit=5)] == ["bad", "broken"]
 
 
-@pytest.mark.parametrize(("query", "wanted"), ASKED, ids=str)
+@each(("query", "wanted"), ASKED, ids=str)
 def test_every_case_knows_its_place_and_its_neighbours(filled: Store, query: dict[str, Any], wanted: list[str]) -> None:
     order = filled.case_order(CaseQuery(run_id=RUN, **query, limit=1))
     found = {case.id: filled.neighbours(RUN, case.id, order) for case in CASES}
@@ -267,7 +268,7 @@ def test_pages_stay_in_order_while_cases_finish(store: Store, record: MakeRecord
     assert set(range(20)) <= set(seen)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "said"),
     [
         ({"sort": "claritty"}, "There is no metric 'claritty'. Did you mean 'clarity'?"),

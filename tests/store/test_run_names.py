@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from entries import each
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.release import Baseline
@@ -36,7 +37,7 @@ def three(store: Store, add: Callable[..., None]) -> Store:
     return store
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "run_id"),
     [
         ("@last", "aaaa-newest"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from case_results import run_result
+from entries import each
 
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import Criterion, DatasetRef, JudgeConfig, PromptRef, Rubric, Target
@@ -69,7 +70,7 @@ def ids(store: Store, *where: str, **query: Any) -> list[str]:
     return [line.run_id for line in page.items]
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "wanted"),
     [
         ([], "4321"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ SHORT = MetricUse(metric="length", options={"max_words": 50, "min_words": 3})
 FULL = MetricUse(metric="tone", name="kind", judge="a/b", negated=True, options={"level": 2})
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "uses"),
     [
         ("is_json", (JSON,)),
@@ -47,7 +48,7 @@ def test_a_use_can_be_written_as(value: Any, uses: tuple[MetricUse, ...]) -> Non
     assert parse_uses(value) == uses
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "value"),
     [
         ("50", 50),
@@ -151,7 +152,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("value", "sentence"), WRONG.values(), ids=WRONG)
+@each(("value", "sentence"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_read_is_refused_with_what_to_write(value: Any, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is checked
         parse_uses(value)
