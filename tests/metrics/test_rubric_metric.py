@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -87,8 +87,6 @@ def mock(**options: Any) -> ModelClient:
 
 class WithoutSchema:
     """A provider that is shown the shape of the reply in words alone."""
-
-    structured_output: ClassVar[bool] = False
 
     def __init__(self, provider: ModelClient) -> None:
         self._provider = provider

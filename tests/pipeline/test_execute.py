@@ -29,7 +29,6 @@ class Target:
     """A provider of somebody's own."""
 
     name = "own"
-    structured_output = False
 
     def __init__(self, *outcomes: str | Exception) -> None:
         self._outcomes = list(outcomes)

@@ -223,7 +223,6 @@ FOR_ROUTER = (
     ("kind", "expected"),
     [
         ("openai", {"messages": FOR_OPENAI}),
-        ("litellm", {"messages": FOR_OPENAI}),
         ("anthropic", {"messages": FOR_ANTHROPIC, "system": "Be kind."}),
         ("router", {"prompt": FOR_ROUTER}),
         ("python", {"messages": FOR_TARGETS, "question": "And tomorrow?"}),
@@ -251,7 +250,6 @@ async def test_the_mock_answers_what_the_user_said_last() -> None:
     [
         ("openai", None),
         ("anthropic", None),
-        ("litellm", None),
         ("router", "config"),
         ("python", "params"),
         ("command", "params"),

@@ -197,7 +197,6 @@ class Server:
     """A provider that fails for some models with what it is told, for others not at all."""
 
     name = "svc"
-    structured_output = False
     endpoint = "https://svc.example"
 
     def __init__(self, errors: dict[str, ProviderError]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
-from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
+from prompt_evaluator.model import ProviderSettings
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, check_settings, parse_model_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,6 @@ PROVIDERS = [*BUILT_IN, "openrouter"]
         ("openai/ft:gpt-4o:team::id", "openai", "ft:gpt-4o:team::id"),
         ("python:package.module:function", "python", "package.module:function"),
         ("command:./agent --file a/b:c", "command", "./agent --file a/b:c"),
-        ("litellm/azure/gpt-4o", "litellm", "azure/gpt-4o"),
         ("mock/default", "mock", "default"),
         ("mock", "mock", "default"),
         ("mock/", "mock", "default"),
@@ -74,6 +74,14 @@ def test_an_unknown_name_suggests_the_nearest(text: str, suggestion: str) -> Non
 def test_a_name_without_a_close_match_lists_the_known_ones(text: str) -> None:
     with pytest.raises(UnknownNameError, match=r"Known: .*openai"):
         parse_model_name(text, PROVIDERS)
+
+
+def test_litellm_is_used_by_its_address() -> None:
+    with pytest.raises(ConfigurationError, match=r"^litellm/azure/gpt-4o: a LiteLLM proxy .* `kind: openai`"):
+        parse_model_name("litellm/azure/gpt-4o", PROVIDERS)
+
+    with pytest.raises(ConfigurationError, match=r"^gateway: a LiteLLM proxy"):
+        check_settings("gateway", ProviderSettings(kind="litellm"))
 
 
 def test_every_built_in_provider_is_of_a_kind_that_exists() -> None:

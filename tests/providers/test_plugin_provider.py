@@ -31,7 +31,6 @@ class Plugin:
     """Does whatever the test says."""
 
     name = "svc"
-    structured_output = False
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work

@@ -189,7 +189,7 @@ def test_a_proxy_that_no_call_goes_through_need_not_be_usable(monkeypatch: pytes
     assert found("https://elsewhere.test", "none") is None
 
 
-@pytest.mark.parametrize("kind", ["mock", "python", "command", "litellm"])
+@pytest.mark.parametrize("kind", ["mock", "python", "command"])
 @pytest.mark.parametrize("field", ["proxy", "ca_file", "cert_file", "key_file"])
 def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, field: str) -> None:
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)

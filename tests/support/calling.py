@@ -54,7 +54,6 @@ class FakeProvider:
     """A provider that raises what it is told, one after the other, then answers."""
 
     name = "svc"
-    structured_output = False
 
     def __init__(self, *errors: BaseException, seconds: float = 0.0, endpoint: str = "") -> None:
         self.errors, self._seconds, self.endpoint = list(errors), seconds, endpoint

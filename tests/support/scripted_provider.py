@@ -17,7 +17,6 @@ class ScriptedProvider:
     """Each call takes the next reply; a call beyond the last is a mistake of whoever makes it."""
 
     name: ClassVar[str] = "scripted"
-    structured_output: ClassVar[bool] = False
 
     def __init__(self, replies: Iterable[str | ProviderError | Answer]) -> None:
         self._replies = list(replies)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calling import Calls
@@ -18,9 +16,10 @@ from fault_server import FAULTS, FaultServer, Handler, Received, good_body, resp
 from proxy_server import ProxyServer
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.litellm import LiteLLMProvider
 
 if TYPE_CHECKING:
+    import asyncio
+
     from prompt_evaluator.model import Answer
     from prompt_evaluator.ports import ModelClient
 
@@ -29,7 +28,7 @@ Behaviour = Literal["answers", "does not count", "fails", "hangs", "fails for no
 WAYS = ("", " through a proxy", " through a tunnel")
 """Straight to the service; forwarded by a proxy; over TLS, past a proxy that sees nothing of it."""
 HTTP = tuple(f"{protocol}{way}" for protocol in ("openai", "anthropic", "router") for way in WAYS)
-ALL = (*HTTP, "mock", "python", "command", "litellm")
+ALL = (*HTTP, "mock", "python", "command")
 RETRYING = tuple(kind for kind in ALL if kind != "python")
 
 _GOOD = {"text": "A good answer.", "usage": {"input_tokens": 11, "output_tokens": 7}}
@@ -117,41 +116,10 @@ class Stand:
                 **self._settings,
             }
         )
-        if self.kind == "litellm":
-            provider = LiteLLMProvider("svc", settings, module=FakeLiteLLM(self._behaviour))
-            return self.calls.around(provider, settings)
         return self.calls.open(settings)
 
     def _address(self) -> str | None:
         return self.server.url + ("/router" if self.protocol == "router" else "") if self.kind in HTTP else None
-
-
-class FakeLiteLLM:
-    """Behaves like the module, as far as anybody looks."""
-
-    def __init__(self, behaviour: Behaviour) -> None:
-        self._behaviour = behaviour
-
-    async def acompletion(self, **arguments: Any) -> Any:
-        if self._behaviour == "hangs":
-            await asyncio.sleep(600)
-        if self._behaviour.startswith("fails"):
-            raise _ServiceUnavailableError("out of order")
-        text = json.dumps(arguments) if self._behaviour == "repeats" else "A good answer."
-        message = SimpleNamespace(content=text, tool_calls=None)
-        counted = SimpleNamespace(prompt_tokens=11, completion_tokens=7)
-        return SimpleNamespace(
-            choices=[SimpleNamespace(message=message, finish_reason="stop", logprobs=None)],
-            usage=counted if self._behaviour == "answers" else None,
-            model="m",
-        )
-
-    def completion_cost(self, *, completion_response: Any) -> float:
-        raise LookupError(f"no price of {completion_response.model}")
-
-
-class _ServiceUnavailableError(Exception):
-    status_code = 503
 
 
 def _handler(behaviour: Behaviour) -> Handler:

@@ -21,10 +21,6 @@ class Provider(Protocol):
     def name(self) -> str:
         """The part before the slash in a model's name."""
 
-    @property
-    def structured_output(self) -> bool:
-        """Whether the service guarantees `response_schema` instead of treating it as a hint."""
-
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - it knows best how to give up
         """Try once, for at most `timeout` seconds. Raise a `ProviderError` if there is no answer.
 
@@ -41,10 +37,6 @@ class ModelClient(Protocol):
     @property
     def name(self) -> str:
         """The part before the slash in a model's name."""
-
-    @property
-    def structured_output(self) -> bool:
-        """Whether the service guarantees `response_schema` instead of treating it as a hint."""
 
     async def complete(self, request: Request) -> Answer:
         """Raise a `ProviderError` if there is no answer after all tries; it concerns this call alone.

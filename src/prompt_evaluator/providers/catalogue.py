@@ -22,7 +22,6 @@ KINDS: Registry[Factory] = Registry(
     {
         "anthropic": "prompt_evaluator.providers.anthropic:build",
         "command": "prompt_evaluator.providers.command:build",
-        "litellm": "prompt_evaluator.providers.litellm:build",
         "mock": "prompt_evaluator.providers.mock.provider:build",
         "openai": "prompt_evaluator.providers.openai:build",
         "python": "prompt_evaluator.providers.function:build",
@@ -33,7 +32,7 @@ KINDS: Registry[Factory] = Registry(
 
 OVER_HTTP = ("openai", "anthropic", "router")
 """The kinds that use our HTTP transport: proxy and certificate settings apply to them."""
-_NOT_OVER_HTTP = ("command", "litellm", "mock", "python")
+_NOT_OVER_HTTP = ("command", "mock", "python")
 
 BUILT_IN = {
     "mock": ProviderSettings(kind="mock"),
@@ -54,19 +53,21 @@ BUILT_IN = {
     ),
     "python": ProviderSettings(kind="python"),
     "command": ProviderSettings(kind="command"),
-    "litellm": ProviderSettings(kind="litellm"),
 }
 """Providers available without configuration. A configured entry of the same name takes precedence."""
 
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}
 
+LITELLM = "a LiteLLM proxy is used by its address: a provider with `kind: openai` and its `base_url`."
+
 
 def check_settings(name: str, settings: ProviderSettings) -> None:
-    """Raise `ConfigurationError` for proxy or certificate settings of a kind that ignores them."""
+    """Raise `ConfigurationError` for proxy or certificate settings of a kind that ignores them, and for LiteLLM."""
+    if settings.kind == "litellm":
+        raise ConfigurationError(f"{name}: {LITELLM}")
     unused = [field for field in ("proxy", "ca_file", "cert_file", "key_file") if getattr(settings, field) is not None]
     if unused and settings.kind in _NOT_OVER_HTTP:
-        advice = "Set HTTPS_PROXY or SSL_CERT_FILE." if settings.kind == "litellm" else "Remove it."
-        raise ConfigurationError(f"{name}: providers of kind {settings.kind!r} do not support {unused[0]}. {advice}")
+        raise ConfigurationError(f"{name}: providers of kind {settings.kind!r} do not support {unused[0]}. Remove it.")
 
 
 class ModelName(NamedTuple):
@@ -83,6 +84,7 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
     """Split `provider/model` or `provider:model` at the first `/` or `:`.
 
     Raises:
+        ConfigurationError: There is only a provider, or the provider is LiteLLM.
         UnknownNameError: No provider has that name. The message suggests the closest match.
     """
     known = sorted(providers)
@@ -93,6 +95,8 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
         if not model:
             raise ConfigurationError(f"The model {text!r} names only a provider. Write {provider}/MODEL.")
         return ModelName(provider, model)
+    if provider == "litellm":
+        raise ConfigurationError(f"{text}: {LITELLM}")
     if split == len(text):
         owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]
         raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])

@@ -66,7 +66,6 @@ class CommandProvider:
     own session survives that.
     """
 
-    structured_output: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
 
     def __init__(self, name: str, *, max_reply_bytes: int) -> None:

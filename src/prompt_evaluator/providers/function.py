@@ -83,7 +83,6 @@ class FunctionProvider:
     leave another thread behind.
     """
 
-    structured_output: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
     max_tries: ClassVar[int] = 1
 

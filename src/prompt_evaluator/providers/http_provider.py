@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 class HttpProvider:
     """Holds the address, the key and the connections; subclasses implement the protocol in `answer`."""
 
-    structured_output: ClassVar[bool] = False
     trusted: ClassVar[bool] = True
     path: ClassVar[str] = ""
     """Path of requests, relative to the base address."""

@@ -100,7 +100,6 @@ def build(name: str, settings: ProviderSettings, resources: Resources) -> OpenAI
 class OpenAIProvider(HttpProvider):
     """Chat completions over HTTP."""
 
-    structured_output = True
     path = "/chat/completions"
 
     def __init__(self, name: str, settings: ProviderSettings, resources: Resources) -> None:

@@ -53,7 +53,7 @@ class Client:
         rng: Random,
         urgent: bool,
     ) -> None:
-        self.name, self.structured_output = provider.name, provider.structured_output
+        self.name = provider.name
         self._answer = provider.answer if traits.trusted else Guarded(provider).answer
         self._limits, self._prices = settings.limits, Prices(provider.name, settings.prices)
         self._timeout = min(settings.limits.try_timeout, settings.limits.deadline)

@@ -119,7 +119,6 @@ def options_from(settings: ProviderSettings) -> MockOptions:
 class MockProvider:
     """Answers depend only on content, model, temperature, seed, sample and attempt, and are marked as synthetic."""
 
-    structured_output: ClassVar[bool] = True
     trusted: ClassVar[bool] = True
 
     def __init__(self, name: str, options: MockOptions) -> None:
