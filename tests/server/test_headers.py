@@ -74,7 +74,7 @@ def test_nothing_is_a_refusal_too(site: AsgiSite, target: str) -> None:
 @each("route", ROUTES, ids=title)
 def test_another_method_is_refused_and_the_right_ones_are_named(site: AsgiSite, route: Route) -> None:
     taken = {other.method for other in ROUTES if other.path == route.path}
-    for method in (each for each in OTHER_METHODS if each not in taken):
+    for method in (other for other in OTHER_METHODS if other not in taken):
         for origin in ((), (("origin", "https://evil.example"),)):
             answer = site.ask(method, address(route), headers=(HOST, *origin))
 
