@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from chat_service import ChatService, running_service
+from hypothesis import settings
 from postgres_server import Cluster, running_cluster
 from ray_head import RayHead, shared_head
 from workspace import Workspace
@@ -18,6 +19,11 @@ from prompt_evaluator.model import REDACTOR
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+# The same few examples for every change, and each night many new ones (`--hypothesis-profile nightly`).
+settings.register_profile("change", max_examples=20, deadline=None, derandomize=True, database=None)
+settings.register_profile("nightly", max_examples=500, deadline=None)
+settings.load_profile("change")
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as with nohup: programs that tests start would not get it
     signal.signal(signal.SIGINT, signal.default_int_handler)

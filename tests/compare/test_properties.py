@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from compared_runs import MemoryRun, case, compared, run, scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def runs(draw: st.DrawFn) -> MemoryRun:
     return run(found, **({"scales": SCALES} | facts))
 
 
-@settings(deadline=None, max_examples=150)
 @given(runs(), runs())
 def test_any_two_runs_with_a_common_case_can_be_compared_and_swapping_them_mirrors_all(
     first: MemoryRun, second: MemoryRun
@@ -88,7 +87,6 @@ def test_any_two_runs_with_a_common_case_can_be_compared_and_swapping_them_mirro
         assert (mirrored.baseline, mirrored.candidate) == (row.candidate, row.baseline)
 
 
-@settings(deadline=None, max_examples=60)
 @given(runs())
 def test_a_run_compared_with_itself_is_never_better_or_worse(only: MemoryRun) -> None:
     comparison = compared(only, only)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from placeless import placeless
 
@@ -18,8 +18,6 @@ from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
 from prompt_evaluator.errors import InputError
 from prompt_evaluator.model import MetricUse, TestCase
-
-same_each_time = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
 # Whatever a file can carry: no surrogates, and of the control characters those that YAML can write.
 characters = st.characters(exclude_categories=["Cs"])
@@ -123,7 +121,6 @@ def exactly(cases: list[TestCase]) -> str:
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False], ids=["escaped", "raw"])
-@same_each_time
 @given(cases=unique(guide_cases), end=st.sampled_from(["\n", "\r\n", "\n\n"]))
 def test_cases_written_as_jsonl_read_back_equal(cases: list[TestCase], end: str, *, ensure_ascii: bool) -> None:
     text = end.join(json.dumps(as_guide(case), ensure_ascii=ensure_ascii) for case in cases)
@@ -132,7 +129,6 @@ def test_cases_written_as_jsonl_read_back_equal(cases: list[TestCase], end: str,
 
 
 @pytest.mark.parametrize("allow_unicode", [True, False], ids=["raw", "escaped"])
-@same_each_time
 @given(cases=unique(guide_cases))
 def test_cases_written_as_yaml_read_back_equal(cases: list[TestCase], *, allow_unicode: bool) -> None:
     text = as_yaml([as_guide(case) for case in cases], allow_unicode=allow_unicode)
@@ -140,7 +136,6 @@ def test_cases_written_as_yaml_read_back_equal(cases: list[TestCase], *, allow_u
     assert exactly(read_back("d.yaml", text)) == exactly(cases)
 
 
-@same_each_time
 @given(cases=unique(guide_cases), indent=st.sampled_from([None, 0, 2]))
 def test_cases_written_as_json_read_back_equal(cases: list[TestCase], indent: int | None) -> None:
     text = json.dumps([as_guide(case) for case in cases], indent=indent, ensure_ascii=indent is None)
@@ -186,7 +181,6 @@ def as_benchmark(case: TestCase, *, json_args: bool) -> dict[str, Any]:
     return known | case.metadata | tools
 
 
-@same_each_time
 @given(cases=unique(benchmark_cases()), json_args=st.booleans(), allow_unicode=st.booleans())
 def test_cases_written_as_a_benchmark_read_back_equal(
     cases: list[TestCase], *, json_args: bool, allow_unicode: bool
@@ -215,7 +209,6 @@ def as_harness(case: TestCase) -> dict[str, Any]:
     return {"id": case.id, "prompt": case.input} | case.metadata | wanted
 
 
-@same_each_time
 @given(cases=unique(harness_cases()))
 def test_cases_written_as_a_harness_list_read_back_equal(cases: list[TestCase]) -> None:
     assert read_back("h.json", json.dumps([as_harness(case) for case in cases])) == cases
@@ -277,7 +270,6 @@ def outcome(path: Path, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("extension", SEEDS)
-@same_each_time
 @given(content=hostile)
 def test_no_bytes_raise_anything_but_a_dataset_error(content: bytes, extension: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -285,7 +277,6 @@ def test_no_bytes_raise_anything_but_a_dataset_error(content: bytes, extension: 
 
 
 @pytest.mark.parametrize("extension", SEEDS)
-@same_each_time
 @given(data=st.data())
 def test_no_damage_to_a_good_file_raises_anything_but_a_dataset_error(data: st.DataObject, extension: str) -> None:
     content = data.draw(damaged(SEEDS[extension]))
@@ -306,7 +297,6 @@ uses = st.lists(
 )
 
 
-@same_each_time
 @given(
     shaped=st.fixed_dictionaries(
         {}, optional={"checks": uses | values, "messages": turns | values, "references": phrases | values}
@@ -337,7 +327,6 @@ json_values = st.sampled_from(
 )  # fmt: skip
 
 
-@same_each_time
 @given(
     value=json_values | values.map(json.dumps) | st.text(characters, max_size=8), name=st.sampled_from(["m", "id", "q"])
 )

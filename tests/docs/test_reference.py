@@ -95,26 +95,3 @@ def test_every_shown_command_can_be_given(arguments: list[str]) -> None:
 
     with suppress(click.exceptions.Exit):  # --help and --version end so; what is wrong raises a UsageError
         command.make_context("prompt-evaluator", rest)
-
-
-def test_the_readme_has_fewer_than_220_lines() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 220
-
-
-def test_the_readme_lists_every_command() -> None:
-    rows = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("| [`")]
-    listed = re.findall(r"\[`([a-z -]+)`\]\(docs/reference/cli.md#", "\n".join(rows))
-
-    assert set(listed) == {" ".join(path) for path in _command_paths(cli, ())}
-
-
-def _command_paths(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Of everything that can be run."""
-    if not isinstance(command, click.Group) or command.invoke_without_command:
-        yield path
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            assert child is not None
-            yield from _command_paths(child, (*path, name))

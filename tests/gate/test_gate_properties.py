@@ -7,7 +7,7 @@ import math
 import msgspec
 from compared_runs import MemoryRun, of_metric
 from gated_runs import NO_RAILS, gated
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_evaluator.model.gate import GatePolicy, MetricResult
@@ -30,7 +30,6 @@ def judged(found: Pairs, margin: float = 0.5, shift: float = 0.0, sides: tuple[i
 
 
 @given(found=pairs, margins=st.tuples(st.floats(0, 3), st.floats(0, 3)))
-@settings(deadline=None)
 def test_a_wider_margin_never_makes_a_verdict_worse(found: Pairs, margins: tuple[float, float]) -> None:
     narrow, wide = (judged(found, margin) for margin in sorted(margins))
 
@@ -38,7 +37,6 @@ def test_a_wider_margin_never_makes_a_verdict_worse(found: Pairs, margins: tuple
 
 
 @given(found=pairs, shift=st.sampled_from([-1.0, 0.5, 2.0]))
-@settings(deadline=None)
 def test_the_same_constant_in_both_runs_changes_nothing(found: Pairs, shift: float) -> None:
     before, after = judged(found), judged(found, shift=shift)
 
@@ -50,7 +48,6 @@ def test_the_same_constant_in_both_runs_changes_nothing(found: Pairs, shift: flo
 
 
 @given(found=pairs)
-@settings(deadline=None)
 def test_swapped_runs_have_the_mirrored_interval_and_never_both_fail(found: Pairs) -> None:
     one, other = judged(found), judged(found, sides=(1, 0))
 
@@ -64,7 +61,6 @@ def test_swapped_runs_have_the_mirrored_interval_and_never_both_fail(found: Pair
 
 
 @given(found=pairs)
-@settings(deadline=None)
 def test_the_difference_lies_in_its_interval_and_verdicts_follow_from_the_numbers(found: Pairs) -> None:
     one = judged(found)
 
@@ -81,7 +77,6 @@ def test_the_difference_lies_in_its_interval_and_verdicts_follow_from_the_number
 
 
 @given(found=pairs)
-@settings(deadline=None)
 def test_a_result_can_be_written_and_read_as_json(found: Pairs) -> None:
     policy = GatePolicy(guardrails=NO_RAILS)
     result = gated(of(found, 0), of(found, 1), policy)

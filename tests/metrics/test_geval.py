@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scripted_judge import CASE, ScriptedJudge, said
 
@@ -87,7 +87,6 @@ marks = st.integers(0, 10)
 
 
 @given(marks, st.dictionaries(st.one_of(marks.map(str), st.text(max_size=3)), st.floats(-30, 0), max_size=20))
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 def test_a_weighted_mark_stays_on_the_scale(value: int, top: dict[str, float]) -> None:
     weighted = weighted_mark(value, tokens(('{"score": ', {}), (str(value), top), ("}", {})))
 

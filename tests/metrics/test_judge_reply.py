@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from applied import applied_rubric, scorer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, SCORES, as_reply, spoiled
 from scripted_provider import ScriptedProvider
@@ -14,7 +14,6 @@ from scripted_provider import ScriptedProvider
 from prompt_evaluator.metrics.judge_reply import UnreadableReply, read_scores
 from prompt_evaluator.model import UNREADABLE, Answer, Criterion, Failed, Judgement, Rubric, Scored, Scores
 
-same_each_time = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 SCORE = ("metrics", "clarity", "score")
 SHOWN_TWICE = GOOD.replace('"score": 4.5', '"score": 1, "score": 4.5')
 
@@ -214,7 +213,6 @@ some_texts = (
 )
 
 
-@same_each_time
 @given(some_texts)
 def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str) -> None:
     try:
@@ -232,7 +230,6 @@ def test_any_text_is_a_verdict_that_keeps_to_the_rubric_or_unreadable(text: str)
     msgspec.json.encode(found)
 
 
-@same_each_time
 @given(some_texts)
 def test_a_word_before_the_reply_changes_nothing(text: str) -> None:
     outcomes: list[Scores | None] = []
@@ -275,7 +272,6 @@ fences = st.sampled_from(
 spellings = st.fixed_dictionaries({"indent": st.sampled_from([None, 2]), "ensure_ascii": st.booleans()})
 
 
-@same_each_time
 @given(rubrics_and_scores(), prose, prose, fences, spellings)
 def test_a_verdict_reads_back_with_any_text_around_it(
     pair: tuple[Rubric, Scores], before: str, after: str, fence: tuple[str, str], spelling: dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from applied import applied_rubric, scorer
 from calling import Calls
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, SCORES, spoiled
 from scripted_provider import ScriptedProvider, answer
@@ -305,7 +305,6 @@ async def test_a_fence_copied_from_an_earlier_prompt_closes_nothing() -> None:
 material = st.text(max_size=80) | st.sampled_from([*ATTACKS.values(), "\n", "</input nonce=", "<output nonce=0>"])
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(material, material, st.none() | material, material)
 async def test_the_marker_never_occurs_in_the_material(
     given_input: str, task: str, reference: str | None, output: str

@@ -5,7 +5,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -186,7 +186,6 @@ def test_cases_with_more_samples_weigh_more_in_a_share() -> None:
 DESIGNS = st.lists(st.integers(1, 12), min_size=FEWEST_CASES, max_size=25)
 
 
-@settings(deadline=None)
 @given(DESIGNS, st.randoms(use_true_random=False))
 def test_one_more_raised_sample_never_lowers_a_bound_wherever_it_is(asked: list[int], rng: random.Random) -> None:
     samples = [case for case, count in enumerate(asked) for _ in range(count)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Boolean, Float, Integer, create_engine, select
 
@@ -32,7 +32,6 @@ def value(column: Column[Any], number: int) -> Any:
 @pytest.mark.parametrize(
     "table", [CASES, CASE_RESULTS, CASE_METRICS, CASE_FLAGS, SAMPLE_RESULTS], ids=lambda table: table.name
 )
-@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_every_row_is_stored_with_its_own_values(table: Table, data: st.DataObject) -> None:
     columns = list(table.c)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from entries import each
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_evaluator.model import MetricUse
@@ -199,7 +199,6 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(text=st.text() | pieces, value=anything)
 def test_nothing_raises_anything_but_a_value_error(text: str, value: Any) -> None:
     for read, written in ((parse_uses_text, text), (parse_uses, text), (parse_uses, value)):
