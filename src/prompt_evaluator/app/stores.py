@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,15 +11,11 @@ from prompt_evaluator.config.loading import Settings
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
     from prompt_evaluator.model import RunRecord, Unit
-    from prompt_evaluator.model.query import RunLine
-    from prompt_evaluator.model.release import Baseline
     from prompt_evaluator.ports import Filler
-
-T = TypeVar("T")
 
 
 class KeptStore(Store):
@@ -32,45 +28,16 @@ class KeptStore(Store):
         super().close()
 
 
-class StillStore(KeptStore):
-    """Looks each run up once: for a process that shows runs as they are when it starts."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._found: dict[tuple[object, ...], Any] = {}
-
-    def full_id(self, name: str) -> str:
-        return self._once(("id", name), lambda: super(StillStore, self).full_id(name))
-
-    def run(self, run_id: str) -> RunRecord:
-        return self._once(("run", run_id), lambda: super(StillStore, self).run(run_id))
-
-    def run_line(self, run_id: str, *, interrupted: Collection[str] = ()) -> RunLine:
-        key = ("line", run_id, frozenset(interrupted))
-        return self._once(key, lambda: super(StillStore, self).run_line(run_id, interrupted=interrupted))
-
-    def baselines(self) -> list[Baseline]:
-        return self._once(("baselines",), super().baselines)
-
-    def running(self) -> list[str]:
-        return self._once(("running",), super().running)
-
-    def _once(self, key: tuple[object, ...], find: Callable[[], T]) -> T:
-        if key not in self._found:
-            self._found[key] = find()
-        found: T = self._found[key]
-        return found
-
-
 class ServedSettings(Settings, frozen=True, kw_only=True):
     """The settings of a process that keeps its store open."""
 
     opened: KeptStore
 
     @classmethod
-    def of(cls, settings: Settings, kind: type[KeptStore] = KeptStore) -> Self:
+    def of(cls, settings: Settings) -> Self:
         """The same settings, with the store opened now."""
-        return cls(**msgspec.structs.asdict(settings), opened=kind.open(settings.checked_store(), fill=fill_results))
+        opened = KeptStore.open(settings.checked_store(), fill=fill_results)
+        return cls(**msgspec.structs.asdict(settings), opened=opened)
 
 
 def open_store(settings: Settings) -> Store:

@@ -43,7 +43,6 @@ COMMANDS = {
         "prompt_evaluator.cli.render_report:render_report_command",
         "Write a report on a run's folder or a comparison's file.",
     ),
-    "view": ("prompt_evaluator.cli.view:view_command", "Write the pages of runs to a folder that needs no server."),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, edit, pin, export, rebuild or delete runs."),
     "store": ("prompt_evaluator.cli.store:store_command", "Check, copy or migrate a store."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),

@@ -201,7 +201,6 @@ METRIC_THRESHOLD = _number(
 FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
 GATE_LEVEL = _number("error probabilities of a gate", 0.0001, 0.5, "From one false alarm in 10,000 to a coin toss.")
 GATE_MARGIN = _number("margins of a gate", 0, 2 * _BILLION, "The ends of the widest scale differ by 2,000,000,000.")
-CASE_PAGES = _whole("pages of cases", 0, _BILLION, "Leave it out for all cases; 0 writes none.")
 CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
 PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
 SERVICE_PORT = _whole("ports of services and proxies", 1, 65_535, "TCP has no others.")

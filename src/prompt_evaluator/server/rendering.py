@@ -6,7 +6,7 @@ import hashlib
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import jinja2
@@ -17,28 +17,13 @@ from prompt_evaluator.model.characters import visible
 from prompt_evaluator.model.wording import decimal, many, money, percent, signed
 from prompt_evaluator.version import __version__
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _RECENTLY = 45
 
 
 def render(template: str, values: dict[str, Any]) -> str:
-    """A page of a server; every value in it is escaped."""
+    """A page; every value in it is escaped."""
     return _environment().get_template(template).render(values)
-
-
-def static_environment(has: Callable[[str], bool]) -> jinja2.Environment:
-    """The same templates for pages without a server, in which times are dates.
-
-    Args:
-        has: Whether there is a page for an address of the server.
-    """
-    made = _environment().overlay()
-    made.globals = {**made.globals, "static": {"has": has, "made_at": datetime.now(UTC).isoformat(timespec="seconds")}}
-    made.filters = {**made.filters, "ago": _date}
-    return made
 
 
 @cache
@@ -59,7 +44,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"version": __version__, "asset": _asset, "static": None}
+    made.globals |= {"version": __version__, "asset": _asset}
     made.filters |= {
         "ago": _ago,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
@@ -90,11 +75,6 @@ def _ago(moment: str) -> str:
             return "just now" if seconds < _RECENTLY and word == "s" else f"{int(seconds // span)} {word} ago"
     days = int(seconds // _DAY)
     return "yesterday" if days == 1 else f"{days} days ago"
-
-
-def _date(moment: str) -> str:
-    """A time that stays true: `2026-03-14 09:26`."""
-    return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def _cost(dollars: float | None) -> str:

@@ -8,8 +8,7 @@ import msgspec
 
 from prompt_evaluator.app.findings import digits
 from prompt_evaluator.app.run_queries import dataset_history
-from prompt_evaluator.app.serving.run_answers import answers_of, by_api_words, run_answer
-from prompt_evaluator.app.stores import open_store
+from prompt_evaluator.app.serving.run_answers import answers_of, by_api_words
 from prompt_evaluator.model.api import ApiRun, ApiScore
 from prompt_evaluator.model.run_filter import read_run_filter
 
@@ -73,7 +72,13 @@ def run_table(settings: Settings, query: RunTableQuery, problems: Problems) -> R
         table_row(line, run, query.metric, counted[line.run_id], before)
         for line, run in zip(page, answers.runs, strict=True)
     ]
-    return _table(rows, _unfinished(settings, answers.runs), answers.next)
+    return RunTable(
+        rows=tuple(rows),
+        unfinished=_unfinished(settings, answers.runs),
+        next=answers.next,
+        metrics=tuple(dict.fromkeys(name for row in rows for name in row.run.scores)),
+        datasets=tuple(dict.fromkeys(row.run.dataset for row in rows if row.run.dataset)),
+    )
 
 
 def _unfinished(settings: Settings, shown: Sequence[ApiRun]) -> tuple[ApiRun, ...]:
@@ -85,25 +90,6 @@ def _unfinished(settings: Settings, shown: Sequence[ApiRun]) -> tuple[ApiRun, ..
     found = {run.id: run for run in shown if run.status in _UNFINISHED}
     found |= {run.id: run for run in by_api_words(settings, _UNFINISHED)}
     return tuple(sorted(found.values(), key=lambda run: run.created_at))
-
-
-def named_runs(settings: Settings, run_ids: Sequence[str], problems: Problems) -> RunTable:
-    """A table of these runs alone, in this order, by their whole ids."""
-    store = open_store(settings)
-    lines = [store.run_line(run_id) for run_id in run_ids]
-    before, counted = _histories(settings, lines), problems(lines)
-    rows = [table_row(line, run_answer(settings, line.run_id), None, counted[line.run_id], before) for line in lines]
-    return _table(rows, (), None)
-
-
-def _table(rows: Sequence[RunRow], unfinished: tuple[ApiRun, ...], more: str | None) -> RunTable:
-    return RunTable(
-        rows=tuple(rows),
-        unfinished=unfinished,
-        next=more,
-        metrics=tuple(dict.fromkeys(name for row in rows for name in row.run.scores)),
-        datasets=tuple(dict.fromkeys(row.run.dataset for row in rows if row.run.dataset)),
-    )
 
 
 def table_row(

@@ -1,1 +1,0 @@
-"""Pages as files, to be opened without a server."""
