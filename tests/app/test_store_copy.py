@@ -118,7 +118,6 @@ def test_copied_runs_answer_every_question_as_before(source: Location, target: L
     assert [everything_of(target, run_id) for run_id in RUNS] == [everything_of(source, run_id) for run_id in RUNS]
     with closing(Store.open(source)) as one, closing(Store.open(target)) as other:
         assert other.baselines() == one.baselines() != []
-        assert other.views() == one.views() != []
         assert other.description(RUN) == one.description(RUN)
     assert problems(target) == []
 
@@ -154,7 +153,6 @@ def test_one_run_is_copied_by_any_of_its_names(source: Location, target: Locatio
     with closing(Store.open(target)) as store:
         assert [run.plan.run_id for run in store.runs()] == [RUN]
         assert [baseline.name for baseline in store.baselines()] == ["main"]
-        assert store.views() == []
 
 
 def test_a_different_run_with_the_same_id_is_left_alone_and_said(source: Location, target: Location) -> None:

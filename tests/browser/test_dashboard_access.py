@@ -38,7 +38,6 @@ PAGES = {
     "groups of hostile texts": "/runs/{hostile}/slices",
     "errors of a run": "/runs/{with_errors}/errors",
     "errors": "/errors",
-    "views": "/views",
     "datasets": "/datasets",
     "dataset": "/datasets/support",
     "a case of a dataset": "/datasets/support?at=1",

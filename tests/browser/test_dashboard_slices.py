@@ -1,4 +1,4 @@
-"""Groups, errors, views and copies in a browser, as somebody uses them."""
+"""Groups, errors and copies in a browser, as somebody uses them."""
 
 from __future__ import annotations
 
@@ -108,40 +108,6 @@ def test_errors_lead_to_their_cases_and_are_tried_again_by_a_button(page: Page, 
     expect(page.locator("table.cases tbody tr")).to_have_count(6)
 
 
-def test_a_view_is_saved_found_renamed_and_deleted(page: Page, server: Served, runs: Sliced) -> None:
-    page.goto(f"{server.address}/runs/{runs.run}?q=failing&sort=clarity")
-    page.get_by_role("button", name="Views").click()
-    page.get_by_label("Name of the view").fill(BAD)
-    page.get_by_role("button", name="Save this page").click()
-    expect(page.locator("#said")).to_contain_text(f"Saved as {BAD}")
-    page.goto(server.address)
-    page.keyboard.press("Control+k")
-    page.locator("#palette input").fill("view: <img")
-    expect(page.locator("#palette li a")).to_have_text([f"View: {BAD}"])
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/runs/.*\?q=failing&sort=clarity$"))
-    page.get_by_role("button", name="Views").click()
-    page.locator("#views").get_by_role("link", name="All views").click()
-    page.get_by_label(re.compile("New name")).fill("The worst")
-    page.get_by_role("button", name="Rename").click()
-    expect(page.get_by_role("link", name="The worst", exact=True)).to_have_attribute("href", re.compile("q=failing"))
-
-
-def test_a_view_is_deleted_after_a_question(browser: Browser, server: Served) -> None:
-    with watched_page(browser, server) as page:
-        page.on("dialog", lambda dialog: dialog.accept())
-        page.goto(f"{server.address}/errors")
-        page.get_by_role("button", name="Views").click()
-        page.get_by_label("Name of the view").fill("Not for long")
-        page.keyboard.press("Enter")
-        expect(page.locator("#said")).to_contain_text("Saved")
-        page.goto(f"{server.address}/views")
-        row = page.locator("tr", has_text="Not for long")
-        row.get_by_role("button", name="Delete").click()
-
-        expect(row).to_have_count(0)
-
-
 def test_tables_are_copied_as_markdown(page: Page, server: Served, runs: Sliced) -> None:
     for where in ("/", "/runs/{run}?q=topic:billing", "/runs/{run}/slices", "/runs/{run}/errors", "/errors"):
         page.goto(server.address + where.format(run=runs.run))
@@ -180,7 +146,7 @@ def test_pages_can_be_read_without_scripts_and_fit_a_phone(browser: Browser, ser
     page = context.new_page()
     wide = browser.new_context(viewport={"width": 360, "height": 800})
     phone = wide.new_page()
-    for where in (f"/runs/{runs.run}/slices", f"/runs/{runs.run}/errors", "/errors", "/views"):
+    for where in (f"/runs/{runs.run}/slices", f"/runs/{runs.run}/errors", "/errors"):
         page.goto(server.address + where)
         expect(page.locator("table")).not_to_have_count(0)
         phone.goto(server.address + where)

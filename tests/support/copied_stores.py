@@ -13,7 +13,6 @@ from prompt_evaluator.app import outcomes
 from prompt_evaluator.model import Label, Unit
 from prompt_evaluator.model.labelling import Drawn, LabelQueue
 from prompt_evaluator.model.release import Baseline, Verdict
-from prompt_evaluator.model.view import View
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.label_queues import Turn
 
@@ -35,7 +34,6 @@ def fill_store(location: Path | str, folder: Path) -> None:
             add_queue(store, run_id)
         store.describe_run(RUN, lambda old: old._replace(tags={"team": "sök ☂"}, note="a note"))
         store.pin(Baseline(name="main", run_id=RUN, pinned_at=WHEN, note="why"))
-        store.save_view(View(name="mine", address="/runs", saved_at=WHEN, saved_by="anna"), most=9)
         store.enqueue({"secret": "of a server"}, requested_at=WHEN)
 
 

@@ -63,7 +63,6 @@ def body(route: Route, site: AsgiSite) -> Any:
         "CompareManyRequest": {"baseline": first, "candidates": [second]},
         "GateRunRequest": {"run": second, "baseline": first},
         "LabelRequest": {"run": first, "case_id": CASE, "sample": 0, "metric": "correctness", "value": 1.0},
-        "ViewRequest": {"name": "x", "address": "/"},
         "LabelQueueRequest": {"run": first, "metric": "correctness", "size": 2},
         "ReviewerRequest": {},
         "QueueLabelRequest": {"place": 1, "value": 1.0},

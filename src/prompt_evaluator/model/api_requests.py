@@ -86,17 +86,6 @@ class RunFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     format: TableFormat = "csv"
 
 
-class ViewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A view to keep, or to rename."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=100)]
-    """A view that has it is replaced."""
-    address: Annotated[str, Meta(min_length=1, max_length=8_000)] | None = None
-    """A page of the dashboard from its first slash on, such as `/?q=status:completed`."""
-    was: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
-    """The present name of a view that gets another one."""
-
-
 class TrainingQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How to choose the best and the worst answer."""
 

@@ -18,7 +18,6 @@ from prompt_evaluator.server import (
     results,
     runs,
     tables,
-    views,
 )
 from prompt_evaluator.server.guard import Guard
 from prompt_evaluator.server.handling import Handlers
@@ -38,7 +37,6 @@ from prompt_evaluator.server.pages import (
     trends,
 )
 from prompt_evaluator.server.pages import labels as label_pages
-from prompt_evaluator.server.pages import views as view_pages
 from prompt_evaluator.server.refusals import encoded
 from prompt_evaluator.server.rendering import render
 from prompt_evaluator.server.routing import JSON
@@ -60,7 +58,6 @@ RESOURCES: tuple[Routes, ...] = tuple(
         harness,
         labels,
         label_queues,
-        views,
         about,
         signing,
         assets,
@@ -75,7 +72,6 @@ RESOURCES: tuple[Routes, ...] = tuple(
         datasets,
         harness_page,
         label_pages,
-        view_pages,
     )
 )
 """Every module with routes, in the order in which they are documented."""
@@ -90,15 +86,9 @@ def all_routes() -> list[Route]:
     return [route for resource in RESOURCES for route in resource]
 
 
-def _is_view(route: Route) -> bool:
-    """Whether somebody may want to come back to it."""
-    return route.method == "GET" and route.is_page and not route.is_api and route.role is not None
-
-
 def make_application(site: Site) -> Guard:
     """The whole site, as an ASGI application."""
     site.document = openapi_document(RESOURCES)
-    site.addresses = tuple(route.path for route in all_routes() if _is_view(route))
     handlers = Handlers(site)
     inner = Litestar(
         [handlers.handler(route) for route in all_routes()],

@@ -54,8 +54,6 @@ class Site:
     """Whether people reach it over https."""
     document: dict[str, Any] = field(default_factory=dict)
     """The OpenAPI document."""
-    addresses: tuple[str, ...] = ()
-    """The paths of all pages."""
 
     changed: Remembered[tuple[str | None, ...], FoundChanges] = field(default_factory=lambda: Remembered(1_000))
     """How runs that have ended changed against a baseline, by their ids and when they ended."""

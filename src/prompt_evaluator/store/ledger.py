@@ -41,7 +41,6 @@ from prompt_evaluator.store.shared_limits import LimitRows
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.tokens import Tokens
 from prompt_evaluator.store.unit_rows import find_units, index_names, read_units
-from prompt_evaluator.store.views import Views
 from prompt_evaluator.store.writer import LedgerWriter
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ class Store(
     ScoredAnswers,
     RunEdits,
     ErrorRows,
-    Views,
     LabelQueues,
     LabelOpinions,
     LimitRows,

@@ -1,4 +1,4 @@
-// Ctrl K: go to a page, a view, a run or a dataset by a part of its name.
+// Ctrl K: go to a page, a run or a dataset by a part of its name.
 import { request } from "./talk.js";
 
 const palette = document.querySelector("#palette");
@@ -10,9 +10,7 @@ let chosen = 0;
 
 async function load() {
   const found = [...document.querySelectorAll(".top nav a")].map((link) => ({ text: link.textContent, href: link.getAttribute("href") }));
-  const { views } = await request("GET", "/api/v1/benchmarks/views");
-  for (const { name, address } of views) found.push({ text: `View: ${name}`, href: address });
-  found.push({ text: "Errors of recent runs", href: "/errors" }, { text: "All views", href: "/views" });
+  found.push({ text: "Errors of recent runs", href: "/errors" });
   const { runs } = await request("GET", "/api/v1/benchmarks/runs?limit=200");
   for (const run of runs) {
     found.push({ text: `${run.dataset ?? "cases"} × ${run.model} · ${run.id.slice(0, 8)}`, href: `/runs/${run.id}` });
