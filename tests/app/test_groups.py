@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prompt_evaluator.app.groups import command_alone
+from prompt_evaluator.app.groups import command_alone, with_one_judge
 from prompt_evaluator.app.matrix import ChosenPrompt, matrix_parts, short_names
 from prompt_evaluator.model import CommandLine
 from prompt_evaluator.model.options import EvaluateOptions
@@ -67,6 +67,20 @@ def test_a_model_with_a_comma_is_quoted_in_the_command_of_its_run() -> None:
     assert first.options.generator_model == "command:./a x,y"
     assert second.options.command is not None
     assert second.options.command.value("--generator-model") == "b/c"
+
+
+def test_the_first_model_judges_all_runs_of_a_group_that_name_no_judge() -> None:
+    prompt = ChosenPrompt("p.txt", Path("p.txt"), "p.txt")
+    command = typed(name=("evaluate-dataset",))
+
+    own, other = with_one_judge(matrix_parts(EvaluateOptions(command=command), [prompt], ["a/b", "c/d"]))
+    named = with_one_judge(matrix_parts(EvaluateOptions(judge_model="e/f"), [prompt], ["a/b", "c/d"]))
+
+    assert own.options.judge_model is None
+    assert other.options.judge_model == "a/b"
+    assert other.options.command is not None
+    assert other.options.command.value("--judge-model") == "a/b"
+    assert {part.options.judge_model for part in named} == {"e/f"}
 
 
 def test_runs_with_and_without_a_prompt_keep_the_command_that_makes_both() -> None:

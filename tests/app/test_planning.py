@@ -355,6 +355,20 @@ async def test_answers_are_scored_again_for_the_cases_of_the_run(options: Evalua
     assert second.record.plan.dataset.selected == 4
 
 
+async def test_answers_are_scored_again_as_the_run_did_unless_something_else_is_asked_for(
+    options: EvaluateOptions,
+) -> None:
+    judged = changed(options, rubric="default", judge_temperature=0.6, judge_repeats=2, seed=5)
+    first = (await evaluate_dataset(judged, Session())).record.plan
+
+    again = (await score_run(first.run_id, Session())).record.plan
+    other = (await score_run(first.run_id, Session(), judge_temperature=0.0, judge_repeats=1)).record.plan
+
+    assert again.judge == first.judge
+    assert other.judge is not None
+    assert (other.judge.temperature, other.judge.repeats) == (0.0, 1)
+
+
 async def test_scoring_again_with_nothing_is_refused_and_nothing_is_stored(options: EvaluateOptions) -> None:
     first = await evaluate_dataset(changed(options, metrics=()), Session())
 

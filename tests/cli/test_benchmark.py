@@ -285,16 +285,12 @@ def test_the_table_shows_a_failure_with_its_reason(online: Workspace, service: C
     [
         (
             ("--model", "mock/a,mock/b"),
-            "Each model judged its own answers: choose one judge for all with --judge-model.",
-        ),
-        (
-            ("--model", "mock/a,mock/b", "--judge-model", "mock/a"),
             "mock/a judged its own answers: choose another judge with --judge-model.",
         ),
         (("--model", "mock/a,mock/b", "--judge-model", "mock/c"), None),
         (("--model", "mock/a,mock/b", "--metrics", "similarity"), None),
     ],
-    ids=["each by itself", "one by itself", "by another", "by no judge"],
+    ids=["by the first", "by another", "by no judge"],
 )
 def test_models_that_judge_themselves_are_pointed_out_in_a_line(
     project: Workspace, arguments: tuple[str, ...], sentence: str | None

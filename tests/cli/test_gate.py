@@ -41,7 +41,7 @@ CASES = [
     for at in range(32)
 ]
 METRICS = ("--rubric", "none", "--metrics", "regex(pattern=yes)", "-n", "2")
-NO_LATENCY = "guardrails: {latency: false}\n"
+POLICY = "guardrails: {cost: 0.5}\n"
 KEYS = ["difference", "low", "high", "margin", "verdict", "more_samples"]
 
 
@@ -50,7 +50,7 @@ class Runs:
 
     def __init__(self, project: Workspace) -> None:
         self.project = project
-        project.write("gates.yaml", NO_LATENCY)
+        project.write("gates.yaml", POLICY)
         self.before, self.after, self.again, self.broken = (
             project.evaluate("--generator-model", f"python:bot:{name}", *METRICS).run_id
             for name in ("before", "after", "before", "broken")
@@ -143,16 +143,36 @@ def test_many_more_errors_fail_as_a_guardrail(runs: Runs) -> None:
     assert done.json["guardrails"]["errors"]["verdict"] == "fail"
 
 
-def test_too_little_data_exits_4_or_as_wished(tmp_path: Path) -> None:
+def test_too_little_data_passes_with_a_warning_or_exits_as_wished(tmp_path: Path) -> None:
     project = Workspace(tmp_path)
     project.cases(6)
     for _ in range(2):
         project.evaluate("-n", "2")
 
-    assert project.run("gate", "@last", "--baseline", "@last~1").code == 4
-    assert project.run("gate", "@last", "--baseline", "@last~1", "--inconclusive", "pass").code == 0
-    failed = project.run("gate", "@last", "--baseline", "@last~1", "--inconclusive", "fail", "--json")
-    assert (failed.code, failed.json["exit_code"], failed.json["verdict"]) == (1, 1, "inconclusive")
+    passed, failed, own = (
+        project.run("gate", "@last", "--baseline", "@last~1", "--json", *wished)
+        for wished in ((), ("--inconclusive", "fail"), ("--inconclusive", "4"))
+    )
+    assert [done.json["verdict"] for done in (passed, failed, own)] == ["inconclusive"] * 3
+    assert [(done.code, done.json["exit_code"]) for done in (passed, failed, own)] == [(0, 0), (1, 1), (4, 4)]
+    assert "Warning: not decided" in passed.err
+    assert failed.err == own.err == ""
+
+
+def test_a_run_is_compared_with_the_one_pinned_for_its_dataset(runs: Runs) -> None:
+    missing = runs.gate(runs.after)
+    assert missing.code == 2
+    assert "No run of data is pinned" in missing.err
+    runs.project.run("runs", "pin", runs.before)
+
+    found = runs.gate(runs.after, "--json")
+    itself = runs.gate(runs.before)
+
+    runs.project.run("runs", "unpin", "data")
+    assert found.code == 1
+    assert runs.before.startswith(found.json["baseline"])
+    assert itself.code == 2
+    assert "is the baseline of data itself" in itself.err
 
 
 def test_other_datasets_exit_3_unless_allowed(runs: Runs, tmp_path: Path) -> None:
@@ -209,7 +229,7 @@ def test_a_mistake_in_the_policy_is_named_with_file_and_line(runs: Runs) -> None
 
 
 def test_the_policys_baseline_is_required(runs: Runs) -> None:
-    path = runs.project.write("pinned.yaml", f"baseline: {runs.before}\n{NO_LATENCY}")
+    path = runs.project.write("pinned.yaml", f"baseline: {runs.before}\n")
 
     assert runs.gate(runs.again, "--policy", str(path)).code == 0
     other = runs.gate(runs.again, "--policy", str(path), "--baseline", runs.after)

@@ -44,7 +44,7 @@ def test_a_wrong_change_is_refused(project: Workspace, run_id: str, arguments: l
 
 def test_a_baseline_is_pinned_listed_used_and_unpinned(project: Workspace, run_id: str) -> None:
     assert project.run("runs", "baselines").out.startswith("No baselines yet. Pin a run: prompt-evaluator runs pin")
-    assert project.run("runs", "pin", "@last", "release").out == f"release is run {run_id} now.\n"
+    assert project.run("runs", "pin", "@last", "release").out == f"Pinned run {run_id} as the baseline release.\n"
 
     assert project.run("runs", "show", "release", "--json").json["run_id"] == run_id
     _, line = project.run("runs", "baselines").out.splitlines()

@@ -39,7 +39,7 @@ def made(
     return run(cases, **facts)
 
 
-LOOSE = GatePolicy(metrics={"quality": 2.0})
+LOOSE = GatePolicy(metrics={"quality": 2.0}, guardrails=Guardrails(latency=0.2))
 
 
 def test_a_flag_that_is_raised_much_more_often_fails() -> None:

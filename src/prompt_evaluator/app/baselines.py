@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.app.clock import now
+from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.release import Baseline
@@ -38,6 +39,30 @@ def pin_baseline(settings: Settings, run_id: str, name: str | None = None, *, no
         baseline = Baseline(name=wanted, run_id=line.run_id, pinned_at=now(), note=note)
         store.pin(baseline)
         return baseline
+
+
+def pinned_for(settings: Settings, name: str) -> str:
+    """The name of the baseline that is pinned for the dataset of a run.
+
+    Raises:
+        UnknownNameError: There is no such run.
+        ConfigurationError: No run of this dataset is pinned, or the run itself is.
+    """
+    with closing(open_store(settings)) as store:
+        line = store.run_line(stored_name(settings, name))
+        pinned = {baseline.name: baseline.run_id for baseline in store.baselines()}
+    dataset = line.dataset_name
+    if dataset is None or dataset not in pinned:
+        what = f"No run of {dataset} is pinned" if dataset else f"Run {line.run_id} has no dataset file"
+        raise ConfigurationError(
+            f"There is no baseline to compare with: {what}. Name a run with --baseline, or pin one: "
+            "prompt-evaluator runs pin RUN"
+        )
+    if pinned[dataset] == line.run_id:
+        raise ConfigurationError(
+            f"Run {line.run_id} is the baseline of {dataset} itself. Gate another run, or name one with --baseline."
+        )
+    return dataset
 
 
 def unpin_baseline(settings: Settings, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from prompt_evaluator.app.baselines import pinned_for
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.run_names import open_compared
 from prompt_evaluator.compare.caveats import run_caveats
@@ -42,7 +43,7 @@ class GateRequest(NamedTuple):
 
     run: str
     baseline: str | None
-    """None for the policy's."""
+    """None for the policy's, or else the one pinned for the run's dataset."""
     policy: GatePolicy
     allow_different: bool = False
 
@@ -66,21 +67,18 @@ def policy_of(settings: Settings, path: Path | None) -> GatePolicy:
     return read_policy(found) if found is not None else GatePolicy()
 
 
-def baseline_of(policy: GatePolicy, named: str | None) -> str:
-    """The run to compare with.
+def baseline_of(settings: Settings, request: GateRequest) -> str:
+    """The run to compare with: the named one, the policy's, or the one that is pinned for the run's dataset.
 
     Raises:
         ConfigurationError: There is none, or the policy requires another one.
     """
+    policy, named = request.policy, request.baseline
     if named is not None and policy.baseline is not None and named != policy.baseline:
         what = f"{policy.path} requires the baseline {policy.baseline!r}, but --baseline is {named!r}."
         raise ConfigurationError(f"{what} Leave out --baseline, or change the policy.")
     chosen = named if named is not None else policy.baseline
-    if chosen is None:
-        raise ConfigurationError(
-            "There is no baseline to compare with. Name a run with --baseline, or write `baseline: NAME` in gates.yaml."
-        )
-    return chosen
+    return pinned_for(settings, request.run) if chosen is None else chosen
 
 
 def gate_runs(settings: Settings, request: GateRequest) -> Gated:
@@ -90,7 +88,7 @@ def gate_runs(settings: Settings, request: GateRequest) -> Gated:
         ConfigurationError: There is no such run, or the policy does not fit.
         InputError: A file cannot be used.
     """
-    baseline = baseline_of(request.policy, request.baseline)
+    baseline = baseline_of(settings, request)
     with open_compared(settings, (baseline, request.run)) as (ours, theirs):
         facts = ours.facts, theirs.facts
         try:

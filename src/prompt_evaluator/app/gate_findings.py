@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.github import GateTexts, tell_of_gate
 from prompt_evaluator.app.report_files import written_file
-from prompt_evaluator.model.gate import PASSED, UNDECIDED
+from prompt_evaluator.model.gate import FAILED
 from prompt_evaluator.reports.gate import gate_findings
 from prompt_evaluator.reports.gate_markdown import gate_comment, gate_markdown
 from prompt_evaluator.reports.junit import write_junit
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.gate import Gated
     from prompt_evaluator.model.gate_findings import GateFindings
+    from prompt_evaluator.model.release import VerdictKind
     from prompt_evaluator.reports.github import Kind
 
-KINDS: dict[int, Kind] = {PASSED: "notice", UNDECIDED: "warning"}
-"""Of annotations, by exit code."""
+_KINDS: dict[VerdictKind | None, Kind] = {"pass": "notice", "inconclusive": "warning"}
+"""Of annotations."""
 
 
 def findings_of(gated: Gated, program: tuple[str, ...] = PROGRAM) -> GateFindings:
@@ -52,7 +53,7 @@ def tell_github(gated: Gated, comment: Path, environment: Mapping[str, str]) -> 
     texts = GateTexts(
         comment=gate_comment(found, gated.candidate.dataset_name, now(), __version__),
         summary=gate_markdown(found),
-        kind=KINDS.get(gated.result.exit_code, "error"),
+        kind="error" if gated.result.exit_code == FAILED else _KINDS.get(gated.result.verdict, "error"),
         annotation=" ".join((found.headline, *found.reasons)),
     )
     return tell_of_gate(texts, comment, environment)

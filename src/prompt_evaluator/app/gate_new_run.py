@@ -39,7 +39,8 @@ class NewRunGate:
             InputError: Its file cannot be used.
         """
         self._settings, self._policy = settings, policy
-        with open_compared(settings, (baseline_of(policy, baseline),)) as (found,):
+        chosen = baseline_of(settings, GateRequest("@last", baseline, policy))
+        with open_compared(settings, (chosen,)) as (found,):
             self._facts = found.facts
 
     def check(self, plan: RunPlan) -> None:

@@ -14,6 +14,7 @@ from prompt_evaluator.app.evaluate import begin_run, estimate_evaluation, plan_e
 from prompt_evaluator.app.group_estimate import MemberEstimate, group_estimate
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.errors import BudgetSpentError, ConfigurationError, PromptEvaluatorError, StoreError
+from prompt_evaluator.model.several import quoted_word
 from prompt_evaluator.reports import group as reports
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ async def run_group(parts: Sequence[Part], session: Session, *, group_id: str | 
     not affect the others. Only an interrupt, a spent budget or a store that cannot be written ends the group; runs that
     were not started are yielded without an outcome.
     """
+    parts = with_one_judge(parts)
     await check_models(parts, session)
     group = group_id or str(uuid.uuid4())
     planned: deque[tuple[Member, RunRecord | str]] = deque()
@@ -66,12 +68,27 @@ async def run_group(parts: Sequence[Part], session: Session, *, group_id: str | 
 async def estimate_group(parts: Sequence[Part], session: Session) -> GroupEstimate:
     """Estimate what every run would take. Makes no calls and stores nothing."""
     found, written = [], set[bytes]()
-    for member, options, _ in parts:
+    for member, options, _ in with_one_judge(parts):
         estimate = await estimate_evaluation(options, session, written=written)
         found.append(
             MemberEstimate(dataset=member.dataset, model=member.model, prompt=member.prompt, estimate=estimate)
         )
     return group_estimate(found)
+
+
+def with_one_judge(parts: Sequence[Part]) -> list[Part]:
+    """Let the first model judge all runs for which no judge is named: models that judge themselves cannot be ranked."""
+    first = parts[0].options.generator_model
+    return [
+        part
+        if part.options.judge_model or part.options.generator_model == first
+        else part._replace(
+            options=msgspec.structs.replace(
+                part.options, judge_model=first, command=_judged_by(first, part.options.command)
+            )
+        )
+        for part in parts
+    ]
 
 
 def group_findings(members: Sequence[Member]) -> GroupFindings:
@@ -93,6 +110,13 @@ def command_alone(command: CommandLine | None, own: Mapping[str, str]) -> Comman
         after = [option for option in command.options[at:] if option[0] != flag]
         command = msgspec.structs.replace(command, options=(*command.options[:at], (flag, value), *after))
     return command
+
+
+def _judged_by(judge: str, command: CommandLine | None) -> CommandLine | None:
+    """The command that makes one run of a group alone, with the judge of the group."""
+    if command is None:
+        return None
+    return msgspec.structs.replace(command, options=(*command.options, ("--judge-model", quoted_word(judge))))
 
 
 async def check_models(parts: Sequence[Part], session: Session) -> None:

@@ -29,18 +29,24 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
     *,
     rubric: str | None = None,
     judge_model: str | None = None,
-    judge_temperature: float = 0.0,
-    judge_repeats: int = 1,
+    judge_temperature: float | None = None,
+    judge_repeats: int | None = None,
     allow_mock_judge: bool = False,
     bars: Bars = _NO_BARS,
     command: CommandLine | None = None,
 ) -> Outcome:
-    """Judge the stored answers of a run again, as a new run, without generating new ones."""
+    """Judge the stored answers of a run again, as a new run, without generating new ones.
+
+    What is None is as in the run: rubric, judge, temperature and repeats.
+    """
     store = session.store
     parent = store.run(run_id).plan
     refuse_pairwise(parent)
     async with session.models() as models:
         judge = models.name(judge_model or (parent.judge.model if parent.judge else parent.target.model))
+        before = parent.judge or JudgeConfig(
+            model=str(judge), identity=models.identity(judge), temperature=0.0, seed=parent.target.seed
+        )
         draft = msgspec.structs.replace(
             parent,
             run_id=str(uuid.uuid4()),
@@ -49,10 +55,10 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             judge=JudgeConfig(
                 model=str(judge),
                 identity=models.identity(judge),
-                temperature=judge_temperature,
-                seed=parent.target.seed,
-                system_prompt=parent.judge.system_prompt if parent.judge else None,
-                repeats=judge_repeats,
+                temperature=before.temperature if judge_temperature is None else judge_temperature,
+                seed=before.seed,
+                system_prompt=before.system_prompt,
+                repeats=before.repeats if judge_repeats is None else judge_repeats,
             ),
             judges={},
             fail_under=bars.fail_under,

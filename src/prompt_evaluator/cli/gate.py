@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
@@ -15,7 +15,7 @@ from prompt_evaluator.cli.gate_view import plan_lines, print_gate, self_test_lin
 from prompt_evaluator.cli.output import print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
-from prompt_evaluator.model.gate import FAILED
+from prompt_evaluator.model.gate import FAILED, PASSED, Inconclusive
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.gate import Gated
@@ -34,7 +34,12 @@ class GateFiles(NamedTuple):
 
 @click.command("gate")
 @click.argument("run", metavar="RUN")
-@click.option("--baseline", "-b", metavar="RUN|FILE", help="The run to compare with.  [default: the policy's]")
+@click.option(
+    "--baseline",
+    "-b",
+    metavar="RUN|FILE",
+    help="The run to compare with.  [default: the policy's, or the one pinned for the dataset]",
+)
 @click.option(
     "--policy",
     "policy_path",
@@ -47,8 +52,10 @@ class GateFiles(NamedTuple):
 )
 @click.option(
     "--inconclusive",
-    type=click.Choice(["pass", "fail"]),
-    help="Exit with 0 or 1 instead of 4 if there is too little data to decide.",
+    type=click.Choice(get_args(Inconclusive)),
+    default="pass",
+    show_default=True,
+    help="If there is too little data to decide: exit with 0 and a warning, with 1, or with 4.",
 )
 @click.option("--plan", is_flag=True, help="Say how many cases and samples this policy needs, from the spread in RUN.")
 @click.option("--self-test", is_flag=True, help="Say how often this policy fails RUN if it is compared with itself.")
@@ -63,7 +70,7 @@ def gate_command(  # noqa: PLR0913 - one for each option
     baseline: str | None,
     policy_path: Path | None,
     allow_different: bool,
-    inconclusive: Literal["pass", "fail"] | None,
+    inconclusive: Inconclusive,
     plan: bool,
     self_test: bool,
     junit: Path | None,
@@ -75,12 +82,12 @@ def gate_command(  # noqa: PLR0913 - one for each option
     """Decide whether RUN may be released: fail only if it is worse than the baseline by more than chance explains.
 
     Runs are compared case by case. A metric passes if a drop beyond its margin is ruled out, fails if a drop is shown
-    and exceeds the margin, and is inconclusive otherwise. Flags, errors, cost and latency are guardrails: they fail a
-    run that got much worse. Runs are named as in `compare`.
+    and exceeds the margin, and is inconclusive otherwise. Flags, errors and cost are guardrails: they fail a run that
+    got much worse; so is latency, if the policy says so. Runs are named as in `compare`.
 
-    Exit codes: 0 pass; 1 fail, also if --self-test refuses the policy; 2 if a run, a policy or an option cannot be
-    used; 3 if there is no usable data: the runs cannot be compared, or errors could change the verdict; 4 inconclusive
-    (see --inconclusive).
+    Exit codes: 0 pass, or inconclusive (see --inconclusive); 1 fail, also if --self-test refuses the policy; 2 if a
+    run, a policy or an option cannot be used; 3 if there is no usable data: the runs cannot be compared, or errors
+    could change the verdict.
     """
     if pr_comment is not None and not github:
         raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
@@ -120,6 +127,9 @@ def conclude(gated: Gated, files: GateFiles, *, as_json: bool) -> int:
         lines = tell_github(gated, files.comment, os.environ)
         if not as_json:
             print_lines(lines)
+    if gated.result.verdict == "inconclusive" and gated.result.exit_code == PASSED:
+        warning = "Warning: not decided, and let through: there is too little data to say whether this run got worse."
+        click.secho(f"{warning} To stop here instead, add --inconclusive fail.", fg="yellow", bold=True, err=True)
     if gated.result.verdict is None:
         for reason in gated.result.reasons:
             click.echo(f"Error: {reason}", err=True)

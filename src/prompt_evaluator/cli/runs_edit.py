@@ -68,11 +68,12 @@ def edit_command(
 def pin_command(run: str, name: str | None, *, config_path: Path | None) -> None:
     """Pin RUN as the baseline NAME, by default the name of its dataset.
 
-    Wherever a run is named, NAME then means this run, such as in `compare NAME @last` and `gate @last --baseline NAME`.
+    `gate` then compares runs of the dataset with it, if it has the dataset's name. Wherever a run is named, NAME means
+    this run, such as in `compare NAME @last`.
     A pinned run cannot be deleted. A run that was pinned under NAME before no longer is.
     """
     baseline = pin_baseline(read_settings(config_path), run, name)
-    click.echo(clean(f"{baseline.name} is run {baseline.run_id} now."))
+    click.echo(clean(f"Pinned run {baseline.run_id} as the baseline {baseline.name}."))
 
 
 @click.command("unpin")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @click.argument("run")
 @option("rubric", otherwise="the run's own")
 @option("judge_model", otherwise="the run's own")
-@option("judge_temperature", default=0.0)
-@option("judge_repeats", default=1)
+@option("judge_temperature", otherwise="the run's own")
+@option("judge_repeats", otherwise="the run's own")
 @options("allow_mock_judge", "fail_under", "fail_over")
 @settings_options
 @run_options

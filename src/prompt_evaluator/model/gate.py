@@ -16,6 +16,8 @@ GuardrailKind = Literal["flag", "errors", "cost", "latency", "retries", "halluci
 """The last two are the release harness's."""
 PASSED, FAILED, REFUSED, UNDECIDED = 0, 1, 3, 4
 """Exit codes; 2 is a usage error."""
+Inconclusive = Literal["pass", "fail", "4"]
+"""Exit as for this verdict, or with a code of its own, if there is too little data to decide."""
 EXIT_CODES: dict[VerdictKind, int] = {"pass": PASSED, "fail": FAILED, "inconclusive": UNDECIDED}
 RATE_MARGIN = 0.05
 """On a scale from 0 to 1."""
@@ -45,8 +47,9 @@ class Guardrails(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     errors: _Margin | None = 0.05
     """How many more samples may lack an answer or a score, as a share."""
     cost: _Margin | None = 0.2
-    latency: _Margin | None = 0.2
     """By which share the mean may grow."""
+    latency: _Margin | None = None
+    """The same. Off, because how fast a service answers is a matter of the hour as much as of the prompt or model."""
 
     def flag_margin(self, name: str) -> float | None:
         return self.flag_margins.get(name, self.flags)
@@ -166,11 +169,11 @@ class GateResult(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases fell below the minimum."""
     warnings: tuple[str, ...] = ()
 
-    def with_inconclusive(self, meaning: Literal["pass", "fail"] | None) -> GateResult:
+    def with_inconclusive(self, meaning: Inconclusive) -> GateResult:
         """The same with the exit code that an inconclusive verdict is to have."""
-        if self.verdict != "inconclusive" or meaning is None:
+        if self.verdict != "inconclusive":
             return self
-        return msgspec.structs.replace(self, exit_code=EXIT_CODES[meaning])
+        return msgspec.structs.replace(self, exit_code={"pass": PASSED, "fail": FAILED, "4": UNDECIDED}[meaning])
 
 
 class PlannedSize(msgspec.Struct, frozen=True, kw_only=True):

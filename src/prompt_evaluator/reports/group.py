@@ -126,15 +126,11 @@ def _notes(plans: Sequence[RunPlan]) -> Iterator[Note]:
 
 
 def _self_judged(plans: Sequence[RunPlan]) -> Note | None:
-    """Warn about models judging themselves: they favour their own answers, and judges are hard to compare."""
-    judged = {plan.target.model for plan in plans if plan.judge_models}
+    """Warn about models judging themselves: they favour their own answers."""
     own = {plan.target.model: None for plan in plans if plan.target.model in plan.judge_models}
     if not own:
         return None
     values: dict[str, NoteValue] = {"models": list(own), "flag": "--judge-model"}
-    if len(own) > 1 and own.keys() == judged:
-        text = "Each model judged its own answers: choose one judge for all with --judge-model."
-        return Note(code="each_judged_itself", text=text, values=values)
     whose = "its" if len(own) == 1 else "their"
     text = f"{listed(own)} judged {whose} own answers: choose another judge with --judge-model."
     return Note(code="judged_itself", text=text, values=values)

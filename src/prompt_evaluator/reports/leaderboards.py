@@ -34,7 +34,11 @@ def board_sentence(board: DatasetBoard, names: Mapping[str, str]) -> str:
     on, first = board_name(board), [run for run in board.runs if run.rank == 1]
     total = len(board.runs) + board.more_runs
     if total == 1:
-        return f"{names[board.runs[0].run_id]} is the only one that was run on {on}: {_mean(board, board.runs[0])}."
+        others = len(board.left_out)
+        why = (
+            f"to rank on {on}, as {many(others, 'other run')} cannot be compared with it" if others else f"run on {on}"
+        )
+        return f"{names[board.runs[0].run_id]} is the only one {why}: {_mean(board, board.runs[0])}."
     if not first:
         return f"Nobody has a rank on {on}: with fewer than five cases there is no interval."
     if len(first) == 1:

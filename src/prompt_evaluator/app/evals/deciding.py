@@ -65,7 +65,7 @@ def by_noise(
     level = _LEVEL / max(1, len(common))
     found = harness_verdicts(_only(baseline, common), _only(candidate, common), _margins(limits, candidate), level)
     verdict = _KINDS[worst_exit_code(found.values())]
-    found = {name: each.with_inconclusive(inconclusive) for name, each in found.items()}
+    found = {name: each.with_inconclusive(inconclusive or "4") for name, each in found.items()}
     reasons = [
         text if text.startswith(name) else f"{name}: {text}"
         for name, each in found.items()

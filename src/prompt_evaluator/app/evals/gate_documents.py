@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.app.clock import now
-from prompt_evaluator.app.gate_findings import KINDS
 from prompt_evaluator.app.github import GateTexts, tell_of_gate
 from prompt_evaluator.reports.gate import gate_findings
 from prompt_evaluator.reports.harness_gate import TITLES, heading, moved_rows, unmoved
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.gate_findings import GateFindings
     from prompt_evaluator.model.harness_gate import GateOutcome
+    from prompt_evaluator.reports.github import Kind
 
 __all__ = ["TITLES", "gate_document", "gate_junit", "heading", "moved_rows", "noise_findings", "tell_github", "unmoved"]
 
+_KINDS: dict[int, Kind] = {0: "notice", 4: "warning"}
 _DECIDING = ("verdict", "exit_code", "metrics", "guardrails", "reasons")
 
 
@@ -69,7 +70,7 @@ def tell_github(outcome: GateOutcome, comment: Path, environment: Mapping[str, s
     texts = GateTexts(
         comment=harness_gate_comment(outcome, noise, now(), __version__),
         summary=harness_gate_markdown(outcome, noise),
-        kind=KINDS.get(outcome.exit_code, "error"),
+        kind=_KINDS.get(outcome.exit_code, "error"),
         annotation=" ".join((TITLES[outcome.verdict], *(f"{each.removesuffix('.')}." for each in outcome.reasons))),
     )
     return tell_of_gate(texts, comment, environment)

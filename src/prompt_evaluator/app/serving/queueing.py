@@ -11,7 +11,7 @@ import msgspec
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.dataset_facts import read_facts
 from prompt_evaluator.app.evaluate import plan_evaluation
-from prompt_evaluator.app.groups import check_models, estimate_group
+from prompt_evaluator.app.groups import check_models, estimate_group, with_one_judge
 from prompt_evaluator.app.serving.asking import RefusedFieldError, limits_of, read_request
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.stores import open_store
@@ -123,7 +123,7 @@ async def _queued(settings: Settings, server: ServerSettings, asked: Asked, aske
         await check_models(asked.parts, session)
         store = session.store
         try:
-            for part in asked.parts:
+            for part in with_one_judge(asked.parts):
                 options = msgspec.structs.replace(part.options, group_id=group)
                 record = await plan_evaluation(options, session, queued=True)
                 made.append(record.plan.run_id)
