@@ -58,7 +58,6 @@ _PAGES = {
     "the leaderboard": "/leaderboard",
     "the trends": "/trends",
     "the page of a dataset": "/datasets/d",
-    "what changed in a dataset between two runs": "/datasets/d?before=RUN&after=RUN-b",
 }
 
 

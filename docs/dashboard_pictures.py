@@ -71,7 +71,6 @@ NAMED = {
     "trends-1400": DashboardPicture("/trends?dataset=helpdesk", site="boards"),
     "trends-dark": DashboardPicture("/trends?dataset=helpdesk", dark=True, site="boards"),
     "datasets-1400": DashboardPicture("/datasets", (1400, 760), site="data"),
-    "dataset-1400": DashboardPicture("/datasets/support?before={first}&after={second}", (1400, 1100), site="data"),
     "dataset-problems": DashboardPicture("/datasets/broken", (1400, 760), site="data"),
     "harness-1400": DashboardPicture("/harness", (1400, 1400), site="data"),
     "harness-390": DashboardPicture("/harness", _PHONE, site="data"),

@@ -1,13 +1,12 @@
-"""The page of a dataset: cases that a filter finds, problems as `validate` says them, versions and what changed."""
+"""The page of a dataset: cases that a filter finds, problems as `validate` says them, and versions."""
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from data_site import ADDED, CASES, REMOVED, RETAGGED, REWORDED, make_data_site
+from data_site import CASES, make_data_site
 from seeded_site import settings_of
 
 from prompt_evaluator.app.dataset_facts import read_checked_facts
@@ -42,7 +41,7 @@ def settings(site: DataSite) -> Iterator[ServedSettings]:
 
 
 def shown(settings: ServedSettings, name: str = "support", **query: Any) -> DatasetPage:
-    return dataset_page(settings, name, DatasetPageQuery(**query), read_checked_facts, DatasetCache(settings))
+    return dataset_page(settings, name, DatasetPageQuery(**query), read_checked_facts, DatasetCache())
 
 
 def ids(page: DatasetPage) -> list[str]:
@@ -53,15 +52,15 @@ def ids(page: DatasetPage) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("topic:delivery", 13),
-        ("topic:delivery difficulty:hard", 5),
+        ("topic:delivery", 12),
+        ("topic:delivery difficulty:hard", 4),
         ("text~REFUND", 12),
         ("my money back", 1),
         ("id:billing-000", 1),
         ("id~billing", 12),
         ("has:topic", CASES),
         ("has:nothing", 0),
-        ("topic!=delivery", 35),
+        ("topic!=delivery", 36),
         ("check:includes", 0),
     ],
 )
@@ -120,78 +119,15 @@ def test_versions_are_the_newest_first_and_the_one_of_now_is_marked(settings: Se
     assert [run.id[:1] for run in page.runs] == ["3", "4", "2", "1"]
 
 
-def test_added_removed_and_changed_cases_are_found_with_what_changed(settings: ServedSettings, site: DataSite) -> None:
-    found = shown(settings, before=site.first, after=site.second).changes
-
-    assert found
-    assert found.headline == "2 changed, 1 added, 1 removed, 45 the same."
-    rows = {row.case_id: row for row in found.rows}
-    assert {name: row.kind for name, row in rows.items()} == {
-        REWORDED: "changed",
-        RETAGGED: "changed",
-        ADDED: "added",
-        REMOVED: "removed",
-    }
-    assert [(part.op, part.text) for part in rows[REWORDED].input if not isinstance(part, int)] == [
-        ("same", "How do I get "),
-        ("removed", "a refund"),
-        ("added", "my money back"),
-        ("same", " for order 40?"),
-    ]
-    assert [tuple(each) for each in rows[RETAGGED].fields] == [("metadata.topic", '"account"', '"security"')]
-    assert [chip.number for chip in found.chips] == [4, 2, 1, 1]
-
-
-def test_the_file_as_it_is_now_is_compared_with_a_run(settings: ServedSettings, site: DataSite) -> None:
-    since_first = shown(settings, before=site.first, after="file").changes
-    since_second = shown(settings, before=site.second, after="file").changes
-
-    assert since_first
-    assert since_second
-    assert since_first.after is None
-    assert since_first.headline == "2 changed, 1 added, 1 removed, 45 the same."
-    between_runs = shown(settings, before=site.first, after=site.second).changes
-    assert between_runs
-    assert since_first.rows == between_runs.rows
-    assert since_second.headline == "All 48 cases are the same; the files are equal."
-    assert shown(settings, before=site.part, after="file", show="added").changes.span.matching == 38  # type: ignore[union-attr]
-
-
-def test_a_file_that_no_run_has_used_yet_says_so_and_what_changed(tmp_path: Path) -> None:
+def test_a_file_that_no_run_has_used_yet_says_so(tmp_path: Path) -> None:
     site = make_data_site(tmp_path)
     file = site.folder / "benchmarks/support.jsonl"
-    lines = file.read_text("utf-8").splitlines()
-    new = {**json.loads(lines[5]), "input": "Where is my parcel?"}
-    file.write_text("".join(f"{line}\n" for line in (*lines[:5], json.dumps(new), *lines[6:-1], "{}")), "utf-8")
-    page = shown(ServedSettings.of(settings_of(site.folder)), before=site.second, after="file")
+    file.write_bytes(file.read_bytes().replace(b"parcel 1 is late", b"parcel 1 is very late"))
+    page = shown(ServedSettings.of(settings_of(site.folder)))
 
     assert page.is_unused
-    assert page.changes
-    assert [(row.kind, row.case_id) for row in page.changes.rows] == [("changed", new["id"]), ("removed", ADDED)]
-    assert page.changes.notes == ("The file has 2 problems: cases that cannot be used are not counted.",)
-    file.unlink()
-    gone = shown(ServedSettings.of(settings_of(site.folder)), before=site.second, after="file")
-    assert gone.problem == "There is no file with cases to compare the run with. Choose another run."
-
-
-def test_a_run_of_a_part_of_the_file_says_that_the_rest_is_not_removed(
-    settings: ServedSettings, site: DataSite
-) -> None:
-    found = shown(settings, before=site.second, after=site.part, show="removed").changes
-
-    assert found
-    assert found.notes == (
-        "The run after used 10 of the 48 cases of its file: those that it left out are counted here as not there.",
-    )
-    assert found.span.matching == 38
-
-
-def test_runs_that_cannot_be_compared_are_refused_in_a_sentence(settings: ServedSettings, site: DataSite) -> None:
-    other = "66666666-0000-4000-8000-000000000000"
-
-    assert shown(settings, before=site.first, after=site.first).problem
-    assert "is of the dataset 'old-name'" in (shown(settings, before=site.first, after=other).problem or "")
-    assert "no run" in (shown(settings, before=site.first, after="none").problem or "")
+    assert page.headline == "48 cases. The file has changed since the newest run; no run has used it as it is now."
+    assert [each.is_now for each in page.versions] == [False, False]
 
 
 def test_a_dataset_that_only_runs_know_has_a_page_and_an_unknown_one_has_none(settings: ServedSettings) -> None:
@@ -220,8 +156,8 @@ def test_the_list_has_every_dataset_with_what_is_wrong_and_who_used_it(
 
 
 def test_the_markdown_says_the_same(settings: ServedSettings, site: DataSite) -> None:
-    text = dataset_markdown(shown(settings, before=site.first, after=site.second))
+    text = dataset_markdown(shown(settings))
 
-    assert "2 changed, 1 added, 1 removed, 45 the same." in text
-    assert f"| removed | {REMOVED} |" in text
+    assert "48 cases. The newest run used the file as it is now." in text
+    assert f"| now | 3 | {site.newest[:8]} (2026-11-16) |" in text
     assert "<script" not in dataset_markdown(shown(settings, "broken"))

@@ -1,4 +1,4 @@
-"""Which datasets runs used, and how the cases of two runs differ, from either kind of store."""
+"""Which datasets runs used, and which scores did not pass, from either kind of store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from case_results import case_result, run_result, sample
 
 from prompt_evaluator.model import DatasetRef, TestCase
-from prompt_evaluator.model.dataset_api import CaseDifferences, DatasetUse, FailedScore
+from prompt_evaluator.model.dataset_api import DatasetUse, FailedScore
 from prompt_evaluator.model.result import MetricScore
 
 if TYPE_CHECKING:
@@ -44,20 +44,6 @@ def test_datasets_are_listed_with_their_runs_the_most_recently_used_first(
     ]
     assert store.dataset_versions("coffee") == []
     assert store.known_runs(["run-1", "run-9"]) == {"run-1"}
-
-
-def test_cases_are_added_removed_or_changed_whatever_their_place(
-    store: Store, record: Callable[..., RunRecord]
-) -> None:
-    reworded = TestCase(id="two", input="two!")
-    moved = TestCase(id="one", input="one?", file="/elsewhere.jsonl", line=7)
-    add(store, record, "run-1", [ONE, TWO, TestCase(id="old", input="old")])
-    add(store, record, "run-2", [TestCase(id="new", input="new"), reworded, moved])
-
-    assert store.case_differences("run-1", "run-2") == CaseDifferences(("new",), ("old",), ("two",), 1)
-    assert store.case_differences("run-2", "run-1") == CaseDifferences(("old",), ("new",), ("two",), 1)
-    assert store.case_differences("run-1", "run-1") == CaseDifferences((), (), (), 3)
-    assert store.cases_by_id("run-2", ["two", "old"]) == {"two": reworded}
 
 
 def test_scores_that_did_not_pass_come_with_their_reasons(store: Store, record: Callable[..., RunRecord]) -> None:

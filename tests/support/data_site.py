@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
 CASES = 48
-ADDED, REMOVED, REWORDED, RETAGGED = "delivery-new", "returns-047", "billing-040", "account-042"
 CONFIGS = {"baseline": 0.9, "low-temperature": 0.8, "fallback-router": 0.95}
 HOSTILE = tuple(HTML.values())
 MISSING = "'within five days'"
@@ -46,13 +45,8 @@ class DataSite(NamedTuple):
     """The folder, and its runs."""
 
     folder: Path
-    first: str
-    """A run of the first version of `support`."""
-    second: str
-    third: str
-    """Runs of the second version."""
-    part: str
-    """A run of ten cases of the second version."""
+    newest: str
+    """The newest run of `support`, whose file has changed since its first run."""
     harness: str
     """The latest run of the harness."""
     stored: str
@@ -63,11 +57,12 @@ def make_data_site(folder: Path, *, hostile: bool = True) -> DataSite:
     """Fill an empty folder. Pictures are taken without texts that only a test wants to see."""
     write_files(folder, CASES)
     with closing(open_store(settings_of(folder))) as store:
-        first = _run(store, folder, "11111111-0000-4000-8000-000000000000", "2026-11-10T09:30:00.000Z")
-        _change(folder / "benchmarks/support.jsonl")
-        second = _run(store, folder, "22222222-0000-4000-8000-000000000000", "2026-11-12T09:30:00.000Z")
-        third = _run(store, folder, "33333333-0000-4000-8000-000000000000", "2026-11-16T09:30:00.000Z")
-        part = _run(store, folder, "44444444-0000-4000-8000-000000000000", "2026-11-15T09:30:00.000Z", selected=10)
+        _run(store, folder, "11111111-0000-4000-8000-000000000000", "2026-11-10T09:30:00.000Z")
+        dataset = folder / "benchmarks/support.jsonl"
+        dataset.write_bytes(dataset.read_bytes().replace(b"a refund for order 40", b"my money back for order 40"))
+        _run(store, folder, "22222222-0000-4000-8000-000000000000", "2026-11-12T09:30:00.000Z")
+        newest = _run(store, folder, "33333333-0000-4000-8000-000000000000", "2026-11-16T09:30:00.000Z")
+        _run(store, folder, "44444444-0000-4000-8000-000000000000", "2026-11-15T09:30:00.000Z", selected=10)
         if hostile:
             _run(store, folder, "55555555-0000-4000-8000-000000000000", WHEN, dataset="hostile")
         else:
@@ -76,7 +71,7 @@ def make_data_site(folder: Path, *, hostile: bool = True) -> DataSite:
         harness, stored = write_harness_history(folder)
         _store_tasks(store, stored, HOSTILE if hostile else ("'refund'",))
     _write_broken(folder, hostile=hostile)
-    return DataSite(folder, first, second, third, part, harness, stored)
+    return DataSite(folder, newest, harness, stored)
 
 
 def _run(store: Store, folder: Path, run_id: str, at: str, **more: Any) -> str:
@@ -98,19 +93,6 @@ def _run(store: Store, folder: Path, run_id: str, at: str, **more: Any) -> str:
     store.create_run(RunRecord(plan=plan, status="running", started_at=at), selected)
     store.update_run(run_id, status="completed", ended_at=at)
     return run_id
-
-
-def _change(path: Path) -> None:
-    """One case added, one removed, one with another input, one with another topic."""
-    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    kept = [case for case in cases if case["id"] != REMOVED]
-    for case in kept:
-        if case["id"] == REWORDED:
-            case["input"] = case["input"].replace("get a refund", "get my money back")
-        if case["id"] == RETAGGED:
-            case["topic"] = "security"
-    new = {**kept[-1], "id": ADDED, "input": "When does parcel 48 come?", "topic": "delivery"}
-    path.write_text("".join(json.dumps(case) + "\n" for case in [*kept, new]), "utf-8")
 
 
 def _write_broken(folder: Path, *, hostile: bool) -> None:

@@ -9,10 +9,6 @@ from msgspec import Meta
 
 from prompt_evaluator.model.bounds import CASES, SKIPPED
 
-CaseChange = Literal["added", "removed", "changed"]
-FILE = "file"
-"""In place of a run: the file as it is now. No run has an id that begins so."""
-
 
 class DatasetsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which datasets to list."""
@@ -35,13 +31,6 @@ class DatasetPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """How many cases to skip."""
     at: Annotated[int, CASES.meta] | None = None
     """The case to show in full, counted from 1 in the file."""
-    before: Annotated[str, Meta(max_length=300)] = ""
-    after: Annotated[str, Meta(max_length=300)] = ""
-    """Two runs whose cases to compare. The second may be `file`: the file as it is now."""
-    show: Literal["all", "added", "removed", "changed"] = "all"
-    """Which of the cases that differ between these runs."""
-    from_: Annotated[int, SKIPPED.meta] = msgspec.field(default=0, name="from")
-    """How many of them to skip."""
 
 
 class HarnessPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,15 +56,6 @@ class DatasetUse(NamedTuple):
     runs: int
     newest_run: str
     newest_at: str
-
-
-class CaseDifferences(NamedTuple):
-    """How the cases of two runs differ, or those of a run and of its file, by their ids, in their order there."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-    same: int
 
 
 class FailedScore(NamedTuple):

@@ -71,15 +71,14 @@ class Site:
     trends: Remembered[tuple[object, ...], MetricTrend] = field(default_factory=lambda: Remembered(200))
     """How metrics went over runs that have ended."""
 
-    datasets: DatasetCache = field(init=False)
-    """What was found out about files of datasets and their versions."""
+    datasets: DatasetCache = field(default_factory=DatasetCache)
+    """What was found out about files of datasets."""
 
     harness: Remembered[Hashable, HarnessFacts | None] = field(default_factory=lambda: Remembered(16))
     """What the files of the harness say, by when they were changed and what is asked."""
 
     def __post_init__(self) -> None:
         self.pages = RunCache(self.settings)
-        self.datasets = DatasetCache(self.settings)
 
     def changes(self, run_id: str, baseline: str | None = None) -> FoundChanges:
         """How a run changed against a baseline, by default that of its dataset."""

@@ -109,13 +109,6 @@ def read_whole(path: Path) -> tuple[TestCase, ...]:
     return tuple(usable_cases(path, inspect=problems_without_code))
 
 
-def every_case(file: DatasetFile, known: KnownCases) -> Iterable[TestCase]:
-    """All cases of a file that can be used, in order."""
-    if not file.facts.blocks:
-        return known.whole(file)
-    return usable_cases(file.path, file.facts.blocks, inspect=problems_without_code)
-
-
 def find_matching(file: DatasetFile, text: str, cases: Iterable[TestCase] | None = None) -> array[int]:
     """Positions of the cases that match a filter; the file is read unless its cases are given."""
     fits = _test(read_filter(text, ()))

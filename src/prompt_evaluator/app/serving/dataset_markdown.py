@@ -9,7 +9,6 @@ from prompt_evaluator.reports.markdown_parts import cell, figures, first_rows, j
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.app.serving.dataset_changes import DatasetChanges
     from prompt_evaluator.app.serving.dataset_page import DatasetPage
 
 _ROOM = 4_000
@@ -17,12 +16,11 @@ _ROOM = 4_000
 
 
 def dataset_markdown(page: DatasetPage) -> str:
-    """The headline, problems, versions with their runs, and what changed, as far as it is shown."""
+    """The headline, problems, and versions with their runs."""
     return joined(
         f"**{said(page.name)}**: {said(page.headline)}",
         _problems(page),
         _versions(page),
-        _changes(page.changes) if page.changes else "",
     )
 
 
@@ -45,13 +43,6 @@ def _versions(page: DatasetPage) -> str:
         for each in page.versions
     ]
     return _cut(("Content (sha256)", "", "Runs", "Newest run"), rows, 0, "version")
-
-
-def _changes(found: DatasetChanges) -> str:
-    after = f"run {found.after.id[:8]}" if found.after else "the file"
-    about = f"From run {found.before.id[:8]} to {after}: {found.headline}"
-    rows = [(each.kind, cell(each.case_id)) for each in found.rows]
-    return joined(said(about), _cut(("Change", "Case"), rows, found.span.matching - len(rows), "case"))
 
 
 def _cut(titles: Sequence[str], rows: Sequence[Sequence[str]], more: int, thing: str) -> str:

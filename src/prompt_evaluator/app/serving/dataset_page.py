@@ -1,4 +1,4 @@
-"""Everything that the page of one dataset says: its cases, its problems, the runs that used it, and what changed."""
+"""Everything that the page of one dataset says: its cases, its problems, and the runs that used it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from prompt_evaluator.app.serving.dataset_cases import (
     DatasetFile,
     DatasetTable,
     FieldCount,
+    KnownCases,
     ShownCase,
     dataset_table,
     field_counts,
     shown_case,
 )
-from prompt_evaluator.app.serving.dataset_changes import DatasetChanges, KnownDifferences, dataset_changes
 from prompt_evaluator.app.serving.dataset_list import without_folder
 from prompt_evaluator.app.serving.run_answers import answers_of
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import ConfigurationError, UnknownNameError
+from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.api import ApiRun
 from prompt_evaluator.model.case_filter import toggled
 from prompt_evaluator.model.condition import Condition
@@ -46,8 +46,6 @@ class Version(NamedTuple):
     use: DatasetUse
     is_now: bool
     """Whether the file has this content now."""
-    before: DatasetUse | None
-    """The version that was used before it."""
     filter: str
     """Finds its runs among all runs."""
 
@@ -77,9 +75,6 @@ class DatasetPage(msgspec.Struct, frozen=True, kw_only=True):
     case: ShownCase | None
     last_run: str | None
     """The newest run, if it has the case that is shown."""
-    changes: DatasetChanges | None
-    problem: str | None
-    """Why versions cannot be compared."""
     command: str
     """Gives the same numbers."""
 
@@ -89,7 +84,7 @@ def dataset_page(
     name: str,
     query: DatasetPageQuery,
     read: Callable[[Path], DatasetFacts],
-    known: KnownDifferences,
+    known: KnownCases,
 ) -> DatasetPage:
     """What the page says.
 
@@ -98,7 +93,7 @@ def dataset_page(
         name: Of a dataset, or one that only runs know.
         query: What to show.
         read: Reads the facts of a file, or remembers them.
-        known: Remembers cases and differences.
+        known: Remembers cases.
 
     Raises:
         UnknownNameError: No dataset has this name.
@@ -111,7 +106,6 @@ def dataset_page(
         raise UnknownNameError("dataset", name, {*_names(settings), *(use.name for use in uses)})
     file = DatasetFile(found.path, facts) if found and facts.count else None
     case = shown_case(file, query, known) if file and query.at else None
-    changes, problem = _changes(settings, called, query, known, file)
     return DatasetPage(
         name=name,
         stem=called,
@@ -128,8 +122,6 @@ def dataset_page(
         table=dataset_table(file, query, known) if file else None,
         case=case,
         last_run=_run_with(settings, versions, case),
-        changes=changes,
-        problem=problem,
         command=join(["prompt-evaluator", "validate", found.path.name]) if found else _runs_command(called),
     )
 
@@ -177,10 +169,7 @@ def _used(facts: DatasetFacts, versions: Sequence[DatasetUse]) -> str:
 
 
 def _versions(called: str, now: str | None, uses: Sequence[DatasetUse]) -> list[Version]:
-    return [
-        Version(use, use.hash is not None and use.hash == now, next(iter(uses[at:]), None), _filter(called, use))
-        for at, use in enumerate(uses, start=1)
-    ]
+    return [Version(use, use.hash is not None and use.hash == now, _filter(called, use)) for use in uses]
 
 
 def _filter(called: str, use: DatasetUse) -> str:
@@ -196,12 +185,3 @@ def _run_with(settings: Settings, versions: Sequence[DatasetUse], case: ShownCas
         return None
     newest = versions[0].newest_run
     return newest if open_store(settings).content_hashes(newest, [case.case.id]) else None
-
-
-def _changes(
-    settings: Settings, called: str, query: DatasetPageQuery, known: KnownDifferences, file: DatasetFile | None
-) -> tuple[DatasetChanges | None, str | None]:
-    try:
-        return dataset_changes(settings, called, query, known, file), None
-    except ConfigurationError as error:
-        return None, str(error)

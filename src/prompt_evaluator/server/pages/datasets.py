@@ -1,4 +1,4 @@
-"""Pages about datasets: all that the server knows, and one with its cases, problems, runs and changes."""
+"""Pages about datasets: all that the server knows, and one with its cases, problems and runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ROUTES = Routes("", "Pages")
 _SHOWN, _FOLDED = 1_200, 20_000
 """Characters of an input or a reference that are shown, and that can be unfolded."""
-_CALLED = {"from_": "from"}
 
 
 @ROUTES.add(
@@ -79,7 +78,7 @@ def _address(here: str, query: msgspec.Struct) -> Callable[..., str]:
     given, defaults = (msgspec.structs.asdict(each) for each in (query, type(query)()))
 
     def address(**changes: object) -> str:
-        kept = {_CALLED.get(name, name): value for name, value in (given | changes).items() if value != defaults[name]}
+        kept = {name: value for name, value in (given | changes).items() if value != defaults[name]}
         return f"{here}?{urlencode(kept, doseq=True)}" if kept else here
 
     return address
