@@ -110,5 +110,5 @@ def test_without_the_extra_a_picture_is_refused_before_any_work(offline: Workspa
     done = offline.run("chart", "@last", "--kind", "metrics", "-o", "x.png")
 
     assert done.code == 2
-    assert "pip install 'prompt-evaluator[charts]'" in done.err
+    assert "pip install 'prompt-verdict[charts]'" in done.err
     assert offline.run("chart", "@last", "--kind", "metrics", "-o", "x.json").code == 0

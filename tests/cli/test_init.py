@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,6 @@ import yaml
 from workspace import Workspace
 
 from prompt_evaluator.app.init import COMMAND, FILES
-from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,29 @@ def test_a_new_project_is_valid_in_every_part(fresh: Workspace) -> None:
     workflow = yaml.safe_load((project.folder / ".github/workflows/evaluate.yml").read_text())
     steps = [step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"]]
     assert any(COMMAND in step for step in steps)
-    assert f"pip install prompt-evaluator=={__version__}" in steps
+
+
+@pytest.mark.parametrize(("source", "code"), [("", 1), ("./a wheel.whl", 0)])
+def test_the_workflow_installs_only_what_its_owner_names(fresh: Workspace, source: str, code: int) -> None:
+    fresh.run("init", "new")
+    fresh.write("bin/python", '#!/bin/sh\nprintf "%s|" "$@" >> called\n').chmod(0o755)
+    (job,) = yaml.safe_load((fresh.folder / "new/.github/workflows/evaluate.yml").read_text())["jobs"].values()
+    install = next(step for step in job["steps"] if step.get("name") == "Install prompt-evaluator")
+
+    done = subprocess.run(
+        ["/bin/bash", "-e", "-c", install["run"]],
+        cwd=fresh.folder,
+        env={"SOURCE": source, "PATH": f"{fresh.folder}/bin:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    called = fresh.folder / "called"
+    assert done.returncode == code
+    assert ("PROMPT_EVALUATOR_SOURCE" in done.stdout) == (not source)
+    assert (called.read_text() if called.exists() else "") == (f"-m|pip|install|--|{source}|" if source else "")
+    assert "OPENAI_API_KEY" not in job["env"]
 
 
 def test_a_new_project_runs_offline_with_short_names(fresh: Workspace) -> None:

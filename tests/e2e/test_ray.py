@@ -207,7 +207,7 @@ def test_without_the_extra_the_error_names_it(offline: Workspace) -> None:
     )
 
     assert done.returncode == 2
-    assert "Install the extra `ray`: pip install 'prompt-evaluator[ray]'." in " ".join(done.stderr.split())
+    assert "Install the extra `ray`: pip install 'prompt-verdict[ray]'." in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert not (offline.folder / "runs").exists()
 

@@ -228,7 +228,7 @@ class TestARun:
         assert ["open" in each for each in cases] == [True, False, False]
 
     def test_without_charts_says_how_to_get_them(self) -> None:
-        assert "pip install 'prompt-evaluator[charts]'" in Seen(page(little_report(), None)).text
+        assert "pip install 'prompt-verdict[charts]'" in Seen(page(little_report(), None)).text
 
     def test_a_cost_that_is_not_known_is_unknown(self) -> None:
         report = run_report()

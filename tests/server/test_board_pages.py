@@ -240,7 +240,7 @@ def test_the_script_of_charts_is_kept_for_good_and_missing_without_the_extra(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     without = _page(site, "/trends", dataset=FOLLOWED)
     assert site.send("GET", address[1]).status == 404
-    assert "pip install 'prompt-evaluator[charts]'" in _text(without)
+    assert "pip install 'prompt-verdict[charts]'" in _text(without)
     assert '<svg class="band"' in without
     assert "charts.js" not in without
     assert "application/json" not in without

@@ -332,7 +332,7 @@ except Exception as error:
 
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert said.stdout.strip() == "A PostgreSQL store needs psycopg: pip install 'prompt-evaluator[postgres]'."
+    assert said.stdout.strip() == "A PostgreSQL store needs psycopg: pip install 'prompt-verdict[postgres]'."
 
 
 def test_processes_that_open_a_new_store_at_once_all_get_it(child: Callable[..., subprocess.Popen[str]]) -> None:

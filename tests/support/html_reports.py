@@ -237,7 +237,7 @@ def little_report() -> RunReport:
         failing_cases=0,
         slices=(),
         charts=(),
-        no_charts="Charts are drawn by vl-convert, which is not installed: `pip install 'prompt-evaluator[charts]'`",
+        no_charts="Charts are drawn by vl-convert, which is not installed: `pip install 'prompt-verdict[charts]'`",
     )
 
 

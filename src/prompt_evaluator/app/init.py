@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -24,8 +23,6 @@ FILES = {
 }
 """Maps each file to write to its template."""
 IGNORED = (".prompt_evaluator/", "runs/", ".env")
-_PINNED = f"=={__version__}".encode()
-"""The CI example goes on working as it did when it was made, whatever is released later."""
 COMMAND = "prompt-evaluator evaluate-dataset -d support -s system"
 
 
@@ -57,7 +54,7 @@ def create_project(folder: Path, *, force: bool = False) -> Project:
         )
     try:
         for name, template in FILES.items():
-            _write(folder / name, _templates().joinpath(template).read_bytes().replace(b"==VERSION", _PINNED))
+            _write(folder / name, _templates().joinpath(template).read_bytes())
         ignored = _ignore(folder / ".gitignore")
     except OSError as error:
         what = f"The project cannot be written to {folder.absolute()}: {error.strerror}"

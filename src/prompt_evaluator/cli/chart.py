@@ -99,7 +99,7 @@ def chart_command(  # noqa: PLR0913 - one for each flag
 
     \b
     Pictures need the extra `charts`:
-    pip install 'prompt-evaluator[charts]'
+    pip install 'prompt-verdict[charts]'
     """  # noqa: D301 - click's mark for text that keeps its lines
     check_file(output)
     size = ChartSize(width=width, height=height)

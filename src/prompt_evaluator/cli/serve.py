@@ -52,6 +52,6 @@ def _server() -> Any:
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"The server needs packages that are not installed ({error.name} is missing). "
-            "Install them: pip install 'prompt-evaluator[server]'"
+            "Install them: pip install 'prompt-verdict[server]'"
         ) from None
     return serve

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.chart import Chart, Theme
 
-INSTALL = "pip install 'prompt-evaluator[charts]'"
+INSTALL = "pip install 'prompt-verdict[charts]'"
 NO_CHARTS = f"Charts are drawn by vl-convert, which is not installed: {INSTALL}"
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """Only named in specifications that are written to a file: editors recognise them by it."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.query import RunLine
 
 TABLES = ("runs", "samples", "scores")
-_MISSING = "Install prompt-evaluator[parquet] to write .parquet files."
+_MISSING = "Install prompt-verdict[parquet] to write .parquet files."
 _ROWS, _BYTES = 50_000, 8_000_000
 """A row group is written when it has one or the other: large enough to be read fast, small enough to hold two."""
 

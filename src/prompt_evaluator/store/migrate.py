@@ -188,7 +188,7 @@ def _server(location: str, patience: float, fill: Fill | None, upgrade: Upgrade)
     except (ArgumentError, ValueError) as error:
         raise StoreError("The store's URL cannot be parsed. Write it as postgresql://user@host/database.") from error
     except ImportError as error:
-        raise StoreError("A PostgreSQL store needs psycopg: pip install 'prompt-evaluator[postgres]'.") from error
+        raise StoreError("A PostgreSQL store needs psycopg: pip install 'prompt-verdict[postgres]'.") from error
     for secret in (url.password, *map(url.query.get, _SECRET_OPTIONS)):
         if isinstance(secret, str):
             REDACTOR.add(secret)

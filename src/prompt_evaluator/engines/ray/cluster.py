@@ -24,7 +24,7 @@ from prompt_evaluator.engines.ray import cleaner
 from prompt_evaluator.errors import ConfigurationError, EngineError
 from prompt_evaluator.model import REDACTOR, message_of
 
-_MISSING = "Ray is not installed. Install the extra `ray`: pip install 'prompt-evaluator[ray]'."
+_MISSING = "Ray is not installed. Install the extra `ray`: pip install 'prompt-verdict[ray]'."
 _MARK = "PROMPT_EVALUATOR_RAY_SESSION"
 """The variable by which the processes of a Ray of our own are known."""
 _LONGEST_FOLDER = 40
