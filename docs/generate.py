@@ -16,7 +16,6 @@ import msgspec
 import yaml
 
 from http_api import http_api_page
-from number_places import all_places
 from prompt_evaluator import errors
 from prompt_evaluator.app.metrics import MetricInfo, list_metrics
 from prompt_evaluator.cli.main import cli
@@ -44,7 +43,6 @@ from prompt_evaluator.model import (
 )
 from prompt_evaluator.model import result as results
 from prompt_evaluator.model.bars import MissedBar
-from prompt_evaluator.model.bounds import BOUNDS, Bound
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, index_entry, tail
 
@@ -76,7 +74,6 @@ def main() -> int:
         REFERENCE / "errors.md": errors_page(),
         REFERENCE / "metrics.md": metrics_page(),
         REFERENCE / "settings.md": settings_page(),
-        REFERENCE / "bounds.md": bounds_page(),
         REFERENCE / "http-api.md": http_api_page(_NOTE, TEXTS["http_api"]),
         REFERENCE / "dataset-schema.json": dataset_schema(),
         REFERENCE / "config-schema.json": _json(config_schema()),
@@ -384,21 +381,6 @@ def _ways(setting: Setting) -> str:
 def _written(default: Any) -> str:
     """As the file has it."""
     return str(default).lower() if isinstance(default, bool) else str(default)
-
-
-def bounds_page() -> str:
-    """Every number that a user can give: from where to where, why, and where it is given."""
-    places: dict[Bound, list[str]] = {bound: [] for bound in BOUNDS.values()}
-    for words, bound in all_places():
-        if bound is None:
-            raise SystemExit(f"{words} is a number without bounds: give it one of `model/bounds.py`.")
-        places[bound].append(words)
-    rows = [
-        f"| {bound.name} | {bound.least:,} | {bound.most:,} | {_in_a_cell(bound.why)} | {', '.join(found)} |"
-        for bound, found in places.items()
-    ]
-    table = "\n".join(["| Number | From | To | Why | Given in |", "|---|---|---|---|---|", *rows])
-    return "\n\n".join([_NOTE, "# Bounds of numbers", TEXTS["bounds"]["intro"].strip(), table]) + "\n"
 
 
 def _json(schema: Schema) -> str:

@@ -16,7 +16,6 @@ from prompt_evaluator.app.clock import as_text
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError, StoreError, UnknownNameError
 from prompt_evaluator.model import REDACTOR, Secret
-from prompt_evaluator.model.bounds import TOKEN_HOURS
 from prompt_evaluator.model.token import ROLES, Token
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_EXPIRY = "90d"
 NEVER = "never"
-_MOST_DAYS = TOKEN_HOURS.most // 24
+_MOST_DAYS = 366
 _LONGEST_NAME = 64
 _FORM = re.compile(r"pe_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", re.ASCII)
 _SPAN = re.compile(r"(\d{1,4})([hd])", re.ASCII)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from prompt_evaluator.model import ProviderSettings
-from prompt_evaluator.model.bounds import SERVICE_PORT
+from prompt_evaluator.model.bounds import SERVICE_PORT, bound_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,13 +76,11 @@ def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
         case inspect.UnionType():
             (inner,) = (kind for kind in shape.types if not isinstance(kind, inspect.NoneType))
             return _checked(value, inner, place)
-        case inspect.Metadata():
-            bound = (shape.extra or {}).get("bound")
-            return _number(value, bound, place) if bound else _checked(value, shape.type, place)
         case inspect.AnyType():
             return value
         case _:
-            return _leaf(value, shape, place)
+            bound = bound_of(shape)
+            return _number(value, bound, place) if bound else _leaf(value, shape, place)
 
 
 def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) -> dict[str, Any]:

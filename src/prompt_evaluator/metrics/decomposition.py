@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from msgspec import Meta
+
 from prompt_evaluator.metrics import decomposition_questions as questions
 from prompt_evaluator.metrics.judge_prompt import asked_text, reference_parts
 from prompt_evaluator.metrics.judge_reply import UnreadableReply
@@ -19,7 +21,6 @@ from prompt_evaluator.metrics.judging import (
     read_texts,
 )
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
-from prompt_evaluator.model.bounds import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +38,7 @@ class Faithfulness(JudgedMetric, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("context",)
     asks: ClassVar[tuple[Question, ...]] = (questions.CLAIMS, questions.TRUTHS, questions.FAITHFULNESS)
 
-    truths_limit: Annotated[int, FACTS.meta] | None = None
+    truths_limit: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     """How many facts to take from each passage, most important first; all by default."""
     strict_idk: bool = False
     """Whether a claim that the context does not mention counts against the answer."""

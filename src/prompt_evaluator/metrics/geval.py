@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.metrics.judge_prompt import material, object_schema
@@ -24,7 +25,6 @@ from prompt_evaluator.metrics.judging import (
     texts_question,
 )
 from prompt_evaluator.model import Answer, Failed, Score, Scored, TestCase
-from prompt_evaluator.model.bounds import JUDGEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ class GEval(JudgedMetric, frozen=True, kw_only=True):
     """What to judge; the judge writes evaluation steps from it."""
     steps: tuple[Annotated[str, msgspec.Meta(pattern=r"\S")], ...] = ()
     """Evaluation steps to use instead of letting the judge write them."""
-    samples: Annotated[int, JUDGEMENTS.meta] = 1
+    samples: Annotated[int, Meta(ge=1, le=100)] = 1
     """How many judgements to average if the judge's log-probabilities are not available."""
 
     @property

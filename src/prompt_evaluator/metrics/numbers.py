@@ -6,6 +6,8 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
+from msgspec import Meta
+
 from prompt_evaluator.metrics.matching import near
 from prompt_evaluator.metrics.rule import Rule, Trial, best, yes_or_no
 from prompt_evaluator.model import Score, Scored, Skipped, TestCase, bounds
@@ -136,7 +138,7 @@ class Latency(Rule, frozen=True, kw_only=True):
     name: ClassVar[str] = "latency"
     needs: ClassVar[tuple[str, ...]] = ("max_ms",)
 
-    max_ms: Annotated[float, bounds.DURATION_MS.meta] | None = None
+    max_ms: Annotated[float, Meta(ge=0, le=86_400_000)] | None = None
 
     def missing(self, case: TestCase) -> str | None:  # noqa: ARG002 - the limit is an option
         return "the case gives no max_ms" if self.max_ms is None else None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from prompt_evaluator.metrics.pattern_size import added_by_repeats
 from prompt_evaluator.metrics.rule import Rule, Trial, short
 from prompt_evaluator.model import Failed, Score, Scored, TestCase
-from prompt_evaluator.model.bounds import PATTERN_REPEATS
 
 if TYPE_CHECKING:
     import regex
@@ -20,6 +19,8 @@ _AT_ONCE = 0.005
 _AT_MOST = 0.8
 _BY_THE_CLOCK = 1.0
 """Seconds. Most searches take microseconds; longer ones move to a thread, so as not to block the event loop."""
+_HUGE_COUNT = re.compile(r"\{\s*[0-9]{6,}\s*[,}]")
+"""Compiling writes repeats out in memory."""
 
 
 class Regex(Rule, frozen=True, kw_only=True):
@@ -29,8 +30,7 @@ class Regex(Rule, frozen=True, kw_only=True):
     needs: ClassVar[tuple[str, ...]] = ("pattern",)
 
     pattern: str | None = None
-    """The regular expression. Its counts in braces, such as `a{5}`, may add at most 100,000 characters; nested ones
-    multiply."""
+    """The regular expression."""
     flags: str = ""
     """Any of `i` (ignore case), `m` (^ and $ match at every line), `s` (. matches line breaks), `x` (free spacing)."""
     full: bool = False
@@ -65,15 +65,14 @@ def compiled(pattern: str, flags: str = "") -> regex.Pattern[str]:
     """Compile a pattern.
 
     Raises:
-        ValueError: The pattern or a flag is invalid, or the pattern repeats too much; says why.
+        ValueError: The pattern or a flag is invalid, or the pattern repeats too often; says why.
     """
     import regex  # noqa: PLC0415 - takes 15 ms to import
 
     letters = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
     if unknown := set(flags.lower()) - letters.keys():
         raise ValueError(f"Unknown flag {min(unknown)!r}. Known flags: {', '.join(letters)}")
-    added = added_by_repeats(pattern, verbose="x" in flags.lower())
-    if added > PATTERN_REPEATS.most:
+    if _HUGE_COUNT.search(pattern):
         raise ValueError(_too_large(pattern))
     combined = regex.V0
     for letter in flags.lower():
@@ -87,8 +86,7 @@ def compiled(pattern: str, flags: str = "") -> regex.Pattern[str]:
 
 
 def _too_large(pattern: str) -> str:
-    most = f"the counts in braces may add at most {PATTERN_REPEATS.most:,} characters"
-    return f"The pattern {short(pattern)!r} repeats too much: written out, {most}, and nested counts multiply"
+    return f"The pattern {short(pattern)!r} repeats too often. Write counts below 100,000"
 
 
 def find(

@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from prompt_evaluator.model.bounds import (
     FLAG_THRESHOLD,
-    LABELS,
     METRIC_THRESHOLD,
     PAGE_SIZE,
     SAMPLE_INDEX,
@@ -177,7 +176,7 @@ class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which labels to list."""
 
     run: _Name | None = None
-    limit: Annotated[int, LABELS.meta] = 1_000
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
 
 
 class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,9 +1,8 @@
-"""One table of every number a user can set, with its smallest and largest sensible value.
+"""Numbers that users set, with their smallest and largest sensible value.
 
-It is used to check flags, settings, provider entries, rubrics, gate policies, metric options and requests over HTTP,
-and to write the reference. A number gets its bound where it is declared: `number(SAMPLES)` for an option,
-`Annotated[int, TRIES.meta]` for a field. The upper bounds are far beyond what anyone needs; anything larger is a typo
-that would hang, exhaust memory or overflow.
+A range that several flags, settings or fields share is here: `number(SAMPLES)` for an option, `Annotated[int,
+SAMPLES.meta]` for a field. One that belongs to a single field is a `Meta(ge=…, le=…)` there. Upper ends are far beyond
+what anyone needs; anything larger is a typo that would hang, exhaust memory or overflow.
 """
 
 from __future__ import annotations
@@ -22,14 +21,11 @@ _MOST_DIGITS = 40
 _DIGITS_PER_BIT = math.log10(2)
 
 
-class Bound(msgspec.Struct, frozen=True, kw_only=True):
+class Bound(NamedTuple):
     """The range of one number, both ends included."""
 
-    name: str
     least: int | float
     most: int | float
-    why: str
-    """Why nobody needs less or more, as a sentence."""
     whole: bool
 
     @property
@@ -41,7 +37,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def meta(self) -> Meta:
         """Annotation for a struct field: decoding enforces the bound, and the JSON schema shows it."""
-        return Meta(ge=self.least, le=self.most, extra={"bound": self})
+        return Meta(ge=self.least, le=self.most)
 
     @property
     def type(self) -> Any:
@@ -129,92 +125,62 @@ def bounded_fields(kind: type[msgspec.Struct]) -> dict[str, BoundedField]:
         if isinstance(shape, inspect.VarTupleType):
             shape = shape.item_type
         for each in shape.types if isinstance(shape, inspect.UnionType) else (shape,):
-            if isinstance(each, inspect.Metadata) and "bound" in (each.extra or {}):
-                found[field.encode_name] = BoundedField((each.extra or {})["bound"], is_mapping)
+            if bound := bound_of(each):
+                found[field.encode_name] = BoundedField(bound, is_mapping)
     return found
 
 
-def _whole(name: str, least: int, most: int, why: str) -> Bound:
-    return Bound(name=name, least=least, most=most, why=why, whole=True)
+def bound_of(shape: object) -> Bound | None:
+    """The bound of a type as `msgspec.inspect` describes it; None if it is not a number with two ends."""
+    least, most = getattr(shape, "ge", None), getattr(shape, "le", None)
+    return None if least is None or most is None else Bound(least, most, whole=type(shape).__name__ == "IntType")
 
 
-def _number(name: str, least: float, most: float, why: str) -> Bound:
-    return Bound(name=name, least=least, most=most, why=why, whole=False)
+def _whole(least: int, most: int) -> Bound:
+    return Bound(least, most, whole=True)
+
+
+def _number(least: float, most: float) -> Bound:
+    return Bound(least, most, whole=False)
 
 
 _DAY = 86_400
 _BILLION = 1_000_000_000
 
-SAMPLES = _whole("samples per case", 1, 10_000, "10,000 samples give the mean to within a hundredth of their spread.")
-ATTEMPTS = _whole("attempts per sample", 1, 100, "An answer that was bad 100 times will be bad again.")
-RETRIES = _whole("retries of a harness configuration", 0, 99, "With the first answer, 100 attempts.")
-JUDGE_REPEATS = _whole(
-    "judgements per answer", 1, 1_000, "1,000 give their spread to within 2 %; those of one answer are held in memory."
-)
-RESULTS_PER_CASE = _whole(
-    "samples × attempts × judgements of a case", 1, 100_000, "All results of a case are held in memory together."
-)
-TEMPERATURE = _number("temperature", 0, 100, "Services allow up to 1 or 2; your own servers may allow more.")
-TOKENS = _whole("tokens per answer", 1, 100_000_000, "Ten times the longest context available today.")
-SEED = _whole(
-    "seed", -9_000_000_000_000_000, 9_000_000_000_000_000, "JSON represents integers exactly up to 2^53, about 9e15."
-)
-CASES = _whole("cases", 1, _BILLION, "A dataset this large takes days to read.")
-LISTED = _whole("lines of a list", 1, 1_000_000, "The list is held in memory; continue with --cursor.")
-CONCURRENCY = _whole(
-    "calls in flight", 1, 10_000, "Each needs a socket and memory; systems allow a process a few thousand sockets."
-)
-WORKERS = _whole("worker processes", 1, 10_000, "More than any cluster starts for one run.")
-GPUS = _number("GPUs per worker process", 0, 64, "No machine has more.")
-BUDGET = _number("US dollars per run", 0, _BILLION, "Leave it out for no limit.")
-SHARED_BUDGET = _number("US dollars per day or month", 0, _BILLION, "Leave it out for no limit.")
-CALLS = _whole("calls per run", 1, 1_000_000_000_000, "Leave it out for no limit.")
-SCORE = _number(
-    "scores, their scales and bars", -_BILLION, _BILLION, "Squared differences stay precise enough to average."
-)
-REQUESTS_PER_MINUTE = _whole("requests per minute", 1, _BILLION, "Leave it out if there is no limit.")
-TOKENS_PER_MINUTE = _whole("tokens per minute", 1, 1_000_000_000_000, "Leave it out if there is no limit.")
-TIMEOUT = _number("time-outs in seconds", 0.01, _DAY, "No service answers within 10 ms; nobody waits for a day.")
-TRIES = _whole("tries per call", 1, 100, "A service that failed 100 times is down, and each try may cost money.")
-BACKOFF = _number("seconds before the second try", 0.001, 3_600, "The wait doubles with each try, up to a minute.")
-WAIT = _number("seconds a service may ask to wait", 0.001, _DAY, "Rather than wait longer, start another run.")
-REPLY_BYTES = _whole("bytes per reply", 1, 1_073_741_824, "Replies are held in memory, so 1 GiB is the limit.")
-PRICE = _number("US dollars per million tokens", 0, 1_000_000, "One dollar per token.")
-SHARE = _number("shares and thresholds", 0, 1, "They are fractions of a whole.")
-SIMULATED_MS = _number("simulated milliseconds", 0, 3_600_000, "An hour per answer is slow enough for a rehearsal.")
-SIMULATED_WAIT = _number("simulated seconds to wait", 0, 3_600, "An hour is long enough for a rehearsal.")
-JUDGEMENTS = _whole("judgements to average", 1, 100, "They are made one after another.")
-FACTS = _whole("facts per passage", 1, 10_000, "No judge lists more in one answer.")
-LENGTH = _whole("lengths and distances in text", 0, _BILLION, "Longer than any text that fits in a reply.")
-PATTERN_REPEATS = _whole(
-    "characters that repeats add to a pattern",
-    0,
-    100_000,
-    "They are written out in memory, some 500 bytes each; nested counts multiply.",
-)
-FIGURE = _number("compared numbers", -1e300, 1e300, "Differences and tolerances do not overflow.")
-TOLERANCE = _number("tolerances", 0, 1e300, "Same as for compared numbers.")
-DURATION_MS = _number("milliseconds per answer", 0, _DAY * 1_000, "No call takes longer than a day.")
-METRIC_THRESHOLD = _number(
-    "differences of means that matter", 0.001, 4, "They are on a scale from 1 to 5, whose ends differ by 4."
-)
-FLAG_THRESHOLD = _number("differences of shares that matter", 0.001, 1, "Shares differ by 1 at most.")
-GATE_LEVEL = _number("error probabilities of a gate", 0.0001, 0.5, "From one false alarm in 10,000 to a coin toss.")
-GATE_MARGIN = _number("margins of a gate", 0, 2 * _BILLION, "The ends of the widest scale differ by 2,000,000,000.")
-CHART_SIZE = _whole("pixels of a chart", 100, 4_000, "Smaller charts are unreadable; larger ones fit on no screen.")
-PORT = _whole("ports", 0, 65_535, "TCP has no others; 0 is any free port.")
-SERVICE_PORT = _whole("ports of services and proxies", 1, 65_535, "TCP has no others.")
-TOKEN_HOURS = _whole("hours until a token expires", 1, 366 * 24, "A year; `never` is for what you cannot replace.")
-RUNS_AT_ONCE = _whole("runs at once", 1, 100, "They share the limits of their keys and the memory of one process.")
-QUEUED = _whole("waiting runs", 1, 100_000, "Each was planned and is stored; nobody waits for more.")
-PAGE_SIZE = _whole("lines of a page over HTTP", 1, 500, "Continue with `cursor` or `start`.")
-TREND_RUNS = _whole("runs of a trend over HTTP", 2, 500, "One run is no trend; charts show no more.")
-LABELS = _whole("labels of a page over HTTP", 1, 10_000, "They are short; list those of one run after another.")
-SKIPPED = _whole("lines to skip", 0, _BILLION, "There are no more cases to skip.")
-SAMPLE_INDEX = _whole("numbers of a sample, from 0", 0, 9_999, "A case has 10,000 samples at most.")
-ATTEMPT_INDEX = _whole("numbers of an attempt, from 0", 0, 99, "A sample has 100 attempts at most.")
-QUEUE_ID = _whole("numbers of a label queue", 1, 2_000_000_000, "Databases count no further.")
-QUEUE_SIZE = _whole("samples of a label queue", 1, 10_000, "Nobody labels more; start another queue for the next ones.")
-PROBABILITY = _number("probability of being drawn", 1e-12, 1, "Labels are weighted by its inverse.")
-
-BOUNDS: dict[str, Bound] = {bound.name: bound for bound in [*globals().values()] if isinstance(bound, Bound)}
+SAMPLES = _whole(1, 10_000)
+ATTEMPTS = _whole(1, 100)
+RETRIES = _whole(0, 99)
+JUDGE_REPEATS = _whole(1, 1_000)
+TEMPERATURE = _number(0, 100)
+TOKENS = _whole(1, 100_000_000)
+SEED = _whole(-9_000_000_000_000_000, 9_000_000_000_000_000)  # JSON has whole numbers up to 2^53
+CASES = _whole(1, _BILLION)
+LISTED = _whole(1, 1_000_000)
+CONCURRENCY = _whole(1, 10_000)
+WORKERS = _whole(1, 10_000)
+GPUS = _number(0, 64)
+BUDGET = _number(0, _BILLION)
+CALLS = _whole(1, 1_000_000_000_000)
+SCORE = _number(-_BILLION, _BILLION)
+TIMEOUT = _number(0.01, _DAY)
+SHARE = _number(0, 1)
+SIMULATED_MS = _number(0, 3_600_000)
+LENGTH = _whole(0, _BILLION)
+FIGURE = _number(-1e300, 1e300)  # differences do not overflow
+TOLERANCE = _number(0, 1e300)
+METRIC_THRESHOLD = _number(0.001, 4)
+FLAG_THRESHOLD = _number(0.001, 1)
+GATE_LEVEL = _number(0.0001, 0.5)
+GATE_MARGIN = _number(0, 2 * _BILLION)
+CHART_SIZE = _whole(100, 4_000)
+PORT = _whole(0, 65_535)
+SERVICE_PORT = _whole(1, 65_535)
+RUNS_AT_ONCE = _whole(1, 100)
+QUEUED = _whole(1, 100_000)
+PAGE_SIZE = _whole(1, 500)
+TREND_RUNS = _whole(2, 500)
+SKIPPED = _whole(0, _BILLION)
+SAMPLE_INDEX = _whole(0, 9_999)
+ATTEMPT_INDEX = _whole(0, 99)
+QUEUE_SIZE = _whole(1, 10_000)
+PROBABILITY = _number(1e-12, 1)

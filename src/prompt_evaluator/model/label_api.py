@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from prompt_evaluator.model.bounds import PAGE_SIZE, QUEUE_ID, QUEUE_SIZE, SCORE, SEED, SKIPPED
+from prompt_evaluator.model.bounds import PAGE_SIZE, QUEUE_SIZE, SCORE, SEED, SKIPPED
 from prompt_evaluator.model.labelling import USUAL_SIZE, Draw, QueueProgress
 
 _Name = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -80,7 +80,7 @@ class QueueSkipRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 class LabelPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the page about labelling a run shows."""
 
-    queue: Annotated[int, QUEUE_ID.meta] | None = None
+    queue: Annotated[int, Meta(ge=1, le=2_000_000_000)] | None = None
     """By default, all queues of the run, and a form that starts one."""
     view: Literal["sample", "labelled"] = "sample"
     """`labelled` lists the samples of the queue that have a label."""

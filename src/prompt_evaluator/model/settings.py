@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from prompt_evaluator.model import bounds
 
@@ -12,8 +13,8 @@ from prompt_evaluator.model import bounds
 class Price(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars per million tokens."""
 
-    input: Annotated[float, bounds.PRICE.meta]
-    output: Annotated[float, bounds.PRICE.meta]
+    input: Annotated[float, Meta(ge=0, le=1_000_000)]
+    output: Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,24 +22,24 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     max_concurrency: Annotated[int, bounds.CONCURRENCY.meta] | None = None
     """Maximum number of calls in flight (64 by default). The actual number adapts to what the service can handle."""
-    requests_per_minute: Annotated[int, bounds.REQUESTS_PER_MINUTE.meta] | None = None
-    tokens_per_minute: Annotated[int, bounds.TOKENS_PER_MINUTE.meta] | None = None
+    requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000)] | None = None
+    tokens_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000_000)] | None = None
     """None: learned from the service's rate-limit headers, if it sends them."""
     try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 600.0
     """Seconds for one request including its full reply. Reasoning models take minutes."""
     deadline: Annotated[float, bounds.TIMEOUT.meta] = 1_800.0
     """Seconds for a call with all its tries and waits."""
-    max_tries: Annotated[int, bounds.TRIES.meta] = 6
+    max_tries: Annotated[int, Meta(ge=1, le=100)] = 6
     """Maximum tries of a call. After one that timed out, which may have been billed, there are at most two more. While
     a model answers every call with 429, its calls are retried beyond this limit, until `give_up_after`."""
     give_up_after: Annotated[float, bounds.TIMEOUT.meta] = 120.0
     """The run ends, and can be resumed, after this many seconds in which a model answered no call and its tries
     failed."""
-    first_backoff: Annotated[float, bounds.BACKOFF.meta] = 0.5
+    first_backoff: Annotated[float, Meta(ge=0.001, le=3_600)] = 0.5
     """Seconds before the second try if the service does not specify a wait; doubles with each further try."""
-    max_retry_after: Annotated[float, bounds.WAIT.meta] = 120.0
+    max_retry_after: Annotated[float, Meta(ge=0.001, le=86_400)] = 120.0
     """Seconds. A longer Retry-After ends the call instead of stalling it."""
-    max_reply_bytes: Annotated[int, bounds.REPLY_BYTES.meta] = 32 * 1024 * 1024
+    max_reply_bytes: Annotated[int, Meta(ge=1, le=1_073_741_824)] = 32 * 1024 * 1024
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,7 +10,6 @@ import msgspec
 from prompt_evaluator.app.bars import check_bars
 from prompt_evaluator.app.planning.look import Look
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
-from prompt_evaluator.model.bounds import RESULTS_PER_CASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import DatasetRef, JudgeConfig, ProviderSettings, RunPlan, TestCase
     from prompt_evaluator.providers.catalogue import ModelName
 
+_MOST_RESULTS = 100_000
+"""Of one case: they are held in memory together."""
 _NO_JUDGES = ("command", "python", "router")
 """Provider kinds that cannot judge."""
 
@@ -129,7 +130,7 @@ def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig
 
 def _check_size(draft: RunPlan, repeats: int) -> None:
     """Limit the product: each factor may be reasonable while all together are not."""
-    samples, attempts, most = draft.num_samples, draft.target.attempts, RESULTS_PER_CASE.most
+    samples, attempts, most = draft.num_samples, draft.target.attempts, _MOST_RESULTS
     if (product := samples * attempts * repeats) > most:
         raise ConfigurationError(
             f"{samples:,} samples × {attempts:,} attempts × {repeats:,} judgements make up to {product:,} results per "

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from prompt_evaluator.errors import (
     AuthenticationError,
@@ -59,7 +60,7 @@ class MockOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Share of tries that fail, by kind of fault."""
     fault_seed: Annotated[int, bounds.SEED.meta] = 0
     """A different seed makes different tries fail."""
-    retry_after_s: Annotated[float, bounds.SIMULATED_WAIT.meta] = 0.05
+    retry_after_s: Annotated[float, Meta(ge=0, le=3_600)] = 0.05
     """Seconds that a simulated rate limit asks to wait."""
     quality: Rate = 0.88
     """Share of answers that meet what their case asks for."""
