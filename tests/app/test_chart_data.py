@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from chart_runs import Case, add_scored_run
 from compared_runs import compared, of_metric
@@ -14,18 +14,19 @@ from scipy import stats as scipy_stats
 from trend_runs import add_run, drawn
 
 from prompt_evaluator.app.chart_data import (
-    comparison_chart_data,
-    run_chart_data,
-    trend_chart_data,
+    differences_data,
+    distribution_data,
+    metrics_data,
+    scatter_data,
+    trend_data,
 )
 from prompt_evaluator.app.charts import comparison_charts, run_charts
-from prompt_evaluator.app.cost_charts import cost_chart_data
+from prompt_evaluator.app.cost_charts import cost_data
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.slices import slice_cells
 from prompt_evaluator.app.trends import read_trends
 from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.trend import TrendQuery
-from prompt_evaluator.reports.charts import make_chart
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -58,33 +59,20 @@ def sliced(rng: Random, cases: int = 60) -> list[Case]:
     return found
 
 
-def test_means_come_with_their_intervals_for_each_run(store: Store) -> None:
-    first, second = add_scored_run(store, 1, CASES), add_scored_run(store, 2, CASES, model="openai/large")
+def test_means_come_with_the_number_of_cases(store: Store) -> None:
+    line = store.run_line(add_scored_run(store, 1, CASES))
 
-    data = run_chart_data(store, [first, second], "metrics")
+    data = metrics_data(line)
 
-    assert [(bar.metric, bar.run) for bar in data.metrics[:2]] == [
-        ("clarity", "00000001 openai/small"),
-        ("clarity", "00000002 openai/large"),
-    ]
+    assert [bar.metric for bar in data.metrics] == ["clarity", "warmth"]
     assert data.metrics[0].mean == pytest.approx(fmean([3.0, 3.0, 4.0]))
     assert data.metrics[0].cases == 3
 
 
-def test_one_metric_can_be_asked_for(store: Store) -> None:
-    run = add_scored_run(store, 1, CASES)
-
-    for kind in ("metrics", "stability", "distribution"):
-        data: Any = run_chart_data(store, [run], kind, ["warmth"])
-        assert {each.metric for each in (*data.metrics, *data.cells, *data.bins)} == {"warmth"}
-    with pytest.raises(UnknownNameError, match="Did you mean 'warmth'"):
-        run_chart_data(store, [run], "metrics", ["warmht"])
-
-
 def test_scores_of_a_rubric_have_a_bin_for_each_whole_number(store: Store) -> None:
-    run = add_scored_run(store, 1, CASES)
+    line = store.run_line(add_scored_run(store, 1, CASES))
 
-    bins = [each for each in run_chart_data(store, [run], "distribution").bins if each.metric == "clarity"]
+    bins = [each for each in distribution_data(store, line).bins if each.metric == "clarity"]
 
     assert [(each.low, each.high, each.count) for each in bins] == [
         (0.5, 1.5, 1),
@@ -93,27 +81,6 @@ def test_scores_of_a_rubric_have_a_bin_for_each_whole_number(store: Store) -> No
         (3.5, 4.5, 2),
         (4.5, 5.5, 1),
     ]
-
-
-def test_stability_shows_the_most_varying_cases_and_counts_the_others(store: Store) -> None:
-    rng = Random(1)
-    many = [Case({"clarity": [rng.uniform(1, 5), rng.uniform(1, 5)]}) for _ in range(70)]
-    run = add_scored_run(store, 1, many)
-
-    data = run_chart_data(store, [run], "stability")
-
-    widest = max(range(70), key=lambda at: abs(many[at].scores["clarity"][0] - many[at].scores["clarity"][1]))
-    assert data.cells[0].test_case_id == f"case-{widest}"
-    assert len(data.cells) == 60
-    assert data.left_out == 10
-
-
-def test_flags_come_with_their_counts(store: Store) -> None:
-    run = add_scored_run(store, 1, CASES)
-
-    (bar,) = run_chart_data(store, [run], "flags").flags
-
-    assert (bar.flag, bar.raised, bar.asked) == ("rude", 1, 6)
 
 
 def test_a_slice_is_tested_against_the_rest_with_a_correction_for_all_cells(store: Store) -> None:
@@ -164,7 +131,7 @@ def test_differences_are_those_of_the_comparison() -> None:
     values = [[rng.uniform(2, 4) for _ in range(3)] for _ in range(12)]
     comparison = compared(of_metric(values), of_metric([[each + 0.5 for each in row] for row in values]))
 
-    (bar,) = comparison_chart_data(comparison, "differences").differences
+    (bar,) = differences_data(comparison).differences
 
     found = comparison.metrics["quality"]
     assert (bar.difference, bar.low, bar.high) == (found.difference, found.low, found.high)
@@ -176,13 +143,11 @@ def test_a_scatter_has_every_case_or_evenly_chosen_ones() -> None:
     values = [[rng.uniform(2, 4)] for _ in range(4_500)]
     comparison = compared(of_metric(values), of_metric([[each + rng.gauss(0, 0.2) for each in row] for row in values]))
 
-    data = comparison_chart_data(comparison, "scatter")
+    data = scatter_data(comparison, "quality")
 
     assert len(data.points) == 1_500
     assert data.left_out == 3_000
     assert data.metric == "quality"
-    with pytest.raises(UnknownNameError, match="Did you mean 'quality'"):
-        comparison_chart_data(comparison, "scatter", "qualty")
 
 
 def test_a_trend_has_its_levels_and_what_changed(here: Path) -> None:
@@ -196,7 +161,7 @@ def test_a_trend_has_its_levels_and_what_changed(here: Path) -> None:
     trends = read_trends(settings, TrendQuery(metric="clarity"))
     assert trends is not None
 
-    data = trend_chart_data(trends.metrics[0])
+    data = trend_data(trends.metrics[0])
 
     assert [run.change_point for run in data.trend].index(True) == 6
     assert "prompt" in data.trend[6].changed
@@ -216,7 +181,7 @@ def test_a_run_is_dominated_only_if_the_intervals_say_so(store: Store) -> None:
     levels = {1: (4.0, 2.0), 2: (4.05, 1.0), 3: (2.0, 3.0), 4: (2.0, 0.5), 5: (3.0, None)}
     runs = [add_scored_run(store, at, good(level), cost=cost) for at, (level, cost) in levels.items()]
 
-    data = cost_chart_data([store.run_line(run) for run in runs])
+    data = cost_data([store.run_line(run) for run in runs], "clarity")
 
     assert [(point.run, point.dominated) for point in data.costs] == [
         ("00000001", False),
@@ -228,13 +193,15 @@ def test_a_run_is_dominated_only_if_the_intervals_say_so(store: Store) -> None:
     assert data.left_out == 1
 
 
-def test_a_report_gets_the_charts_that_have_numbers(store: Store) -> None:
-    run = add_scored_run(store, 1, CASES)
+def test_a_report_gets_the_charts_that_have_numbers(here: Path) -> None:
+    assert here.is_dir()
+    settings = read_settings()
+    with closing(Store.open(settings.store)) as store:
+        runs = [add_scored_run(store, at, CASES) for at in (1, 2, 3)]
 
-    found = run_charts(store, run)
+        found = run_charts(settings, store, runs[-1])
 
-    assert [chart.kind for chart in found.charts] == ["metrics", "stability", "distribution", "flags"]
-    assert found.no_charts is None
+    assert [chart.kind for chart in found] == ["metrics", "distribution", "trend", "cost"]
 
 
 def test_a_comparison_gets_its_differences_and_a_scatter_for_each_metric() -> None:
@@ -242,11 +209,4 @@ def test_a_comparison_gets_its_differences_and_a_scatter_for_each_metric() -> No
 
     found = comparison_charts(compared(of_metric(values), of_metric(values)))
 
-    assert [chart.kind for chart in found.charts] == ["differences", "scatter"]
-
-
-def test_a_run_without_results_has_a_sentence_instead_of_charts(store: Store) -> None:
-    run = add_scored_run(store, 1, CASES)
-    line = msgspec.structs.replace(store.run_line(run), summary=None)
-
-    assert make_chart(cost_chart_data([line])).specification == {}
+    assert [chart.kind for chart in found] == ["differences", "scatter"]

@@ -103,9 +103,7 @@ def test_a_cut_text_says_how_much_is_missing() -> None:
     assert block("x" * 1_000, 200).splitlines()[1].endswith("more characters]")
 
 
-def test_charts_are_said_once_or_how_to_get_them() -> None:
+def test_charts_are_said_once() -> None:
     said = "".join(run_markdown(run_report()))
-    without = "".join(run_markdown(run_report(charts=(), no_charts="Charts are drawn by vl-convert.")))
 
     assert all(said.count(f"- {chart.title}.") == 1 for chart in run_report().charts)
-    assert "Charts are drawn by vl-convert." in without

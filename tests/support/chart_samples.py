@@ -7,15 +7,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.chart import (
-    CaseCell,
     CasePoint,
     ChartData,
     CostPoint,
     DifferenceBar,
-    FlagBar,
     MetricBar,
     ScoreBin,
-    SliceCell,
     TrendRun,
 )
 
@@ -47,111 +44,28 @@ def scale_of(metric: str) -> tuple[float, float]:
     return (0.0, 1.0) if metric in METRICS[3:] else (1.0, 5.0)
 
 
-def metrics(names: Sequence[str] = METRICS, runs: Sequence[str] = RUNS[:1], *, cases: int = 60) -> ChartData:
+def metrics(names: Sequence[str] = METRICS, *, cases: int = 60) -> ChartData:
     random = Random(1)
     bars = []
     for name in names:
         low, high = scale_of(name)
-        for run in runs:
-            mean = low + (high - low) * random.uniform(0.55, 0.95)
-            half = (high - low) * random.uniform(0.01, 0.05)
-            interval = (mean - half, min(high, mean + half)) if cases >= 5 else (None, None)
-            bars.append(
-                MetricBar(
-                    metric=name, run=run, mean=mean, low=interval[0], high=interval[1], scale=(low, high), cases=cases
-                )
-            )
-    return ChartData(kind="metrics", title="Metrics of run 3f2a9b1c", metrics=tuple(bars), runs=tuple(runs))
+        mean = low + (high - low) * random.uniform(0.55, 0.95)
+        half = (high - low) * random.uniform(0.01, 0.05)
+        ends = (mean - half, min(high, mean + half)) if cases >= 5 else (None, None)
+        bars.append(MetricBar(metric=name, mean=mean, low=ends[0], high=ends[1], scale=(low, high), cases=cases))
+    return ChartData(kind="metrics", title="Metrics of run 3f2a9b1c", metrics=tuple(bars))
 
 
-def stability(cases: int = 8, names: Sequence[str] = METRICS[:3], ids: Sequence[str] = ()) -> ChartData:
-    random = Random(2)
-    case_ids = [*ids, *(f"case-{number:04}" for number in range(cases - len(ids)))]
-    kept = case_ids[:60]
-    cells = [
-        CaseCell(
-            test_case_id=case_id,
-            metric=name,
-            mean=random.uniform(*scale_of(name)),
-            std=max(0.0, random.gauss(0.1, 0.15)) * (scale_of(name)[1] - scale_of(name)[0]),
-            scale=scale_of(name),
-            variability=random.choice(["low", "moderate", "high"]),
-            count=5,
-        )
-        for case_id in kept
-        for name in names
-    ]
-    return ChartData(
-        kind="stability",
-        title="Stability of run 3f2a9b1c",
-        cells=tuple(cells),
-        left_out=len(case_ids) - len(kept),
-    )
-
-
-def distribution(names: Sequence[str] = METRICS, runs: Sequence[str] = RUNS[:1]) -> ChartData:
+def distribution(names: Sequence[str] = METRICS) -> ChartData:
     random = Random(3)
     bins = []
     for name in names:
         low, high = scale_of(name)
         edges = [number + 0.5 for number in range(6)] if high == 5 else [number / 10 for number in range(11)]
-        for run in runs:
-            for start, end in pairwise(edges):
-                count = int(random.random() * 200 * (start - low + 0.6))
-                bins.append(ScoreBin(metric=name, run=run, low=start, high=end, count=count))
-    return ChartData(kind="distribution", title="Scores of run 3f2a9b1c", bins=tuple(bins), runs=tuple(runs))
-
-
-def flags(
-    names: Sequence[str] = ("leaks_data", "refuses", "hallucinates"), runs: Sequence[str] = RUNS[:1]
-) -> ChartData:
-    bars = [
-        FlagBar(
-            flag=name,
-            run=run,
-            share=0.03 * at * (1 + nth),
-            low=0.02 * at,
-            high=0.06 * at * (1 + nth) + 0.02,
-            raised=9 * at,
-            asked=300,
-        )
-        for at, name in enumerate(names)
-        for nth, run in enumerate(runs)
-    ]
-    return ChartData(kind="flags", title="Flags of run 3f2a9b1c", flags=tuple(bars), runs=tuple(runs))
-
-
-def slices(
-    names: Sequence[str] = METRICS[:4],
-    values: Sequence[str] = ("billing", "account", "refunds", "other"),
-    key: str = "topic",
-) -> ChartData:
-    random = Random(4)
-    cells = []
-    for at, value in enumerate(values):
-        for name in names:
-            low, high = scale_of(name)
-            difference = random.gauss(0, 0.08) * (high - low) - (
-                0.3 * (high - low) if at == 0 and name == names[0] else 0
-            )
-            mean = low + 0.7 * (high - low) + difference
-            cases = 6 if at == len(values) - 1 else 40
-            p_value = 0.004 if at == 0 and name == names[0] else 0.03 if at == 1 and name == names[-1] else 0.6
-            cells.append(
-                SliceCell(
-                    key=key,
-                    value=value,
-                    metric=name,
-                    mean=mean,
-                    low=mean - 0.1,
-                    high=mean + 0.1,
-                    scale=(low, high),
-                    cases=cases,
-                    difference=difference,
-                    p_value=p_value,
-                )
-            )
-    return ChartData(kind="slices", title="Slices of run 3f2a9b1c", slices=tuple(cells))
+        for start, end in pairwise(edges):
+            count = int(random.random() * 200 * (start - low + 0.6))
+            bins.append(ScoreBin(metric=name, low=start, high=end, count=count))
+    return ChartData(kind="distribution", title="Scores of run 3f2a9b1c", bins=tuple(bins))
 
 
 def differences(names: Sequence[str] = METRICS) -> ChartData:
@@ -183,7 +97,7 @@ def scatter(cases: int = 100, ids: Sequence[str] = (), metric: str = "correctnes
         after = min(5.0, max(1.0, before + round(random.gauss(0, 0.4) * 5) / 5))
         class_ = "same" if abs(after - before) < 0.8 else "better" if after > before else "worse"
         case_id = ids[number] if number < len(ids) else f"case-{number:04}"
-        points.append(CasePoint(test_case_id=case_id, metric=metric, baseline=before, candidate=after, class_=class_))
+        points.append(CasePoint(test_case_id=case_id, baseline=before, candidate=after, class_=class_))
     return ChartData(
         kind="scatter", title="Case by case", points=tuple(points), metric=metric, scale=(1.0, 5.0), runs=RUNS[:2]
     )
@@ -216,7 +130,6 @@ def cost(names: Sequence[str] = RUNS, *, wide: bool = True) -> ChartData:
     points = [
         CostPoint(
             run=name,
-            label=name,
             cost=0.0004 * (6**at if wide else 1 + at),
             mean=(3.6, 4.3, 4.0)[at % 3] + 0.01 * at,
             low=(3.5, 4.22, 3.9)[at % 3] + 0.01 * at,
@@ -230,10 +143,7 @@ def cost(names: Sequence[str] = RUNS, *, wide: bool = True) -> ChartData:
 
 EVERY_KIND: dict[str, Callable[[], ChartData]] = {
     "metrics": metrics,
-    "stability": stability,
     "distribution": distribution,
-    "flags": flags,
-    "slices": slices,
     "differences": differences,
     "scatter": scatter,
     "trend": trend,
@@ -244,11 +154,8 @@ EVERY_KIND: dict[str, Callable[[], ChartData]] = {
 def hostile() -> dict[str, ChartData]:
     """Every kind with names that try to do harm."""
     return {
-        "metrics": metrics(HOSTILE, HOSTILE[:3]),
-        "stability": stability(30, HOSTILE[:6], HOSTILE),
-        "distribution": distribution(HOSTILE, HOSTILE[:3]),
-        "flags": flags(HOSTILE, HOSTILE[:3]),
-        "slices": slices(HOSTILE[:8], HOSTILE, key="__proto__"),
+        "metrics": metrics(HOSTILE),
+        "distribution": distribution(HOSTILE),
         "differences": differences(HOSTILE),
         "scatter": scatter(60, HOSTILE, "__proto__"),
         "trend": trend(20, HOSTILE, HOSTILE[0]),

@@ -39,7 +39,7 @@ ANSWER = (
     "I am sorry about that.\n\nA second charge is usually a pre-authorisation that disappears within three to five "
     "working days. If it does not, reply with the date and the amount of both charges and we will refund one of them."
 )
-RUN_CHARTS = ("metrics", "stability", "distribution", "flags", "slices")
+RUN_CHARTS = ("metrics", "distribution", "trend", "cost")
 COMPARE_CHARTS = ("differences", "scatter")
 
 
@@ -218,7 +218,6 @@ def run_report(**more: Any) -> RunReport:
         ),
         "reproduction": reproduction(),
         "charts": charts(RUN_CHARTS),
-        "no_charts": None,
         **more,
     }
     return RunReport(**known)
@@ -237,7 +236,6 @@ def little_report() -> RunReport:
         failing_cases=0,
         slices=(),
         charts=(),
-        no_charts="Charts are drawn by vl-convert, which is not installed: `pip install 'prompt-verdict[charts]'`",
     )
 
 
@@ -299,7 +297,6 @@ def hostile_report(texts: Sequence[str]) -> RunReport:
         reproduction=msgspec.structs.replace(
             reproduction(), facts=named, command=short[0], metrics={short[1]: short[2]}
         ),
-        no_charts=short[0],
     )
 
 
@@ -331,7 +328,6 @@ def compare_report(compared: Comparison | None = None, text: str = ANSWER, **mor
         "baseline": reproduction(),
         "candidate": reproduction(parameters={"temperature": 0.2}),
         "charts": charts(COMPARE_CHARTS),
-        "no_charts": None,
         **more,
     }
     return CompareReport(comparison=of, findings=found, **known)

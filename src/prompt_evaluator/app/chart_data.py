@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
-
-from prompt_evaluator.app.slices import slice_cells
-from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.chart import (
     MOST_POINTS,
-    MOST_ROWS,
-    CaseCell,
     CasePoint,
     ChartData,
     DifferenceBar,
-    FlagBar,
     MetricBar,
     ScoreBin,
     TrendRun,
@@ -25,9 +18,8 @@ from prompt_evaluator.stats.distributions import normal_quantile
 from prompt_evaluator.store.chart_query import BinEdges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from prompt_evaluator.model.chart import CompareChartKind, RunChartKind
     from prompt_evaluator.model.comparison import Comparison, PairedResult, RunFacts
     from prompt_evaluator.model.query import RunLine
     from prompt_evaluator.model.result import OverallMetric
@@ -40,88 +32,71 @@ _MOST_WHOLE = 10
 """Scales between whole numbers up to this width get one bin for each whole number, as rubrics have them."""
 
 
-def run_chart_data(store: Store, run_ids: Sequence[str], kind: RunChartKind, metrics: Sequence[str] = ()) -> ChartData:
-    """The numbers of a chart about one run, or several where the kind allows it; `metrics` limits it to these.
-
-    Raises:
-        UnknownNameError: No run has a metric that was asked for.
-    """
-    lines = [store.run_line(run_id) for run_id in run_ids]
-    names = run_names(lines)
-    titles = {
-        "metrics": "Metrics",
-        "stability": "Stability",
-        "distribution": "Distribution of scores",
-        "flags": "Flags",
-        "slices": "Slices",
-    }
-    of = f"run {names[0]}" if len(lines) == 1 else f"{len(lines)} runs"
-    base = ChartData(kind=kind, title=f"{titles[kind]}: {of}", runs=tuple(names))
-    if kind != "flags":
-        check_metrics(lines, metrics)
-    collect: dict[RunChartKind, Callable[[Store, Sequence[RunLine], ChartData, Sequence[str]], ChartData]] = {
-        "metrics": _metrics,
-        "stability": _stability,
-        "distribution": _distribution,
-        "flags": _flags,
-        "slices": _slices,
-    }
-    return collect[kind](store, lines, base, metrics)
+def metrics_data(line: RunLine) -> ChartData:
+    """The mean of each metric of a run."""
+    bars = [
+        MetricBar(
+            metric=metric,
+            mean=stats.mean_of_means,
+            low=stats.interval[0] if stats.interval else None,
+            high=stats.interval[1] if stats.interval else None,
+            scale=stats.scale,
+            cases=stats.num_cases,
+        )
+        for metric, stats in stats_of(line).items()
+    ]
+    return ChartData(kind="metrics", title=f"Metrics: run {line.run_id[:SHORT_ID]}", metrics=tuple(bars))
 
 
-def run_names(lines: Sequence[RunLine]) -> list[str]:
-    """Short names of runs: the beginning of the id, and the prompt version or model where these differ."""
-    names = [line.run_id[:SHORT_ID] for line in lines]
-    for field in ("prompt_version", "generator_model"):
-        values = [getattr(line, field) for line in lines]
-        if len(set(values)) > 1:
-            return [f"{name} {value}" if value else name for name, value in zip(names, values, strict=True)]
-    return names
+def distribution_data(store: Store, line: RunLine) -> ChartData:
+    """How many samples of a run have which score."""
+    edges = {metric: _edges(stats.scale) for metric, stats in stats_of(line).items()}
+    counts = store.score_bins(line.run_id, edges)
+    bins = [
+        ScoreBin(
+            metric=metric,
+            low=each.start + each.width * at,
+            high=each.start + each.width * (at + 1),
+            count=counts.get((metric, at), 0),
+        )
+        for metric, each in edges.items()
+        for at in range(each.bins)
+    ]
+    return ChartData(
+        kind="distribution", title=f"Distribution of scores: run {line.run_id[:SHORT_ID]}", bins=tuple(bins)
+    )
 
 
-def comparison_chart_data(comparison: Comparison, kind: CompareChartKind, metric: str | None = None) -> ChartData:
-    """The numbers of a chart about two runs; without a metric, cases are about the first one.
+def differences_data(comparison: Comparison) -> ChartData:
+    """The differences between two runs."""
+    names = _names(comparison)
+    return ChartData(kind="differences", title=_title(names), differences=tuple(_differences(comparison)), runs=names)
 
-    Raises:
-        UnknownNameError: The metric was not compared.
-    """
-    names = (_called(comparison.baseline), _called(comparison.candidate))
-    title = f"{names[1]} compared with {names[0]}"
-    if kind == "differences":
-        return ChartData(kind=kind, title=title, differences=tuple(_differences(comparison)), runs=names)
-    measured = [name for name, each in comparison.metrics.items() if each.missing is None]
-    if metric is not None and metric not in measured:
-        raise UnknownNameError("metric in both runs", metric, measured)
-    chosen = metric or (measured[0] if measured else None)
-    empty = ChartData(kind=kind, title=title, metric=chosen, runs=names)
-    if chosen is None:
-        return empty
-    count = sum(comparison.metrics[chosen].case_classes.values())
+
+def scatter_data(comparison: Comparison, metric: str) -> ChartData:
+    """The cases of two runs on one metric."""
+    names = _names(comparison)
+    found = comparison.metrics[metric]
+    count = sum(found.case_classes.values())
     step = max(1, -(-count // MOST_POINTS))
     points = tuple(
-        CasePoint(
-            test_case_id=each.test_case_id,
-            metric=each.metric,
-            baseline=each.baseline,
-            candidate=each.candidate,
-            class_=each.class_,
-        )
-        for at, each in enumerate(each for each in comparison.cases if each.metric == chosen)
+        CasePoint(test_case_id=each.test_case_id, baseline=each.baseline, candidate=each.candidate, class_=each.class_)
+        for at, each in enumerate(each for each in comparison.cases if each.metric == metric)
         if at % step == 0
     )
     return ChartData(
-        kind=kind,
-        title=f"{chosen} case by case: {title}",
+        kind="scatter",
+        title=f"{metric} case by case: {_title(names)}",
         points=points,
-        metric=chosen,
-        scale=comparison.metrics[chosen].scale,
+        metric=metric,
+        scale=found.scale,
         runs=names,
         left_out=count - len(points),
     )
 
 
-def trend_chart_data(trend: MetricTrend) -> ChartData:
-    """The numbers of a chart about a metric over time."""
+def trend_data(trend: MetricTrend) -> ChartData:
+    """A metric over time."""
     starts = {change.run_id: change for change in trend.changes}
     level = trend.changes[0].before if trend.changes else None
     runs = []
@@ -146,82 +121,9 @@ def trend_chart_data(trend: MetricTrend) -> ChartData:
     return ChartData(kind="trend", title=title, trend=tuple(runs), metric=trend.name, scale=trend.scale)
 
 
-def _metrics(_: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
-    bars = [
-        MetricBar(
-            metric=metric,
-            run=name,
-            mean=stats.mean_of_means,
-            low=stats.interval[0] if stats.interval else None,
-            high=stats.interval[1] if stats.interval else None,
-            scale=stats.scale,
-            cases=stats.num_cases,
-        )
-        for metric in _asked(lines, metrics)
-        for line, name in zip(lines, base.runs, strict=True)
-        if (stats := stats_of(line).get(metric))
-    ]
-    return _with(base, metrics=tuple(bars))
-
-
-def _flags(_: Store, lines: Sequence[RunLine], base: ChartData, __: Sequence[str]) -> ChartData:
-    bars = [
-        FlagBar(
-            flag=flag,
-            run=name,
-            share=stats.true_proportion,
-            low=stats.interval[0] if stats.interval else None,
-            high=stats.interval[1] if stats.interval else None,
-            raised=stats.true_count,
-            asked=stats.total_count,
-        )
-        for line, name in zip(lines, base.runs, strict=True)
-        for flag, stats in (line.summary.overall_flag_stats if line.summary else {}).items()
-        if stats.true_proportion is not None
-    ]
-    return _with(base, flags=tuple(bars))
-
-
-def _stability(store: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
-    stats = stats_of(lines[0])
-    scales = {metric: stats[metric].scale for metric in _asked(lines, metrics) if metric in stats}
-    spans = {metric: (scale[1] - scale[0]) or 1.0 for metric, scale in scales.items()}
-    found = store.varying_cells(lines[0].run_id, spans, MOST_ROWS)
-    cells = tuple(
-        CaseCell(
-            test_case_id=cell.case_id,
-            metric=cell.metric,
-            mean=cell.mean,
-            std=cell.std,
-            scale=scales[cell.metric],
-            variability=cell.variability,
-            count=cell.samples,
-        )
-        for cell in found.cells
-    )
-    return _with(base, cells=cells, left_out=found.cases - len({cell.test_case_id for cell in cells}))
-
-
-def _distribution(store: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
-    edges: dict[str, BinEdges] = {}
-    for line in lines:
-        for metric, stats in stats_of(line).items():
-            edges.setdefault(metric, _edges(stats.scale))
-    names = _asked(lines, metrics)
-    counts = [store.score_bins(line.run_id, {metric: edges[metric] for metric in names}) for line in lines]
-    bins = [
-        ScoreBin(
-            metric=metric,
-            run=name,
-            low=edges[metric].start + edges[metric].width * at,
-            high=edges[metric].start + edges[metric].width * (at + 1),
-            count=found.get((metric, at), 0),
-        )
-        for metric in names
-        for name, found in zip(base.runs, counts, strict=True)
-        for at in range(edges[metric].bins)
-    ]
-    return _with(base, bins=tuple(bins))
+def stats_of(line: RunLine) -> dict[str, OverallMetric]:
+    """The metrics of a run."""
+    return line.summary.overall_metric_stats if line.summary else {}
 
 
 def _edges(scale: Scale) -> BinEdges:
@@ -230,11 +132,6 @@ def _edges(scale: Scale) -> BinEdges:
     if low.is_integer() and high.is_integer() and 1 < width <= _MOST_WHOLE:
         return BinEdges(low - 0.5, 1.0, round(width) + 1)
     return BinEdges(low, (width or 1.0) / _BINS, _BINS)
-
-
-def _slices(store: Store, lines: Sequence[RunLine], base: ChartData, metrics: Sequence[str]) -> ChartData:
-    cells = slice_cells(store, lines[0].run_id)
-    return _with(base, slices=tuple(cell for cell in cells if not metrics or cell.metric in metrics))
 
 
 def _differences(comparison: Comparison) -> Iterable[DifferenceBar]:
@@ -261,28 +158,13 @@ def _bar(
     )
 
 
+def _names(comparison: Comparison) -> tuple[str, str]:
+    return _called(comparison.baseline), _called(comparison.candidate)
+
+
 def _called(facts: RunFacts) -> str:
     return f"{facts.name} {facts.prompt_version}" if facts.prompt_version else facts.name
 
 
-def stats_of(line: RunLine) -> dict[str, OverallMetric]:
-    """The metrics of a run."""
-    return line.summary.overall_metric_stats if line.summary else {}
-
-
-def _asked(lines: Sequence[RunLine], metrics: Sequence[str]) -> list[str]:
-    """The metrics of all runs in their order, or those of them that were asked for."""
-    every = dict.fromkeys(name for line in lines for name in stats_of(line))
-    return [name for name in every if not metrics or name in metrics]
-
-
-def check_metrics(lines: Sequence[RunLine], metrics: Sequence[str]) -> None:
-    """Refuse a metric that no run has."""
-    known = {name for line in lines for name in stats_of(line)}
-    for metric in metrics:
-        if metric not in known:
-            raise UnknownNameError("metric", metric, known)
-
-
-def _with(base: ChartData, **fields: object) -> ChartData:
-    return msgspec.structs.replace(base, **fields)
+def _title(names: tuple[str, str]) -> str:
+    return f"{names[1]} compared with {names[0]}"

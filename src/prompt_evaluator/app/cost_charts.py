@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from prompt_evaluator.app.chart_data import check_metrics, run_names, stats_of
+from prompt_evaluator.app.chart_data import stats_of
 from prompt_evaluator.app.prompt_names import target_names
 from prompt_evaluator.model.chart import ChartData, CostPoint
+from prompt_evaluator.model.run_facts import SHORT_ID
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
@@ -28,30 +29,24 @@ class _Priced(NamedTuple):
     link: str | None = None
 
 
-def cost_chart_data(lines: Sequence[RunLine], metric: str | None = None) -> ChartData:
-    """Cost and quality of runs; without a metric, the first one of the first run.
-
-    Raises:
-        UnknownNameError: No run has the metric.
-    """
-    check_metrics(lines, [metric] if metric else ())
-    chosen = metric or next((name for line in lines for name in stats_of(line)), None)
+def cost_data(lines: Sequence[RunLine], metric: str) -> ChartData:
+    """Cost and quality of runs."""
     known = [
         (_Priced(name, cost, stats.mean_of_means, stats.interval), stats.scale)
-        for line, name in zip(lines, run_names(lines), strict=True)
-        if chosen and (stats := stats_of(line).get(chosen)) and (cost := _cost_of_sample(line)) is not None
+        for line, name in zip(lines, _run_names(lines), strict=True)
+        if (stats := stats_of(line).get(metric)) and (cost := _cost_of_sample(line)) is not None
     ]
     return ChartData(
         kind="cost",
-        title=f"Cost and {chosen or 'quality'} of {many(len(lines), 'run')}",
+        title=f"Cost and {metric} of {many(len(lines), 'run')}",
         costs=tuple(_points([priced for priced, _ in known])),
-        metric=chosen,
+        metric=metric,
         scale=known[0][1] if known else None,
         left_out=len(lines) - len(known),
     )
 
 
-def board_chart_data(board: DatasetBoard) -> ChartData:
+def board_data(board: DatasetBoard) -> ChartData:
     """Cost and quality of the runs that are ranked, each with the address of its page."""
     names = target_names(board)
     known = [
@@ -75,12 +70,21 @@ def board_chart_data(board: DatasetBoard) -> ChartData:
     )
 
 
+def _run_names(lines: Sequence[RunLine]) -> list[str]:
+    """Short names of runs: the beginning of the id, and the prompt version or model where these differ."""
+    names = [line.run_id[:SHORT_ID] for line in lines]
+    for field in ("prompt_version", "generator_model"):
+        values = [getattr(line, field) for line in lines]
+        if len(set(values)) > 1:
+            return [f"{name} {value}" if value else name for name, value in zip(names, values, strict=True)]
+    return names
+
+
 def _points(known: Sequence[_Priced]) -> Iterable[CostPoint]:
     for each in known:
         low, high = each.interval or (None, None)
         yield CostPoint(
             run=each.name,
-            label=each.name,
             cost=each.cost,
             mean=each.mean,
             low=low,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from prompt_evaluator.app.charts import Charts, comparison_charts, history_charts, run_charts
+from prompt_evaluator.app.charts import comparison_charts, run_charts
 from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import ComparedRuns, findings_of, plans_of, shown_cases
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _HALF = 0.5
 _MOST_BYTES = 1_000_000
 """Of all cases with their texts, so that a report stays below 5 MB."""
-_NO_CHARTS = Charts((), None)
 _FEWEST_CASES = 5
 """If fewer cases flipped, these many are shown: the most certain drops that may still be chance."""
 _DEFAULTS = CompareOptions()
@@ -88,8 +87,6 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
         plan = outcome.record.plan
         facts = store.compared(plan.run_id).facts
         varying, varying_cases = store.varying_cases(plan.run_id, facts.scales, MOST_CASES)
-        charts = run_charts(store, plan.run_id) if options.charts else _NO_CHARTS
-        history = history_charts(settings, plan.run_id) if options.charts else ()
         return _without_secrets(
             RunReport(
                 title=options.title or _title(facts),
@@ -102,8 +99,7 @@ def collect_run_report(settings: Settings, run: str, options: ReportOptions) -> 
                 failing_cases=store.failing_cases(plan.run_id),
                 slices=slice_cells(store, plan.run_id, options.slices),
                 reproduction=_reproduction(facts, plan),
-                charts=(*charts.charts, *history),
-                no_charts=charts.no_charts,
+                charts=run_charts(settings, store, plan.run_id) if options.charts else (),
             )
         )
 
@@ -118,7 +114,7 @@ def collect_compare_report(
         (found,) = findings_of(opened.comparisons, compared)
         most = max(len({each.test_case_id for each in found.flipped.cases}), _FEWEST_CASES)
         flipped = _fitting(_cut_case(each) for each in shown_cases(opened, comparison, found, most))
-        charts = comparison_charts(comparison) if options.charts else _NO_CHARTS
+        charts = comparison_charts(comparison) if options.charts else ()
         pair = (comparison.baseline, comparison.candidate)
         sides = map(_reproduction, pair, plans_of(settings, pair))
         baseline, candidate = map(_without_secrets, sides)
@@ -135,8 +131,7 @@ def collect_compare_report(
             flipped=tuple(map(_without_secrets, flipped)),
             baseline=baseline,
             candidate=candidate,
-            charts=tuple(map(_without_secrets, charts.charts)),
-            no_charts=charts.no_charts,
+            charts=tuple(map(_without_secrets, charts)),
         )
 
 

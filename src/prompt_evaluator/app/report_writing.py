@@ -192,7 +192,7 @@ def report_document(report: RunReport | CompareReport) -> dict[str, Any]:
     """A report as a JSON object. Of two runs, it leaves out the list of all cases, which may be long."""
     if isinstance(report, RunReport):
         return msgspec.structs.asdict(report)
-    names = ("title", "made_at", "findings", "flipped", "charts", "no_charts")
+    names = ("title", "made_at", "findings", "flipped", "charts")
     comparison = comparison_document(report.comparison)
     del comparison["cases"]
     sides = {"baseline": report.baseline, "candidate": report.candidate}

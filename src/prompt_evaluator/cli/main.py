@@ -50,7 +50,6 @@ COMMANDS = {
         "prompt_evaluator.cli.leaderboard:leaderboard_command",
         "Rank models on each dataset, by the newest comparable runs.",
     ),
-    "chart": ("prompt_evaluator.cli.chart:chart_command", "Draw a chart of runs as a PNG or SVG file."),
     "label": ("prompt_evaluator.cli.label:label_command", "Score answers yourself, one key each."),
     "labels": ("prompt_evaluator.cli.labels:labels_command", "Import or export scores that people gave to answers."),
     "benchmark": ("prompt_evaluator.cli.benchmark:benchmark_command", "Run models on benchmark datasets."),

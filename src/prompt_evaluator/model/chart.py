@@ -6,29 +6,22 @@ from typing import Any, Literal
 
 import msgspec
 
-RunChartKind = Literal["metrics", "stability", "distribution", "flags", "slices"]
-CompareChartKind = Literal["differences", "scatter"]
-HistoryChartKind = Literal["trend", "cost"]
-ChartKind = RunChartKind | CompareChartKind | HistoryChartKind
+ChartKind = Literal["metrics", "distribution", "differences", "scatter", "trend", "cost"]
 Theme = Literal["light", "dark"]
 
 MOST_POINTS = 2_000
 """Points in one chart. Of more cases, the chart shows these many, chosen evenly, and says so."""
 MOST_ROWS = 60
-"""Rows of cases, metrics, flags or slices in one chart."""
-MOST_COLUMNS = 24
-"""Metrics beside each other in one chart."""
+"""Rows of metrics, flags or runs in one chart."""
 THIN_SLICE = 10
 """A slice with fewer cases is marked: its mean says little."""
 SIGNIFICANT = 0.05
 
 
 class MetricBar(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric's mean in one run."""
+    """One metric's mean."""
 
     metric: str
-    run: str
-    """Short name of the run."""
     mean: float
     low: float | None
     high: float | None
@@ -36,38 +29,13 @@ class MetricBar(msgspec.Struct, frozen=True, kw_only=True):
     cases: int
 
 
-class CaseCell(msgspec.Struct, frozen=True, kw_only=True):
-    """One case on one metric, for the stability map."""
-
-    test_case_id: str
-    metric: str
-    mean: float
-    std: float | None
-    scale: tuple[float, float]
-    variability: str | None
-    count: int
-
-
 class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
     """How many samples scored between two values, `high` included only in the last bin."""
 
     metric: str
-    run: str
     low: float
     high: float
     count: int
-
-
-class FlagBar(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a flag was raised in one run."""
-
-    flag: str
-    run: str
-    share: float
-    low: float | None
-    high: float | None
-    raised: int
-    asked: int
 
 
 class SliceCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +73,6 @@ class CasePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One case's means in two runs."""
 
     test_case_id: str
-    metric: str
     baseline: float
     candidate: float
     class_: str
@@ -138,7 +105,6 @@ class CostPoint(msgspec.Struct, frozen=True, kw_only=True):
     """One run's cost and quality."""
 
     run: str
-    label: str
     cost: float
     """US dollars per sample."""
     mean: float
@@ -156,10 +122,7 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     kind: ChartKind
     title: str
     metrics: tuple[MetricBar, ...] = ()
-    cells: tuple[CaseCell, ...] = ()
     bins: tuple[ScoreBin, ...] = ()
-    flags: tuple[FlagBar, ...] = ()
-    slices: tuple[SliceCell, ...] = ()
     differences: tuple[DifferenceBar, ...] = ()
     points: tuple[CasePoint, ...] = ()
     trend: tuple[TrendRun, ...] = ()
@@ -168,10 +131,9 @@ class ChartData(msgspec.Struct, frozen=True, kw_only=True):
     scale: tuple[float, float] | None = None
     """Of `points`, `trend` and `costs`, which are about one metric."""
     runs: tuple[str, ...] = ()
-    """Names of the runs; for two that are compared, the baseline first."""
+    """Names of the two that are compared, the baseline first."""
     left_out: int = 0
-    """Cases (of slices: slices; of costs: runs) that are not shown, because there are more than fit or, for costs,
-    because their cost is not known."""
+    """Cases that are not shown, because there are more than fit; of costs, runs whose cost is not known."""
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,10 +146,3 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     specification: dict[str, Any]
     """Vega-Lite, without colours of the page: the theme is added when it is drawn. Empty if there is nothing to draw;
     then `alternative` says why."""
-
-
-class ChartSize(msgspec.Struct, frozen=True, kw_only=True):
-    """The size of the plotting area in pixels; None for one that suits the data."""
-
-    width: int | None = None
-    height: int | None = None

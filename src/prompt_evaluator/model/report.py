@@ -135,8 +135,6 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Those that differ most certainly from the rest first."""
     reproduction: Reproduction
     charts: tuple[Chart, ...]
-    no_charts: str | None
-    """Why there are none, and how to get them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +150,6 @@ class CompareReport:
     baseline: Reproduction
     candidate: Reproduction
     charts: tuple[Chart, ...]
-    no_charts: str | None
 
 
 class RefusedReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,30 +1,20 @@
-"""Charts as pictures, and the JavaScript that draws them in a page. Both need the extra `charts`."""
+"""The JavaScript that draws charts in a page, which the extra `charts` contains."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.reports.chart_theme import theme_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from prompt_evaluator.model.chart import Chart, Theme
+    from collections.abc import Mapping
 
 INSTALL = "pip install 'prompt-verdict[charts]'"
-NO_CHARTS = f"Charts are drawn by vl-convert, which is not installed: {INSTALL}"
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-"""Only named in specifications that are written to a file: editors recognise them by it."""
-_PIXELS = 2.0
-"""Of a PNG, for each one of the chart, so that it is sharp on most screens."""
 
 
 def can_draw() -> bool:
@@ -32,30 +22,6 @@ def can_draw() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415 - only charts need it
 
     return find_spec("vl_convert") is not None
-
-
-def themed(chart: Chart, theme: Theme) -> dict[str, Any]:
-    """The specification with the colours of a theme."""
-    return {**chart.specification, "config": theme_config(theme)}
-
-
-def svg(chart: Chart, theme: Theme = "light") -> str:
-    """Raises ConfigurationError without the extra, as `png` and `javascript_bundle` do."""
-    with _explained(chart):
-        text: str = _vl_convert().vegalite_to_svg(themed(chart, theme))
-    return text
-
-
-def png(chart: Chart, theme: Theme = "light") -> bytes:
-    with _explained(chart):
-        picture: bytes = _vl_convert().vegalite_to_png(themed(chart, theme), scale=_PIXELS)
-    return picture
-
-
-def specification_file(chart: Chart, theme: Theme = "light") -> bytes:
-    """The specification as a file that editors for Vega-Lite can open. Needs no extra."""
-    whole = {"$schema": _SCHEMA, **themed(chart, theme)}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
 
 
 @cache
@@ -68,6 +34,8 @@ def bundle_version() -> str:
 
 def javascript_bundle(environment: Mapping[str, str] = os.environ) -> str:
     """vega, vega-lite and vega-embed as one script, which defines `vegaEmbed`.
+
+    Raises ConfigurationError without the extra.
 
     Making it takes seconds, so it is kept in the user's cache folder. Two processes may make it at once: each writes a
     file of its own and renames it, so that nobody reads half of one. A folder that cannot be written is no obstacle.
@@ -106,18 +74,9 @@ def _cache_folder(environment: Mapping[str, str]) -> Path:
     return base / "prompt-evaluator"
 
 
-@contextmanager
-def _explained(chart: Chart) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        reason = " ".join(str(error).split("\n    at ")[0].split())
-        raise ConfigurationError(f"The chart {chart.title!r} cannot be drawn: {reason}") from None
-
-
 def _vl_convert() -> Any:
     try:
-        import vl_convert  # noqa: PLC0415 - an extra, and 200 MB of memory once it draws
+        import vl_convert  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ConfigurationError(f"{NO_CHARTS}.") from None
+        raise ConfigurationError(f"Charts are drawn by vl-convert, which is not installed: {INSTALL}.") from None
     return vl_convert

@@ -1,8 +1,8 @@
 """Colours and fonts of charts, light and dark.
 
 The colours are those of Okabe and Ito, which people with any kind of colour vision can tell apart. On white, their
-orange, sky blue and purple are too pale to be seen well, so the light theme has them darker. Charts never use colour
-alone: shapes, positions and words say the same.
+purple is too pale to be seen well, so the light theme has it darker. Charts never use colour alone: shapes, positions
+and words say the same.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.chart import Theme
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
-"""Of runs, in their order."""
 
 
 class Colours(NamedTuple):
@@ -27,15 +25,10 @@ class Colours(NamedTuple):
     line: str
     """Of axes and reference lines."""
     grid: str
-    series: tuple[str, ...]
+    series: tuple[str, str]
+    """Of means, and of changes of level."""
     classes: tuple[str, ...]
     """Better, worse, no difference, cannot tell."""
-    lower: tuple[str, ...]
-    """From much worse than the rest, over the same, to much better."""
-    ramp: tuple[str, ...]
-    """From little to much."""
-    on_strong: str
-    """Of text on the ends of `lower`."""
 
 
 LIGHT = Colours(
@@ -44,11 +37,8 @@ LIGHT = Colours(
     muted="#59636e",
     line="#818b98",
     grid="#e6e8eb",
-    series=("#0072B2", "#D55E00", "#009E73", "#B85C8E", "#A97400", "#2A86BE", "#1f2328", "#6e7781"),
+    series=("#0072B2", "#D55E00"),
     classes=("#0072B2", "#D55E00", "#6e7781", "#B85C8E"),
-    lower=("#B34E00", "#F0B48A", "#F4F5F6", "#9CC9E6", "#00639B"),
-    ramp=("#8CC0DF", "#0072B2", "#00304D"),
-    on_strong="#ffffff",
 )
 DARK = Colours(
     background="#16181d",
@@ -56,11 +46,8 @@ DARK = Colours(
     muted="#a3abb6",
     line="#77808c",
     grid="#2b3038",
-    series=("#56B4E9", "#E69F00", "#2DBE93", "#CC79A7", "#F0E442", "#E8702A", "#e6e8eb", "#9aa4af"),
+    series=("#56B4E9", "#E69F00"),
     classes=("#56B4E9", "#E8702A", "#9aa4af", "#CC79A7"),
-    lower=("#F08A4B", "#7A4526", "#272b33", "#2B5D7D", "#6CC0F0"),
-    ramp=("#35688A", "#56B4E9", "#E3F3FD"),
-    on_strong="#101216",
 )
 _BY_NAME: dict[Theme, Colours] = {"light": LIGHT, "dark": DARK}
 
@@ -110,12 +97,7 @@ def theme_config(theme: Theme) -> dict[str, Any]:
             "labelLimit": 220,
             "title": None,
         },
-        "range": {
-            "category": list(colours.series),
-            "ordinal": list(colours.classes),
-            "diverging": list(colours.lower),
-            "ramp": list(colours.ramp),
-        },
+        "range": {"ordinal": list(colours.classes)},
         "style": _styles(colours),
     }
 
@@ -126,9 +108,6 @@ def _styles(colours: Colours) -> dict[str, Any]:
     return {
         "pe-value": {**small, "color": colours.text, "align": "left"},
         "pe-note": {**small, "color": colours.muted, "fontSize": 11},
-        "pe-cell": {**small, "color": colours.text, "align": "center"},
-        "pe-cell-strong": {**small, "color": colours.on_strong, "align": "center", "fontWeight": 600},
-        "pe-cell-outline": {"color": colours.line, "stroke": colours.line, "fill": None, "strokeWidth": 1},
         "pe-bar": {"fill": colours.series[0], "color": colours.series[0]},
         "pe-mean": {"color": colours.series[0], "stroke": colours.series[0], "fill": colours.series[0]},
         "pe-interval": {"color": colours.series[0], "stroke": colours.series[0], "strokeWidth": 2},

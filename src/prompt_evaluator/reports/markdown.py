@@ -31,7 +31,6 @@ def run_markdown(report: RunReport) -> Iterator[str]:
     yield from _section("## Cases to read", page.worst(), *page.cases())
     yield from _section("## Charts", _charts(report.charts))
     yield from _section("## How to run this again", *_reproduction(report.reproduction))
-    yield from _no_charts(report.no_charts)
     yield _footer(report.made_at, report.reproduction.version)
 
 
@@ -48,7 +47,6 @@ def compare_markdown(report: CompareReport) -> Iterator[str]:
     yield from _section("## Charts", _charts(report.charts))
     again = [*_reproduction(report.baseline), *_reproduction(report.candidate)]
     yield from _section("## How to run this again", *again)
-    yield from _no_charts(report.no_charts)
     yield _footer(report.made_at, report.candidate.version)
 
 
@@ -63,12 +61,6 @@ def _section(title: str, *parts: str) -> Iterator[str]:
 def _charts(charts: Sequence[Chart]) -> str:
     """What they show: Markdown cannot hold them."""
     return bullets(said(chart.alternative) for chart in charts)
-
-
-def _no_charts(why: str | None) -> Iterator[str]:
-    """How to get charts, if there are none."""
-    if why:
-        yield said(why) + _BETWEEN
 
 
 def _reproduction(found: Reproduction) -> Iterator[str]:

@@ -31,7 +31,6 @@ def comparison_markdown(pair: ComparedPair) -> str:
             baseline=_reproduction(of.baseline),
             candidate=_reproduction(of.candidate),
             charts=(),
-            no_charts=None,
         ),
         _ROOM,
     )

@@ -6,7 +6,7 @@ from contextlib import closing
 from shlex import join
 from typing import TYPE_CHECKING, NamedTuple
 
-from prompt_evaluator.app.cost_charts import board_chart_data
+from prompt_evaluator.app.cost_charts import board_data
 from prompt_evaluator.app.leaderboard import FINISHED, leaderboard
 from prompt_evaluator.app.prompt_names import prompt_names, target_names
 from prompt_evaluator.app.serving.chart_figures import chart_figure
@@ -143,7 +143,7 @@ def _board(board: DatasetBoard) -> Board:
 
 def _chart(board: DatasetBoard) -> ChartFigure | None:
     """Of runs that cost nothing there is nothing to choose between."""
-    data = board_chart_data(board)
+    data = board_data(board)
     if len(board.runs) == 1:
         return None
     if data.costs and not any(point.cost for point in data.costs):

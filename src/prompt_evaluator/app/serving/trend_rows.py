@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from prompt_evaluator.app.chart_data import trend_chart_data
+from prompt_evaluator.app.chart_data import trend_data
 from prompt_evaluator.model.run_facts import SHORT_ID
 from prompt_evaluator.model.trend import TrendDifference
 from prompt_evaluator.model.wording import decimal, p_value, signed
@@ -67,7 +67,7 @@ def merged_rows(series: Sequence[tuple[RunVersion, MetricTrend]], verdicts: Mapp
 
 def chart_runs(metric: MetricTrend, rows: Sequence[TrendRow], *, several: bool) -> Iterator[TrendRun]:
     """The same runs for the chart, with addresses. Levels of several versions would lie on each other."""
-    plain = {point.run_id: run for point, run in zip(metric.points, trend_chart_data(metric).trend, strict=True)}
+    plain = {point.run_id: run for point, run in zip(metric.points, trend_data(metric).trend, strict=True)}
     for row in rows:
         low, high = row.interval or (None, None)
         run = plain.get(row.point.run_id) or msgspec.structs.replace(

@@ -27,7 +27,7 @@ from prompt_evaluator.reports.charts.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, CostPoint
+    from prompt_evaluator.model.chart import Chart, ChartData, CostPoint
     from prompt_evaluator.reports.charts.parts import Row
 
 _HEIGHT = 320
@@ -39,7 +39,7 @@ _HOW = "Mean with its 95 % interval against the cost of a sample. Dashed: the be
 _CROSS = "M-1,-1L1,1M1,-1L-1,1"
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
+def draw(data: ChartData) -> Chart:
     if not data.costs:
         why = f" The cost of {many(data.left_out, 'run')} is not known." if data.left_out else ""
         return nothing(data, f"No run has both a cost and a score.{why}")
@@ -68,8 +68,8 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     good, dominated = [row for row in rows if not row["dominated"]], [row for row in rows if row["dominated"]]
     frontier = _frontier(rows, ends[1])
     specification = {
-        "width": size.width or WIDTH,
-        "height": size.height or _HEIGHT,
+        "width": WIDTH,
+        "height": _HEIGHT,
         "layer": layers(
             layer(
                 frontier if len(frontier) > 1 else [],
@@ -126,7 +126,7 @@ def _ends(points: Sequence[CostPoint], *, logarithmic: bool) -> list[float]:
 
 
 def _rows(points: Sequence[CostPoint], scale: tuple[float, float] | None) -> list[Row]:
-    names = distinct(point.label for point in points)
+    names = distinct(point.run for point in points)
     return [
         {
             "label": name,

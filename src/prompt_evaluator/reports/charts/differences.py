@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.model.chart import MOST_ROWS
 from prompt_evaluator.model.wording import many, percent, points, short_number, signed
-from prompt_evaluator.reports.charts.dots import panels
 from prompt_evaluator.reports.charts.parts import (
     WIDTH,
     chart,
@@ -16,6 +15,7 @@ from prompt_evaluator.reports.charts.parts import (
     names_axis,
     nominal,
     nothing,
+    panels,
     quantity,
     shown,
     spoken,
@@ -27,7 +27,7 @@ from prompt_evaluator.reports.levels import digits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, DifferenceBar
+    from prompt_evaluator.model.chart import Chart, ChartData, DifferenceBar
     from prompt_evaluator.reports.charts.parts import Row, Specification
 
 _STEP = 26
@@ -40,7 +40,7 @@ class _Panel(NamedTuple):
     span: float
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
+def draw(data: ChartData) -> Chart:
     if not data.differences:
         return nothing(data, "No metric or flag was measured in both runs, so there are no differences to show.")
     bars = data.differences[:MOST_ROWS]
@@ -48,18 +48,17 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
     for bar in sorted(bars, key=lambda bar: bar.kind == "flag"):
         by_panel.setdefault(_Panel(bar.kind, bar.span), []).append(bar)
     more = f" {many(len(data.differences) - MOST_ROWS, 'more')} not shown." if len(data.differences) > MOST_ROWS else ""
-    direction = (
-        f"{shown(data.runs[1])} minus {shown(data.runs[0])}" if len(data.runs) > 1 else "Candidate minus baseline"
-    )
+    baseline, candidate = map(shown, data.runs)
+    direction = f"{candidate} minus {baseline}"
     return chart(
         data,
-        panels([_panel(each, panel, size) for panel, each in by_panel.items()]),
+        panels([_panel(each, panel) for panel, each in by_panel.items()]),
         subtitle=f"{direction}, with 95 % intervals. Grey: too small to matter.{more}",
         alternative=f"{direction}: {spoken([_sentence(bar) for bar in bars])}.{more}",
     )
 
 
-def _panel(bars: Sequence[DifferenceBar], panel: _Panel, size: ChartSize) -> Specification:
+def _panel(bars: Sequence[DifferenceBar], panel: _Panel) -> Specification:
     names = labels(bar.name for bar in bars)
     rows = [_row(bar, names[bar.name]) for bar in bars]
     ends = (abs(end) for bar in bars for end in (bar.difference, bar.low or 0.0, bar.high or 0.0, bar.threshold * 1.5))
@@ -80,8 +79,8 @@ def _panel(bars: Sequence[DifferenceBar], panel: _Panel, size: ChartSize) -> Spe
     shape = nominal("verdict", title=None, scale={"domain": [*_VERDICTS], "range": [*_SHAPES]})
     details = tooltip(name="name", text="difference", interval="95 % interval", threshold="matters from")
     return {
-        "width": size.width or WIDTH,
-        "height": size.height or {"step": _STEP},
+        "width": WIDTH,
+        "height": {"step": _STEP},
         "layer": layers(
             layer(
                 rows,

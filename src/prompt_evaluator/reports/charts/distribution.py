@@ -5,63 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.wording import many, percent
-from prompt_evaluator.reports.chart_theme import SHAPES
-from prompt_evaluator.reports.charts.parts import (
-    chart,
-    labels,
-    nominal,
-    nothing,
-    quantity,
-    shown,
-    spoken,
-    tooltip,
-)
+from prompt_evaluator.reports.charts.parts import chart, labels, nothing, quantity, shown, spoken, tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, ScoreBin
+    from prompt_evaluator.model.chart import Chart, ChartData, ScoreBin
     from prompt_evaluator.reports.charts.parts import Row, Specification
 
 _WIDTH, _HEIGHT, _COLUMNS, _MOST = 190, 100, 3, 24
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
-    every = list(dict.fromkeys(one.metric for one in data.bins))
-    metrics = every[:_MOST]
-    totals = _totals(data.bins)
-    if not totals:
+def draw(data: ChartData) -> Chart:
+    bins: dict[str, list[ScoreBin]] = {}
+    for one in data.bins:
+        bins.setdefault(one.metric, []).append(one)
+    scored = {metric: each for metric, each in bins.items() if _total(each)}
+    if not scored:
         return nothing(data, "No sample has a score, so there is no distribution to show.")
-    names, runs = labels(metrics, 34), labels(one.run for one in data.bins)
+    metrics = list(scored)[:_MOST]
+    names = labels(metrics, 34)
     columns = min(_COLUMNS, len(metrics))
-    width = (size.width or (_WIDTH if columns > 1 else _WIDTH * 2) * columns) // columns
-    small = {"width": width, "height": size.height or (_HEIGHT if columns > 1 else _HEIGHT * 2)}
-    drawn = [
-        {
-            **small,
-            **_histogram([one for one in data.bins if one.metric == metric], runs, totals),
-            "title": _heading(names[metric]),
-        }
-        for metric in metrics
-    ]
-    more = f" {many(len(every) - _MOST, 'more metric')} not shown." if len(every) > _MOST else ""
-    together = {
-        "concat": drawn,
-        "columns": columns,
-        "spacing": 20,
-        "resolve": {"scale": {"color": "shared", "shape": "shared"}},
-    }
-    said = [
-        _sentence(data.bins, metric, run, several=len(runs) > 1)
-        for metric in every
-        for run in runs
-        if totals.get((metric, run))
-    ]
+    larger = 1 if columns > 1 else 2
+    size = {"width": _WIDTH * larger, "height": _HEIGHT * larger}
+    drawn = [{**size, **_histogram(scored[metric]), "title": _heading(names[metric])} for metric in metrics]
+    left_out = len(scored) - len(metrics)
+    more = f" {many(left_out, 'more metric')} not shown." if left_out else ""
     return chart(
         data,
-        together,
+        {"concat": drawn, "columns": columns, "spacing": 20},
         subtitle=f"Share of samples by score.{more}",
-        alternative=f"Most frequent scores: {spoken(said)}.{more}",
+        alternative=f"Most frequent scores: {spoken([_sentence(each) for each in scored.values()])}.{more}",
     )
 
 
@@ -69,63 +43,40 @@ def _heading(name: str) -> Specification:
     return {"text": name, "fontSize": 12, "offset": 4, "anchor": "start"}
 
 
-def _totals(bins: Sequence[ScoreBin]) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
-    for one in bins:
-        if one.count:
-            found[one.metric, one.run] = found.get((one.metric, one.run), 0) + one.count
-    return found
+def _total(bins: Sequence[ScoreBin]) -> int:
+    return sum(one.count for one in bins)
 
 
-def _histogram(bins: Sequence[ScoreBin], runs: dict[str, str], totals: dict[tuple[str, str], int]) -> Specification:
-    rows = [_row(one, runs[one.run], totals[one.metric, one.run]) for one in bins if totals.get((one.metric, one.run))]
-    ends = [bins[0].low, max(one.high for one in bins)]
+def _histogram(bins: Sequence[ScoreBin]) -> Specification:
+    total = _total(bins)
+    rows = [_row(one, total) for one in bins]
+    ends = [bins[0].low, bins[-1].high]
     ticks = {"title": None, "tickCount": 5, "grid": False, "format": "~g"}
     x = {"scale": {"domain": ends, "nice": False, "zero": False}, "axis": ticks}
     most = max(row["share"] for row in rows)
     y = quantity(
         "share", axis={"title": None, "format": "%", "tickCount": 3}, scale={"domain": [0, most * 1.08], "nice": False}
     )
-    details = tooltip(scores="scores", run="run", samples="samples")
-    if len(runs) == 1:
-        mark = {"type": "bar", "style": "pe-bar", "binSpacing": 1}
-        place = {"x": quantity("low", bin={"binned": True}, **x), "x2": {"field": "high"}, "y": y, "tooltip": details}
-        return {"data": {"values": rows}, "mark": mark, "encoding": place}
-    legend = {"orient": "top"}
-    each = list(runs.values())
-    look = {"color": nominal("run", title=None, scale={"domain": each, "range": "category"}, legend=legend)}
-    shape = {"shape": nominal("run", title=None, scale={"domain": each, "range": [*SHAPES]}, legend=legend)}
-    place = {"x": quantity("middle", **x), "y": y, **look}
-    return {
-        "data": {"values": rows},
-        "layer": [
-            {"mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.5}, "encoding": place},
-            {
-                "mark": {"type": "point", "filled": True, "size": 30, "opacity": 1},
-                "encoding": {**place, **shape, "tooltip": details},
-            },
-        ],
-    }
+    mark = {"type": "bar", "style": "pe-bar", "binSpacing": 1}
+    details = tooltip(scores="scores", samples="samples")
+    place = {"x": quantity("low", bin={"binned": True}, **x), "x2": {"field": "high"}, "y": y, "tooltip": details}
+    return {"data": {"values": rows}, "mark": mark, "encoding": place}
 
 
-def _row(one: ScoreBin, run: str, total: int) -> Row:
+def _row(one: ScoreBin, total: int) -> Row:
     return {
-        "run": run,
         "low": one.low,
         "high": one.high,
-        "middle": (one.low + one.high) / 2,
         "share": one.count / total,
         "scores": _scores(one),
         "samples": f"{one.count:,} of {total:,}",
     }
 
 
-def _sentence(bins: Sequence[ScoreBin], metric: str, run: str, *, several: bool) -> str:
-    own = [one for one in bins if (one.metric, one.run) == (metric, run)]
-    total = sum(one.count for one in own)
-    most = max(own, key=lambda one: one.count)
-    of = f" in {shown(run)}" if several else ""
-    return f"{shown(metric)}{of} {_scores(most)} ({percent(most.count / total)} of {many(total, 'sample')})"
+def _sentence(bins: Sequence[ScoreBin]) -> str:
+    total = _total(bins)
+    most = max(bins, key=lambda one: one.count)
+    return f"{shown(most.metric)} {_scores(most)} ({percent(most.count / total)} of {many(total, 'sample')})"
 
 
 def _scores(one: ScoreBin) -> str:

@@ -7,63 +7,94 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.chart import MOST_ROWS
 from prompt_evaluator.model.wording import many
-from prompt_evaluator.reports.charts.dots import Dot, dot_panel, panels
-from prompt_evaluator.reports.charts.parts import between, chart, labels, nothing, score, shown, spoken
+from prompt_evaluator.reports.charts.parts import (
+    WIDTH,
+    between,
+    chart,
+    labels,
+    layer,
+    layers,
+    names_axis,
+    nominal,
+    nothing,
+    panels,
+    quantity,
+    score,
+    shown,
+    spoken,
+    tooltip,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, MetricBar
-    from prompt_evaluator.reports.charts.parts import Specification
+    from prompt_evaluator.model.chart import Chart, ChartData, MetricBar
+    from prompt_evaluator.reports.charts.parts import Row, Specification
+
+_STEP = 26
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
-    names = list(dict.fromkeys(bar.metric for bar in data.metrics))
-    kept = set(names[:MOST_ROWS])
-    bars = [bar for bar in data.metrics if bar.metric in kept]
+def draw(data: ChartData) -> Chart:
+    bars = data.metrics[:MOST_ROWS]
     if not bars:
         return nothing(data, "No metric has a score, so there are no means to show.")
-    by_scale = sorted(bars, key=lambda bar: names.index(_first_of(bars, bar.scale)))
-    drawn = [_panel(list(each), scale, size) for scale, each in groupby(by_scale, key=lambda bar: bar.scale)]
-    more = f" {many(len(names) - MOST_ROWS, 'more metric')} not shown." if len(names) > MOST_ROWS else ""
-    several = len({bar.run for bar in bars}) > 1
-    said = [_sentence(bar, several=several) for bar in bars]
+    scales = [bar.scale for bar in bars]
+    by_scale = sorted(bars, key=lambda bar: scales.index(bar.scale))
+    drawn = [_panel(list(each), scale) for scale, each in groupby(by_scale, key=lambda bar: bar.scale)]
+    left_out = len(data.metrics) - len(bars)
+    more = f" {many(left_out, 'more metric')} not shown." if left_out else ""
     return chart(
         data,
         panels(drawn),
         subtitle=f"Mean over cases with its 95 % interval.{more}",
-        alternative=f"Means with 95 % intervals: {spoken(said)}.{more}",
+        alternative=f"Means with 95 % intervals: {spoken([_sentence(bar) for bar in bars])}.{more}",
     )
 
 
-def _first_of(bars: Sequence[MetricBar], scale: tuple[float, float]) -> str:
-    return next(bar.metric for bar in bars if bar.scale == scale)
-
-
-def _panel(bars: Sequence[MetricBar], scale: tuple[float, float], size: ChartSize) -> Specification:
-    rows, runs = labels(bar.metric for bar in bars), labels(bar.run for bar in bars)
-    dots = [
-        Dot(
-            row=rows[bar.metric],
-            run=runs[bar.run],
-            value=bar.mean,
-            low=bar.low,
-            high=bar.high,
-            text=_text(bar),
-            detail=many(bar.cases, "case"),
-        )
-        for bar in bars
-    ]
+def _panel(bars: Sequence[MetricBar], scale: tuple[float, float]) -> Specification:
+    """Rows with a dot and its interval on a common axis, the numbers beside them."""
+    names = labels(bar.metric for bar in bars)
+    rows = [_row(bar, names[bar.metric]) for bar in bars]
     axis = {"title": f"mean, on a scale from {scale[0]:g} to {scale[1]:g}", "tickCount": 5}
-    return dot_panel(dots, {"scale": {"domain": list(scale), "nice": False, "zero": False}, "axis": axis}, size)
+    x = {"scale": {"domain": list(scale), "nice": False, "zero": False}, "axis": axis}
+    y = {"y": nominal("row", axis=names_axis())}
+    details = tooltip(row="name", text="value", detail="measured on")
+    return {
+        "width": WIDTH,
+        "height": {"step": _STEP},
+        # The first layer has all rows, and so decides on their order.
+        "layer": layers(
+            layer(
+                rows,
+                {"type": "point", "filled": True, "opacity": 1, "size": 70, "clip": False, "style": "pe-mean"},
+                {**y, "x": quantity("value", **x), "tooltip": details},
+            ),
+            layer(
+                [row for row in rows if row["low"] is not None],
+                {"type": "rule", "strokeWidth": 2, "style": "pe-interval"},
+                {**y, "x": quantity("low", **x), "x2": {"field": "high"}},
+            ),
+            layer(
+                rows,
+                {"type": "text", "style": "pe-value", "dx": 12},
+                {**y, "x": {"value": "width"}, "text": {"field": "text"}},
+            ),
+        ),
+    }
 
 
-def _text(bar: MetricBar) -> str:
+def _row(bar: MetricBar, name: str) -> Row:
     mean = score(bar.mean, bar.scale)
-    return mean if bar.low is None else f"{mean}  ({between(bar.low, bar.high, bar.scale)})"
+    return {
+        "row": name,
+        "value": bar.mean,
+        "low": bar.low,
+        "high": bar.high,
+        "text": mean if bar.low is None else f"{mean}  ({between(bar.low, bar.high, bar.scale)})",
+        "detail": many(bar.cases, "case"),
+    }
 
 
-def _sentence(bar: MetricBar, *, several: bool) -> str:
-    of = f" in {shown(bar.run)}" if several else ""
+def _sentence(bar: MetricBar) -> str:
     interval = between(bar.low, bar.high, bar.scale)
-    return f"{shown(bar.metric)}{of} {score(bar.mean, bar.scale)} ({interval}, {many(bar.cases, 'case')})"
+    return f"{shown(bar.metric)} {score(bar.mean, bar.scale)} ({interval}, {many(bar.cases, 'case')})"

@@ -10,7 +10,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model.chart import Chart
-from prompt_evaluator.model.wording import decimal, listed, many
+from prompt_evaluator.model.wording import decimal
 from prompt_evaluator.reports.levels import digits
 
 if TYPE_CHECKING:
@@ -126,6 +126,11 @@ def names_axis(**more: Any) -> Specification:
     return {"title": None, "labelLimit": 290, **more}
 
 
+def panels(each: Sequence[Specification]) -> Specification:
+    """One specification out of one or several, below each other."""
+    return each[0] if len(each) == 1 else {"vconcat": list(each), "spacing": 24}
+
+
 def tooltip(**titles: str) -> list[Specification]:
     """Fields to show, already formatted, with their titles."""
     return [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]
@@ -145,12 +150,3 @@ def spoken(sentences: Sequence[str]) -> str:
     first = "; ".join(sentences[:_MOST_SPOKEN])
     more = len(sentences) - _MOST_SPOKEN
     return f"{first}; and {more:,} more" if more > 0 else first
-
-
-def of_runs(names: Sequence[str]) -> str:
-    few = [shown(name) for name in names[:5]]
-    return listed(few) + (f" and {many(len(names) - 5, 'other run')}" if len(names) > 5 else "")  # noqa: PLR2004
-
-
-def span(scale: tuple[float, float]) -> float:
-    return scale[1] - scale[0] or 1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.model.chart import MOST_POINTS
 from prompt_evaluator.model.wording import listed, many
 from prompt_evaluator.reports.charts.parts import (
     chart,
@@ -21,7 +20,7 @@ from prompt_evaluator.reports.charts.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import CasePoint, Chart, ChartData, ChartSize
+    from prompt_evaluator.model.chart import CasePoint, Chart, ChartData
     from prompt_evaluator.reports.charts.parts import Row
 
 _SIZE = 380
@@ -32,23 +31,20 @@ _NAMED = 5
 """Cases named where several have the same scores."""
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
-    if not data.points:
+def draw(data: ChartData) -> Chart:
+    if not data.points or data.scale is None:
         return nothing(data, "No case was measured in both runs, so there is nothing to compare case by case.")
-    step = -(-len(data.points) // MOST_POINTS)
-    points = data.points[::step]
-    left_out = data.left_out + len(data.points) - len(points)
-    scale = data.scale or _scale(points)
+    points, left_out, scale = data.points, data.left_out, data.scale
     rows = _rows(points, scale)
     room = (scale[1] - scale[0]) * 0.04
     ends = {"domain": [scale[0] - room, scale[1] + room], "nice": False, "zero": False}
-    names = [shown(run, 40) for run in data.runs] if len(data.runs) > 1 else ["baseline", "candidate"]
+    names = [shown(run, 40) for run in data.runs]
     of = f" of {shown(data.metric)}" if data.metric else ""
     words = list(_WORDS.values())
     legend = {"orient": "top", "title": None, "columns": 2}
     specification = {
-        "width": size.width or _SIZE,
-        "height": size.height or size.width or _SIZE,
+        "width": _SIZE,
+        "height": _SIZE,
         "layer": layers(
             layer(
                 [{"x": scale[0], "y": scale[0]}, {"x": scale[1], "y": scale[1]}],
@@ -89,12 +85,6 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         subtitle=f"Mean score{of} of each case in both runs. {_HOW}{shown_of}",
         alternative=f"Scores{of} per case, {names[0]} against {names[1]}: {counts}.{shown_of}",
     )
-
-
-def _scale(points: Sequence[CasePoint]) -> tuple[float, float]:
-    values = [value for point in points for value in (point.baseline, point.candidate)]
-    low, high = min(values), max(values)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def _rows(points: Sequence[CasePoint], scale: tuple[float, float]) -> list[Row]:

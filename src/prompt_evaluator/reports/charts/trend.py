@@ -26,7 +26,7 @@ from prompt_evaluator.reports.charts.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model.chart import Chart, ChartData, ChartSize, TrendRun
+    from prompt_evaluator.model.chart import Chart, ChartData, TrendRun
     from prompt_evaluator.reports.charts.parts import Row, Specification
 
 _HEIGHT, _STEP, _WIDEST = 240, 26, 1_000
@@ -40,7 +40,7 @@ _VERDICT_LINE = 26
 """Pixels from the top, below the texts of changes."""
 
 
-def draw(data: ChartData, size: ChartSize) -> Chart:
+def draw(data: ChartData) -> Chart:
     if len(data.trend) < _FEWEST:
         runs = many(len(data.trend), "comparable run")
         return nothing(
@@ -62,8 +62,8 @@ def draw(data: ChartData, size: ChartSize) -> Chart:
         {**row, **linked(point.change_link)} for row, point in zip(rows, data.trend, strict=True) if row["change"]
     ]
     specification = {
-        "width": size.width or max(WIDTH, min(_WIDEST, _STEP * len(rows))),
-        "height": size.height or _HEIGHT,
+        "width": max(WIDTH, min(_WIDEST, _STEP * len(rows))),
+        "height": _HEIGHT,
         # The first layer has all rows, and so decides on their order.
         "layer": layers(
             layer(

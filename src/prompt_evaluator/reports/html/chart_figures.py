@@ -20,21 +20,13 @@ _MOST_ROWS = 200
 _FOR_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def charts_section(charts: Sequence[Chart], no_charts: str | None, *, drawn: bool) -> Html | None:
-    """All charts, or how to get them; None if there is nothing to say.
-
-    Args:
-        charts: What there is to draw.
-        no_charts: Why there are none.
-        drawn: Whether the page has the script that draws them.
-    """
-    if not charts and no_charts is None:
+def charts_section(charts: Sequence[Chart]) -> Html | None:
+    """All charts; None if there are none."""
+    if not charts:
         return None
     colours = {theme: theme_config(theme) for theme in ("light", "dark")}
-    themes = [data("chart-themes", colours)] if drawn and charts else []
-    figures = [_figure(chart, at, drawn=drawn) for at, chart in enumerate(charts)]
-    reason = [paragraph(no_charts, "dim")] if no_charts else []
-    return section("charts", "Charts", *reason, *themes, element("div", *figures, class_="figures"))
+    figures = [_figure(chart, at) for at, chart in enumerate(charts)]
+    return section("charts", "Charts", data("chart-themes", colours), element("div", *figures, class_="figures"))
 
 
 def data(id_: str, value: Any) -> Html:
@@ -47,32 +39,25 @@ def script_source(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_FOR_SCRIPTS)
 
 
-def _figure(chart: Chart, at: int, *, drawn: bool) -> Html:
+def _figure(chart: Chart, at: int) -> Html:
     id_ = f"chart-{at}"
-    drawable = drawn and bool(chart.specification)
     needs = "This chart is drawn by JavaScript, which is off. The numbers below say the same."
     drawing = {key: value for key, value in chart.specification.items() if key not in ("title", "description")}
-    host = [
-        data(f"{id_}-data", drawing),
-        element("div", id=id_, class_="chart", role="img", aria_label=chart.alternative),
-        element("noscript", paragraph(needs, "dim")),
-    ]
     return element(
         "figure",
         element("h3", chart.title),
-        element("figcaption", subtitle(chart) if drawable else chart.alternative),
-        *(host if drawable else []),
+        element("figcaption", subtitle(chart)),
+        data(f"{id_}-data", drawing),
+        element("div", id=id_, class_="chart", role="img", aria_label=chart.alternative),
+        element("noscript", paragraph(needs, "dim")),
         *_numbers(chart),
-        class_="drawable" if drawable else None,
-        data_chart=id_ if drawable else None,
+        data_chart=id_,
     )
 
 
 def subtitle(chart: Chart) -> str:
     """The line below the title, which wraps in a page but not in a drawing."""
-    title = chart.specification.get("title")
-    found = title.get("subtitle", ()) if isinstance(title, dict) else ()
-    return found if isinstance(found, str) else " ".join(found)
+    return " ".join(chart.specification["title"]["subtitle"])
 
 
 def _numbers(chart: Chart) -> Iterator[Html]:
@@ -97,8 +82,6 @@ def _values(node: Any) -> Iterator[list[dict[str, Any]]]:
         for key, each in node.items():
             if key == "values" and isinstance(each, list) and each and all(isinstance(row, dict) for row in each):
                 yield each
-            elif key == "datasets" and isinstance(each, dict):
-                yield from (rows for rows in each.values() if isinstance(rows, list) and rows)
             else:
                 yield from _values(each)
 

@@ -52,9 +52,9 @@ def compare_html(report: CompareReport, *, bundle: str | None) -> Iterator[str]:
 
     Args:
         report: What it says.
-        bundle: JavaScript that draws charts (vega-embed); None to leave charts out.
+        bundle: JavaScript that draws its charts (vega-embed); None if it has none.
     """
-    parts = [(id_, label, part) for id_, label, part in _parts(report, drawn=bundle is not None) if part is not None]
+    parts = [(id_, label, part) for id_, label, part in _parts(report) if part is not None]
     beside = [part for id_, _, part in parts if id_ in _BESIDE_STEPS]
     yield from page(
         report.title,
@@ -65,14 +65,14 @@ def compare_html(report: CompareReport, *, bundle: str | None) -> Iterator[str]:
         ],
         links=[(id_, label) for id_, label, _ in parts],
         made=f"Made by prompt-evaluator {report.candidate.version} at {report.made_at}.",
-        bundle=bundle if report.charts else None,
+        bundle=bundle,
     )
 
 
 _BESIDE_STEPS = ("differs",)
 
 
-def _parts(report: CompareReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
+def _parts(report: CompareReport) -> Iterator[tuple[str, str, Html | None]]:
     found, of = report.findings, report.comparison
     yield "differs", "What differs", _differs(found)
     yield "metrics", "Metrics", metrics(found, of)
@@ -80,7 +80,7 @@ def _parts(report: CompareReport, *, drawn: bool) -> Iterator[tuple[str, str, Ht
     yield "amounts", "Cost", amounts(found)
     yield "flipped", "Flipped cases", _flipped(report)
     yield "slices", "Slices", slices(found)
-    yield "charts", "Charts", charts_section(report.charts, report.no_charts, drawn=drawn)
+    yield "charts", "Charts", charts_section(report.charts)
     yield "reproduce", "Reproduce", _reproduce(report)
 
 

@@ -80,7 +80,7 @@
 
   async function drawAll(look) {
     if (!window.vegaEmbed) return;
-    for (const figure of document.querySelectorAll("figure.drawable")) await draw(figure, look);
+    for (const figure of document.querySelectorAll("figure[data-chart]")) await draw(figure, look);
   }
 
   // What is folded on the screen is printed, and folded again afterwards.

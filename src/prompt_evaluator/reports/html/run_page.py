@@ -26,23 +26,23 @@ def run_html(report: RunReport, *, bundle: str | None) -> Iterator[str]:
 
     Args:
         report: What it says.
-        bundle: JavaScript that draws charts (vega-embed); None to leave charts out.
+        bundle: JavaScript that draws its charts (vega-embed); None if it has none.
     """
-    parts = [(id_, label, part) for id_, label, part in _parts(report, drawn=bundle is not None) if part is not None]
+    parts = [(id_, label, part) for id_, label, part in _parts(report) if part is not None]
     yield from page(
         report.title,
         [_head(report), _overview(report, [part for id_, _, part in parts if id_ in _BESIDE_ADVICE])]
         + [part for id_, _, part in parts if id_ not in _BESIDE_ADVICE],
         links=[(id_, label) for id_, label, _ in parts],
         made=f"Made by prompt-evaluator {report.reproduction.version} at {report.made_at}.",
-        bundle=bundle if report.charts else None,
+        bundle=bundle,
     )
 
 
 _BESIDE_ADVICE = ("metrics",)
 
 
-def _parts(report: RunReport, *, drawn: bool) -> Iterator[tuple[str, str, Html | None]]:
+def _parts(report: RunReport) -> Iterator[tuple[str, str, Html | None]]:
     found = report.findings
     yield "metrics", "Metrics", metrics(found)
     yield "stability", "Stability", stability(report)
@@ -51,7 +51,7 @@ def _parts(report: RunReport, *, drawn: bool) -> Iterator[tuple[str, str, Html |
     yield "cases", "Worst cases", worst_cases(report)
     yield "slices", "Slices", slices(report.slices)
     yield "cost", "Cost", _cost(report)
-    yield "charts", "Charts", charts_section(report.charts, report.no_charts, drawn=drawn)
+    yield "charts", "Charts", charts_section(report.charts)
     reproduce = section("reproduce", "Reproduce", reproduction(report.reproduction))
     yield "reproduce", "Reproduce", reproduce
 
