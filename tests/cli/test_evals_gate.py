@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -151,13 +150,6 @@ def test_lines_fit_the_terminal(offline: Workspace, columns: int) -> None:
     assert max(map(len, done.out.splitlines())) < columns
 
 
-def test_the_verdict_is_recorded(offline: Workspace) -> None:
-    gate(offline, foreign_summary(), WORSE)
-
-    (found,) = json.loads((offline.folder / "evals/results/gate.json").read_bytes())
-    assert (found["runId"], found["verdict"], len(found["reasons"])) == ("1", "fail", 4)
-
-
 def test_github_gets_a_comment_a_summary_and_an_annotation(offline: Workspace) -> None:
     summary = offline.folder / "summary.md"
     on_github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
@@ -174,12 +166,11 @@ def test_github_gets_a_comment_a_summary_and_an_annotation(offline: Workspace) -
     assert "::error title=Release gate::Eval regression gate failed: a: task completion rate dropped" in done.out
 
 
-@pytest.mark.parametrize("policy", ["threshold", "noise"])
-def test_what_a_configuration_is_called_has_no_effect_in_a_comment(offline: Workspace, policy: str) -> None:
+def test_what_a_configuration_is_called_has_no_effect_in_a_comment(offline: Workspace) -> None:
     hostile = "a|b\n::error::x <script>@team [x](y)"
     before, after = foreign_summary(hostile), foreign_summary(hostile, taskCompletionRate=80)
 
-    done = gate(offline, before, after, flags=("--github", "--policy", policy), environment={"GITHUB_ACTIONS": "1"})
+    done = gate(offline, before, after, flags=("--github",), environment={"GITHUB_ACTIONS": "1"})
 
     comment = (offline.folder / "gate-comment.md").read_text("utf-8")
     assert "<script>" not in comment

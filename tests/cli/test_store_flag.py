@@ -22,7 +22,7 @@ VARIABLE = "PROMPT_EVALUATOR_STORE"
 WITHOUT_RUNS = {
     *("init", "validate", "metrics", "config path", "config show", "generate", "render-report"),
     *("rubric list", "rubric show", "providers list", "providers test", "store copy", "benchmark suites"),
-    *("benchmark list", "benchmark show", "evals leaderboard", "evals trends", "evals baseline"),
+    *("benchmark list", "benchmark show"),
 }
 
 

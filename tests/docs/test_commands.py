@@ -39,7 +39,6 @@ NOT_RUN = {
 ENDS = {
     "--fail-under": {0, 1},  # scores of the mock decide
     "--max-calls 20": {3},  # stopped by its budget
-    "--policy noise": {0, 4},  # results of the mock decide
     "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
     "--gate ": {0, 1, 4},
     'basic-codin"': {22},  # refused

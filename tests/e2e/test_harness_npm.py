@@ -59,7 +59,7 @@ def test_the_documents_commands_run_the_harness_and_gate_it(clone: Path) -> None
     assert "Eval regression gate passed." in passed.stdout
     results = clone / "evals/results"
     assert {file.name for file in results.glob("*.json")} == {
-        "gate.json", "history.json", "latest.json", "leaderboard.json", "trends.json",
+        "history.json", "latest.json", "leaderboard.json", "trends.json",
     }  # fmt: skip
     assert len(json.loads((results / "history.json").read_bytes())) == 2
 

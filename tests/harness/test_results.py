@@ -10,11 +10,8 @@ from harness_runs import OUTPUT, evaluation, foreign_run, harness_run, summary, 
 from soak import trials
 
 from prompt_evaluator.errors import InputNotFoundError, ResultsFileError, StoreError
-from prompt_evaluator.harness.baseline import pin_run, read_pinned, read_run_file
-from prompt_evaluator.harness.history import read_history
-from prompt_evaluator.harness.results import add_run, check_history, ranked, read_latest, without_outputs
-from prompt_evaluator.harness.verdicts import read_verdicts, record_verdict
-from prompt_evaluator.model.harness import PinnedBaseline, RecordedVerdict
+from prompt_evaluator.harness.history import read_history, read_run_file
+from prompt_evaluator.harness.results import add_run, check_history, ranked, without_outputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +57,7 @@ def test_a_run_reads_back_as_it_was_added(tmp_path: Path) -> None:
 
     add_run(tmp_path, run)
 
-    assert read_latest(tmp_path) == run
+    assert read_run_file(tmp_path / "latest.json") == run
     assert read_history(tmp_path).run(0) == without_outputs(run)
 
 
@@ -189,16 +186,15 @@ def test_a_large_history_that_is_cut_off_is_an_error(tmp_path: Path) -> None:
 def test_a_run_is_read_from_each_kind_of_file(tmp_path: Path) -> None:
     for name in ("run-1", "run-2"):
         add_run(tmp_path, harness_run(name))
-    pin_run(tmp_path / "baseline.json", tmp_path, PinnedBaseline(run=harness_run("run-0"), pinned_at="2026-11-16"))
 
-    found = [read_run_file(tmp_path / f"{name}.json").run_id for name in ("latest", "history", "baseline")]
+    found = [read_run_file(tmp_path / f"{name}.json").run_id for name in ("latest", "history")]
 
-    assert found == ["run-2", "run-2", "run-0"]
+    assert found == ["run-2", "run-2"]
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [(b"[]", "no runs"), (b"{}", "no `runId`"), (b"", "empty"), (b"7", "not an object"), (b'{"run": {}}', "no `")],
+    [(b"[]", "no runs"), (b"{}", "no `runId`"), (b"", "empty"), (b"7", "not an object")],
 )
 def test_a_file_without_a_run_is_an_error(tmp_path: Path, data: bytes, says: str) -> None:
     (tmp_path / "x.json").write_bytes(data)
@@ -210,23 +206,3 @@ def test_a_file_without_a_run_is_an_error(tmp_path: Path, data: bytes, says: str
 def test_a_file_that_is_named_and_missing_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(InputNotFoundError):
         read_run_file(tmp_path / "x.json")
-
-
-def test_a_pinned_run_has_no_outputs(tmp_path: Path) -> None:
-    pin_run(tmp_path / "baseline.json", tmp_path, PinnedBaseline(run=harness_run(), pinned_at="2026-11-16", note="v1"))
-
-    assert OUTPUT not in (tmp_path / "baseline.json").read_text("utf-8")
-    found = read_pinned(tmp_path / "baseline.json")
-    assert found is not None
-    assert (found.run, found.note) == (without_outputs(harness_run()), "v1")
-
-
-def test_verdicts_are_appended_and_those_of_others_kept(tmp_path: Path) -> None:
-    theirs = {"runId": "x", "baselineRunId": None, "timestamp": "t", "policy": "threshold", "verdict": "pass", "by": 1}
-    (tmp_path / "gate.json").write_text(json.dumps([theirs]), encoding="utf-8")
-    ours = RecordedVerdict(run_id="y", baseline_run_id="x", timestamp="t", policy="threshold", verdict="fail")
-
-    record_verdict(tmp_path, ours)
-
-    assert written(tmp_path, "gate")[0] == theirs
-    assert read_verdicts(tmp_path)[1] == ours

@@ -203,16 +203,6 @@ def test_a_run_to_compare_is_never_a_file(walled: Walled, route: str) -> None:
     assert outside(paths, walled.project) == set()
 
 
-def test_a_run_of_the_harness_is_never_a_file(walled: Walled) -> None:
-    with reached() as paths:
-        for name in [*plain(walled.beside), "baseline.json", "evals/results/latest.json", "latest.json"]:
-            for query in ("leaderboard?run=", "gate?baseline="):
-                answer = walled.site.send("GET", f"{BENCHMARKS}/harness/{query}{quote(name, safe='')}")
-                assert answer.status in (404, 422), (name, answer)
-
-    assert outside(paths, walled.project) == set()
-
-
 def test_a_case_is_found_by_its_id_alone(walled: Walled) -> None:
     case = f"{BENCHMARKS}/runs/{walled.site.run_ids[0]}/cases"
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from case_results import case_result, run_result, sample
-
 from prompt_evaluator.model import DatasetRef, TestCase
-from prompt_evaluator.model.dataset_api import DatasetUse, FailedScore
-from prompt_evaluator.model.result import MetricScore
+from prompt_evaluator.model.dataset_api import DatasetUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,18 +41,3 @@ def test_datasets_are_listed_with_their_runs_the_most_recently_used_first(
     ]
     assert store.dataset_versions("coffee") == []
     assert store.known_runs(["run-1", "run-9"]) == {"run-1"}
-
-
-def test_scores_that_did_not_pass_come_with_their_reasons(store: Store, record: Callable[..., RunRecord]) -> None:
-    add(store, record, "run-1", [ONE, TWO])
-    scores = {
-        "includes": MetricScore(status="scored", score=0.0, passed=False, reason="missing: 'x'"),
-        "length": MetricScore(status="scored", score=1.0, passed=True, reason="short"),
-    }
-    results = [
-        (at, case_result(case.id, samples=(sample(case.id, 0, scores=scores, judge_metrics={}),)))
-        for at, case in enumerate((ONE, TWO))
-    ]
-    store.replace_results("run-1", results, run_result, judges={})
-
-    assert store.failed_scores("run-1", ["two", "none"]) == [FailedScore("two", 0, "includes", "missing: 'x'")]

@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 import msgspec
 from click.testing import CliRunner
-from harness_folder import TASKS
 
 from prompt_evaluator.app.server_settings import server_settings
 from prompt_evaluator.app.settings import read_settings
@@ -51,8 +50,8 @@ class Answer(NamedTuple):
 class AsgiSite:
     """Asks a site as a server would."""
 
-    def __init__(self, site: Site, run_ids: Sequence[str], harness_id: str) -> None:
-        self.site, self.run_ids, self.harness_id = site, run_ids, harness_id
+    def __init__(self, site: Site, run_ids: Sequence[str]) -> None:
+        self.site, self.run_ids = site, run_ids
         self.application = make_application(site)
         self._loop = asyncio.new_event_loop()
 
@@ -129,7 +128,6 @@ def asgi_site(folder: Path, *, make: bool = True, **server: Any) -> Iterator[Asg
     """
     with chdir(folder):
         ids = tuple(_made(model, samples) for model, samples in _RUNS) if make else ()
-        harness_id = _made_by_harness(folder) if make else ""
         settings = ServedSettings.of(read_settings())
         chosen = msgspec.structs.replace(server_settings(settings), **server)
         site = Site(
@@ -139,7 +137,7 @@ def asgi_site(folder: Path, *, make: bool = True, **server: Any) -> Iterator[Asg
             feeds=Feeds(settings),
             secure=(chosen.public_url or "").startswith("https:"),
         )
-        made = AsgiSite(site, ids, harness_id)
+        made = AsgiSite(site, ids)
         try:
             yield made
         finally:
@@ -151,17 +149,6 @@ def said(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
     done = CliRunner().invoke(cli, arguments, env=environment, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
-
-
-def _made_by_harness(folder: Path) -> str:
-    for name, content in (("tasks/all.json", TASKS), ("configs/providers.json", _CONFIGS)):
-        path = folder / "evals" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(content))
-    for _ in range(2):
-        said("evals", "run")
-    run_id: str = json.loads((folder / "evals/results/latest.json").read_bytes())["runId"]
-    return run_id
 
 
 def _made(model: str, samples: str) -> str:

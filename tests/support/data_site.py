@@ -10,21 +10,16 @@ from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from case_results import WHEN, case_result, sample, stats
+from case_results import WHEN
 from harness_runs import evaluation, harness_run, summary
 from hostile import HTML
 from seeded_site import settings_of, write_files
 
-from prompt_evaluator.app.evals.baseline import set_baseline
-from prompt_evaluator.app.evals.gate import GateRequest, judge_release
-from prompt_evaluator.app.evals.named_runs import HarnessFolder
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.datasets import open_dataset
 from prompt_evaluator.harness.results import add_run
 from prompt_evaluator.model import DatasetRef, RunPlan, RunRecord, Target, TestCase
 from prompt_evaluator.model.harness import HarnessAttempt
-from prompt_evaluator.model.harness_gate import GateLimits
-from prompt_evaluator.model.result import MetricScore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +31,6 @@ if TYPE_CHECKING:
 CASES = 48
 CONFIGS = {"baseline": 0.9, "low-temperature": 0.8, "fallback-router": 0.95}
 HOSTILE = tuple(HTML.values())
-MISSING = "'within five days'"
 _TASKS = 24
 _RUNS = 9
 
@@ -47,8 +41,6 @@ class DataSite(NamedTuple):
     folder: Path
     newest: str
     """The newest run of `support`, whose file has changed since its first run."""
-    harness: str
-    """The latest run of the harness."""
     stored: str
     """The run in the store of one of its configurations."""
 
@@ -68,10 +60,10 @@ def make_data_site(folder: Path, *, hostile: bool = True) -> DataSite:
         else:
             (folder / "benchmarks/hostile.jsonl").unlink()
         _run(store, folder, "66666666-0000-4000-8000-000000000000", WHEN, dataset="support", called="old-name")
-        harness, stored = write_harness_history(folder)
-        _store_tasks(store, stored, HOSTILE if hostile else ("'refund'",))
+        stored = write_harness_history(folder)
+        _store_tasks(store, stored)
     _write_broken(folder, hostile=hostile)
-    return DataSite(folder, newest, harness, stored)
+    return DataSite(folder, newest, stored)
 
 
 def _run(store: Store, folder: Path, run_id: str, at: str, **more: Any) -> str:
@@ -109,26 +101,20 @@ def _write_broken(folder: Path, *, hostile: bool) -> None:
     (folder / "benchmarks/nothing.yaml").write_text("tasks:\n", "utf-8")
 
 
-def harness_id(at: int) -> str:
+def _harness_id(at: int) -> str:
     return f"{0xA0 + at:x}0cafe0-0000-4000-8000-000000000000"
 
 
-def write_harness_history(folder: Path) -> tuple[str, str]:
+def write_harness_history(folder: Path) -> str:
     """Nine runs, of which the last is worse with one configuration; one of its configurations is in the store."""
-    harness = HarnessFolder(folder / "evals")
     stored = "77777777-0000-4000-8000-000000000000"
     for at in range(_RUNS):
-        add_run(harness.results, _harness_run(at, stored if at == _RUNS - 1 else None))
-        if at:
-            when = f"2026-11-{6 + at:02}T08:00:00.000Z"
-            judge_release(GateRequest(harness, GateLimits()), when)
-    set_baseline(harness, harness_id(4), note="Release 1.4", now="2026-11-11T08:00:00.000Z")
-    return harness_id(_RUNS - 1), stored
+        add_run(folder / "evals/results", _harness_run(at, stored if at == _RUNS - 1 else None))
+    return stored
 
 
-def _store_tasks(store: Store, run_id: str, said: Sequence[str]) -> None:
-    """The latest run's tasks with one configuration, with what was missing."""
-    names = [f"task-{task:02}" for task in range(_TASKS)]
+def _store_tasks(store: Store, run_id: str) -> None:
+    """The latest run's tasks with one configuration."""
     plan = RunPlan(
         run_id=run_id,
         group_id=run_id,
@@ -139,32 +125,8 @@ def _store_tasks(store: Store, run_id: str, said: Sequence[str]) -> None:
         num_samples=1,
         output_dir="/nowhere",
     )
-    cases = [TestCase(id=name, input=f"Question of {name}?") for name in names]
+    cases = [TestCase(id=f"task-{task:02}", input=f"Question of task {task}?") for task in range(_TASKS)]
     store.create_run(RunRecord(plan=plan, status="running", started_at=WHEN), cases)
-    writer = store.writer(run_id)
-    plain: dict[str, Any] = {
-        "judge_metrics": {},
-        "judge_flags": {},
-        "tool_calls": (),
-        "earlier_attempts": (),
-        "attempt": 0,
-    }
-    for at, name in enumerate(names):
-        passed = _passes("baseline", at, _RUNS - 1, worse=True)
-        reason = "" if passed else f"missing: {MISSING}, {said[at % len(said)]}"
-        scores = {"includes": MetricScore(status="scored", score=float(passed), passed=passed, reason=reason)}
-        writer.put_case(
-            at,
-            case_result(
-                name,
-                num_samples=1,
-                samples=(sample(name, scores=scores, **plain),),
-                per_metric_stats={"includes": stats(float(passed), pass_at=1.0)},
-                per_flag_stats={},
-            ),
-            {},
-        )
-    writer.close()
     store.update_run(run_id, status="completed", ended_at=WHEN)
 
 
@@ -177,7 +139,7 @@ def _harness_run(at: int, stored: str | None) -> HarnessRun:
     ]
     summaries = [_summary(name, [each for each in found if each.config_id == name]) for name in CONFIGS]
     return harness_run(
-        harness_id(at),
+        _harness_id(at),
         *summaries,
         timestamp=f"2026-11-{6 + at:02}T06:00:00.000Z",
         evaluations=tuple(found),

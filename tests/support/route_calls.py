@@ -28,9 +28,7 @@ def title(route: Route) -> str:
 
 def address(route: Route, site: AsgiSite | None = None) -> str:
     """Where the route answers; without a site, with the id of a run that does not exist."""
-    run = MISSING
-    if site is not None:
-        run = site.harness_id if "/harness/" in route.path else site.run_ids[0]
+    run = MISSING if site is None else site.run_ids[0]
     name = next((name for part, name in _NAMES.items() if part in route.path), "x")
     values = {"{run_id}": run, "{case_id}": CASE, "{name}": name, "{version}": "1"}
     if "{queue_id}" in route.path:

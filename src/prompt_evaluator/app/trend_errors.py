@@ -66,7 +66,7 @@ def standard_errors(store: NoiseSource, runs: Sequence[MeasuredRun], metric: str
     return (
         _from_samples(runs, noise)
         or _from_neighbours(runs, store.case_steps(ids, metric, positions), len(positions))
-        or errors_from_series([run.mean for run in runs])
+        or _from_series([run.mean for run in runs])
     )
 
 
@@ -112,7 +112,7 @@ def _from_neighbours(runs: Sequence[MeasuredRun], steps: Sequence[float], cases:
     )
 
 
-def errors_from_series(means: Sequence[float]) -> Errors | None:
+def _from_series(means: Sequence[float]) -> Errors | None:
     """Rough errors from how much the mean differs from one run to the next; None if it never does."""
     squares = [(later - earlier) ** 2 for earlier, later in pairwise(means)]
     if not any(squares):

@@ -9,12 +9,6 @@ from prompt_evaluator.cli.lazy import LazyGroup
 _COMMANDS = {
     "run": ("prompt_evaluator.cli.evals_run:run_command", "Run every task with every configuration."),
     "gate": ("prompt_evaluator.cli.evals_gate:gate_command", "Fail if the latest run is worse than its baseline."),
-    "leaderboard": (
-        "prompt_evaluator.cli.evals_leaderboard:leaderboard_command",
-        "Rank the configurations of the latest run.",
-    ),
-    "trends": ("prompt_evaluator.cli.evals_trends:trends_command", "Show how each configuration went over the runs."),
-    "baseline": ("prompt_evaluator.cli.evals_baseline:baseline_command", "Pin the run to compare with, or show it."),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,7 +13,7 @@ from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.evals.gate import GateRequest, judge_release
 from prompt_evaluator.app.evals.gate_documents import gate_document, gate_junit, tell_github
 from prompt_evaluator.app.evals.limits import VARIABLES, gate_limits
-from prompt_evaluator.app.evals.named_runs import PREVIOUS, HarnessFolder
+from prompt_evaluator.app.evals.named_runs import PREVIOUS
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.evals_dir import evals_dir_option
 from prompt_evaluator.cli.evals_gate_view import print_outcome
@@ -23,7 +23,7 @@ from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.cli.output import print_json, print_lines, write_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import TOLERANCE
-from prompt_evaluator.model.harness_gate import Difference, GateLimits, Policy
+from prompt_evaluator.model.harness_gate import Difference, GateLimits
 from prompt_evaluator.model.several import SEVERAL
 
 if TYPE_CHECKING:
@@ -56,24 +56,10 @@ def _differences(context: click.Context, parameter: click.Parameter, values: tup
     "--baseline",
     default=PREVIOUS,
     show_default=True,
-    metavar="RUN|FILE|last-passed|pinned",
-    help="What to compare the latest run with: `previous`, the run before it; a run's id; a file with a run; "
-    "`last-passed`, the last run that passed this gate; or `pinned`, as set by `evals baseline set`.",
+    metavar="RUN|FILE",
+    help="What to compare the latest run with: `previous`, the run before it; a run's id; or a file with a run.",
 )
 @click.option("--require-baseline", is_flag=True, help="Exit with code 3, not 0, if there is nothing to compare with.")
-@click.option(
-    "--policy",
-    type=click.Choice(get_args(Policy)),
-    default="threshold",
-    show_default=True,
-    help="`threshold` compares the summaries with fixed limits. `noise` tests the tasks' own results, with the limits "
-    "as margins, and can be inconclusive.",
-)
-@click.option(
-    "--inconclusive",
-    type=click.Choice(["pass", "fail"]),
-    help="With `--policy noise`, exit as for this verdict if there is too little data.  [default: exit code 4]",
-)
 @_limit("--max-completion-drop", "completion_drop", "Points the task completion rate may drop.")
 @_limit("--max-latency-increase-ms", "latency_increase_ms", "Milliseconds the average latency may increase.")
 @_limit("--max-hallucination-increase", "hallucination_increase", "How many more hallucination incidents there may be.")
@@ -103,8 +89,6 @@ def gate_command(  # noqa: PLR0913 - one for each flag
     evals_dir: Path,
     baseline: str,
     require_baseline: bool,
-    policy: Policy,
-    inconclusive: Literal["pass", "fail"] | None,
     allowed: tuple[Difference, ...],
     as_json: bool,
     junit: Path | None,
@@ -116,28 +100,24 @@ def gate_command(  # noqa: PLR0913 - one for each flag
     """Fail if the latest run of the harness is worse than its baseline by more than a limit.
 
     Compares the four metrics of each configuration in `results/history.json`. A metric fails if it is worse by more
-    than its limit; exactly the limit passes. The verdict is recorded in `results/gate.json`.
+    than its limit; exactly the limit passes.
 
     Runs with different tasks, configurations or samples, a configuration that vanished, an incomplete run, or a mock
     run against a real one are refused unless --allow names the difference.
 
     Exit codes: 0 if it passed, or there is nothing to compare with; 1 if it failed; 2 if an option, a variable or a
     run's name cannot be used; 3 if there is no usable data: a file that cannot be read, runs that cannot be compared,
-    no tasks, or no answers; 4 if it is inconclusive.
+    no tasks, or no answers.
     """
-    if inconclusive is not None and policy != "noise":
-        raise click.UsageError("--inconclusive is for `--policy noise`.")
     if pr_comment is not None and not github:
         raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
     environment = read_settings(config_path).environment
     request = GateRequest(
-        folder=HarnessFolder(evals_dir),
+        results=evals_dir / "results",
         limits=gate_limits(limits, environment),
         baseline=baseline,
         require_baseline=require_baseline,
         allowed=allowed,
-        policy=policy,
-        inconclusive=inconclusive,
     )
     outcome = judge_release(request, now())
     if junit is not None:

@@ -7,28 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.app.evals.gate_documents import TITLES, heading, moved_rows, noise_findings, unmoved
-from prompt_evaluator.cli.gate_view import gate_table
+from prompt_evaluator.app.evals.gate_documents import TITLES, heading, moved_rows, unmoved
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
-from prompt_evaluator.cli.marks import symbol
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.text import clean, coloured, columns, plain, wrap, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from prompt_evaluator.model.gate_findings import GateFindings
     from prompt_evaluator.model.harness_gate import GateOutcome, MovedRow
 
 _WIDEST_TEXT = 110
-_COLOURS = {"fail": "red", "refused": "red", "inconclusive": "yellow"}
 
 
 def print_outcome(outcome: GateOutcome) -> None:
     """Print what moved and what is worth knowing to standard output; a failure or a refusal to standard error."""
     width = columns(sys.stdout) - 1
-    noise = [_noise(name, each, width) for name, each in noise_findings(outcome).items()]
-    parts = [_heading(outcome, width), _moved(outcome, width), *noise, _notes(outcome, width)]
+    parts = [_heading(outcome, width), _moved(outcome, width), _notes(outcome, width)]
     before = [line for part in parts if part for line in (*part, "")]
     match outcome.verdict:
         case "pass":
@@ -41,7 +36,7 @@ def print_outcome(outcome: GateOutcome) -> None:
                 sys.stdout.flush()
             advice = [f"To compare them all the same: --allow {','.join(outcome.allow)}"] if outcome.allow else []
             reasons = [line for each in outcome.reasons for line in _listed(clean(each))]
-            title = click.style(TITLES[outcome.verdict], fg=_COLOURS[outcome.verdict], bold=True)
+            title = click.style(TITLES[outcome.verdict], fg="red", bold=True)
             _print_errors([title, *reasons, *advice])
 
 
@@ -75,12 +70,6 @@ def _moved(outcome: GateOutcome, width: int) -> list[str]:
     ]
     lines = grid(titles, [_row(each) for each in moved], width)
     return [*lines, *([click.style(same, dim=True)] if same else [])]
-
-
-def _noise(name: str, found: GateFindings, width: int) -> list[str]:
-    """What was tested of one configuration."""
-    heading = f"{symbol(found.mark)} {click.style(clean(name), bold=True)}"
-    return [heading, *gate_table("Metric", found.metrics, width), *gate_table("Guardrail", found.guardrails, width)]
 
 
 def _row(moved: MovedRow) -> GridRow:

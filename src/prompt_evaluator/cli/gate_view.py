@@ -44,9 +44,9 @@ def gate_lines(found: GateFindings, width: int) -> list[str]:
         mark_lines(symbol(found.mark), head),
         [line for text in found.reasons for line in mark_lines("-", prose(text, room - 2))],
         [line for text in found.warnings for line in mark_lines(symbol("warning"), _yellow(text, room - 2))],
-        gate_table("Metric", found.metrics, width - 1),
-        [*gate_table("Guardrail", found.guardrails, width - 1), *_indented(found.not_measured, room)],
-        [*gate_table("Slice", found.slices, width - 1), *_indented(found.other_slices, room)],
+        _table("Metric", found.metrics, width - 1),
+        [*_table("Guardrail", found.guardrails, width - 1), *_indented(found.not_measured, room)],
+        [*_table("Slice", found.slices, width - 1), *_indented(found.other_slices, room)],
         hang("Policy", [line for text in found.policy for line in prose(text, room - GUTTER)], GUTTER),
         next_lines(found.next_steps, width),
     ]
@@ -117,7 +117,7 @@ def _plan_row(name: str, found: MetricPlan, plan: GatePlan) -> Row:
     return Row("good" if found.passes else "warning", name, values, ())
 
 
-def gate_table(title: str, rows: Sequence[GateRow], width: int) -> list[str]:
+def _table(title: str, rows: Sequence[GateRow], width: int) -> list[str]:
     """Metrics, guardrails or slices; nothing if there are none."""
     return table(title, _TITLES, [_row(each) for each in rows], width) if rows else []
 

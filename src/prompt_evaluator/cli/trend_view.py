@@ -32,8 +32,6 @@ _SYNTHETIC = "* synthetic: the offline mock answered or judged"
 _LONGEST_NAME = 28
 _NOISE_HEIGHT = 6.0
 """The height of the bars, at least, in standard errors."""
-_WORSE = {"rose": "red", "fell": "green"}
-"""Colours where lower is better."""
 _MARKS = {"rose": ("▲", "green"), "fell": ("▼", "red"), "blip": ("○", "yellow")}
 
 
@@ -43,31 +41,31 @@ def trend_lines(trends: Trends, found: TrendFindings, width: int) -> list[str]:
     text_width = min(width, _WIDEST_TEXT)
     if len(trends.metrics) == 1:
         (metric,) = trends.metrics
-        parts = metric_parts(metric, found.metrics[metric.name], found.heading, width)
-        parts[-1] += paragraph([note.text for note in found.notes], text_width)
+        parts = _metric_parts(metric, found.metrics[metric.name], found.heading, width)
+        parts[-1] += _paragraph([note.text for note in found.notes], text_width)
     else:
         parts = [
-            paragraph([found.heading], text_width, bold=True),
+            _paragraph([found.heading], text_width, bold=True),
             _overview(trends, found, width),
-            paragraph([note.text for note in found.notes], text_width),
+            _paragraph([note.text for note in found.notes], text_width),
         ]
     parts.append(_next(found.next_step, width))
     return [line for part in parts if part for line in (*part, "")][:-1]
 
 
-def metric_parts(metric: MetricTrend, said: MetricFindings, heading: str, width: int) -> list[list[str]]:
+def _metric_parts(metric: MetricTrend, said: MetricFindings, heading: str, width: int) -> list[list[str]]:
     """One metric in full: sentence, bars, table, changes and notes."""
     text_width = min(width, _WIDEST_TEXT)
     return [
-        paragraph([said.sentence], text_width, bold=True),
-        [*paragraph([heading], text_width), *_bars(metric, width)],
+        _paragraph([said.sentence], text_width, bold=True),
+        [*_paragraph([heading], text_width), *_bars(metric, width)],
         _table(metric, width),
-        paragraph(said.changes, text_width),
-        paragraph([note.text for note in said.notes], text_width),
+        _paragraph(said.changes, text_width),
+        _paragraph([note.text for note in said.notes], text_width),
     ]
 
 
-def paragraph(texts: Iterable[str], width: int, *, bold: bool = False) -> list[str]:
+def _paragraph(texts: Iterable[str], width: int, *, bold: bool = False) -> list[str]:
     """Each text wrapped, from the left margin."""
     lines = [line for text in texts for line in wrap(clean(text), width)]
     return [click.style(line, bold=True) for line in lines] if bold else lines
@@ -86,10 +84,10 @@ def _bars(metric: MetricTrend, width: int) -> list[str]:
         return []
     ends = f"{decimal(min(_means(metric)), metric.digits)} to {decimal(max(_means(metric)), metric.digits)}"
     room = width - cells(ends) - 2
-    return [f"{spark(metric, room)}  {ends}"]
+    return [f"{_spark(metric, room)}  {ends}"]
 
 
-def spark(metric: MetricTrend, width: int) -> str:
+def _spark(metric: MetricTrend, width: int) -> str:
     """The row of bars, cut where the level changes. What noise explains stays low."""
     least = max((point.error or 0.0 for point in metric.points), default=0.0) * _NOISE_HEIGHT
     at = {point.run_id: index for index, point in enumerate(metric.points)}
@@ -140,8 +138,6 @@ def _run_marks(metric: MetricTrend) -> dict[str, str]:
 
 def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
     symbol, colour = _MARKS.get(mark, (" ", None))
-    if metric.lower_is_better and mark in _WORSE:
-        colour = _WORSE[mark]
     when = point.started_at[:16].replace("T", " ")
     run = point.run_id[:_SHORT_ID] + ("*" if point.synthetic else "")
     partial = ["partial"] if point.status == "partial" else []
@@ -150,14 +146,14 @@ def _row(point: TrendPoint, metric: MetricTrend, mark: str) -> _Row:
         (
             when,
             run,
-            measured(point, metric.digits),
+            _measured(point, metric.digits),
             squeeze(clean(point.prompt_version or ""), _LONGEST_PROMPT),
         ),
         ", ".join([*partial, *(["blip"] if mark == "blip" else []), *(clean(each.text) for each in point.differences)]),
     )
 
 
-def measured(point: TrendPoint, digits: int) -> str:
+def _measured(point: TrendPoint, digits: int) -> str:
     """`4.21 ± 0.09`, `4.21 ± <0.01`."""
     mean = decimal(point.mean, digits)
     if point.error is None:
@@ -195,8 +191,8 @@ def _overview(trends: Trends, found: TrendFindings, width: int) -> list[str]:
     lines = []
     for metric in trends.metrics:
         last = metric.points[-1]
-        now = measured(last, metric.digits)
-        bars = spark(metric, width - names - cells(now) - 4)
+        now = _measured(last, metric.digits)
+        bars = _spark(metric, width - names - cells(now) - 4)
         lines.append(f"{pad(squeeze(clean(metric.name), names), names)}  {bars}  {now}")
         lines += [
             f"  {line}" for line in wrap(clean(found.metrics[metric.name].sentence), min(width, _WIDEST_TEXT) - 2)

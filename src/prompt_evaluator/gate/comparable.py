@@ -9,7 +9,7 @@ from prompt_evaluator.model.harness_gate import Refusal
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from prompt_evaluator.model.harness import HarnessRun
 
@@ -17,18 +17,11 @@ _SHORT = 8
 _NAMED = 5
 
 
-def refusals(baseline: HarnessRun, candidate: HarnessRun, *, allow_errors: bool = False) -> list[Refusal]:
-    """Everything that makes a comparison unfair or impossible. What a run does not state is not different.
-
-    Args:
-        baseline: The run to compare with.
-        candidate: The run that may be worse.
-        allow_errors: Whether the comparison takes tasks that failed into account.
-    """
-    final = {None, "completed", *(["partial"] if allow_errors else [])}
+def refusals(baseline: HarnessRun, candidate: HarnessRun) -> list[Refusal]:
+    """Everything that makes a comparison unfair or impossible. What a run does not state is not different."""
     return [
         *_same_run(baseline, candidate),
-        *_incomplete(baseline, candidate, final),
+        *_incomplete(baseline, candidate),
         *_mock(baseline, candidate),
         *_tasks(baseline, candidate),
         *_configurations(baseline, candidate),
@@ -59,9 +52,9 @@ def _same_run(baseline: HarnessRun, candidate: HarnessRun) -> Iterator[Refusal]:
         yield Refusal(text=text)
 
 
-def _incomplete(baseline: HarnessRun, candidate: HarnessRun, final: Collection[str | None]) -> Iterator[Refusal]:
+def _incomplete(baseline: HarnessRun, candidate: HarnessRun) -> Iterator[Refusal]:
     for run, name in ((baseline, "baseline"), (candidate, "latest run")):
-        if run.status not in final:
+        if run.status not in (None, "completed"):
             text = f"the {name} {run.run_id} is incomplete: its status is {run.status}"
             yield Refusal(text=text, allow="incomplete")
 

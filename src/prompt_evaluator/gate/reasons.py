@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.release import VerdictKind
 
 _NAMED = 3
-_PERCENT = (0.0, 100.0)
-_RETRY = "Retry them with `resume RUN --retry-errors`"
 _WORDS: dict[VerdictKind, str] = {"pass": "a pass", "fail": "a failure", "inconclusive": "inconclusive"}
 
 
@@ -33,7 +31,7 @@ def gate_reasons(found: GateResult) -> Iterator[str]:
             yield f"{name}: {_change(each)}; a drop of {amount(each.margin, each)} or more is ruled out."
 
 
-def refusal(found: GateResult, worst: VerdictKind, best: VerdictKind, *, retry: str = _RETRY) -> str:
+def refusal(found: GateResult, worst: VerdictKind, best: VerdictKind) -> str:
     """Say that missing scores could change the verdict."""
     lost = {name: each.unscored for name, each in found.metrics.items() if any(each.unscored)}
     named = [
@@ -45,15 +43,13 @@ def refusal(found: GateResult, worst: VerdictKind, best: VerdictKind, *, retry: 
     return (
         f"Scores are missing because of errors, which are neither passes nor failures: {listed(shown)}. Without them "
         f"the verdict is {_WORDS[verdict]}; if they were the worst possible it would be {_WORDS[worst]}, and if they "
-        f"were the best possible {_WORDS[best]}. {retry}, then gate again."
+        f"were the best possible {_WORDS[best]}. Retry them with `resume RUN --retry-errors`, then gate again."
     )
 
 
 def amount(value: float, found: MetricResult) -> str:
     """An amount in the unit of a metric, without a sign."""
-    if is_share(found):
-        return points(value).lstrip("+")
-    return points(value / 100).lstrip("+") if found.scale == _PERCENT else short_number(value)
+    return points(value).lstrip("+") if is_share(found) else short_number(value)
 
 
 def is_share(found: MetricResult) -> bool:
@@ -64,8 +60,6 @@ def changed(value: float, found: MetricResult) -> str:
     """A difference in the unit of a metric."""
     if is_share(found):
         return points(value)
-    if found.scale == _PERCENT:
-        return points(value / 100)
     span = found.scale[1] - found.scale[0] if found.scale else 1.0
     return signed(value, 3 if span <= 1 else 2 if span <= 10 else 1)  # noqa: PLR2004
 
@@ -77,8 +71,6 @@ def guarded_amount(value: float, found: GuardrailResult) -> str:
             return money(value)
         case "latency":
             return f"{value:,.0f} ms"
-        case "retries" | "hallucinations":
-            return short_number(value)
         case _:
             return points(value).lstrip("+")
 

@@ -44,9 +44,6 @@ class History:
         """The run at an index; negative ones count from the newest."""
         return _run(self._entries[at])
 
-    def runs(self) -> Iterator[HarnessRun]:
-        return (_run(entry) for entry in self._entries)
-
     def heads(self) -> Iterator[RunHead]:
         """All runs without their evaluations, which takes far less memory."""
         return (_head(entry) for entry in self._entries)
@@ -69,6 +66,22 @@ def decode_history(path: Path, data: bytes) -> History:
     for at, entry in enumerate(entries, start=1):
         check_run(bytes(entry), path, f"Run {at:,} of {len(entries):,}")
     return History(entries, data)
+
+
+def read_run_file(path: Path) -> HarnessRun:
+    """Read one run from a `latest.json`, or from a `history.json`, of which it is the newest.
+
+    Raises:
+        InputNotFoundError: There is no such file.
+        ResultsFileError: There is no run in it.
+    """
+    data = read_bytes(path)
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        return check_run(data, path)
+    history = decode_history(path, data)
+    if not len(history):
+        raise wrong("The list has no runs", path)
+    return history.run(-1)
 
 
 def check_run(raw: bytes, path: Path, where: str = "") -> HarnessRun:

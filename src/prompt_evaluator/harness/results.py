@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.harness.files import locked, replace
-from prompt_evaluator.harness.history import RunHead, check_run, read_history, read_results
+from prompt_evaluator.harness.history import RunHead, read_history
 from prompt_evaluator.model.harness import TrendPoint
 
 if TYPE_CHECKING:
@@ -92,13 +92,6 @@ def trend_points(runs: Iterable[RunHead]) -> dict[str, list[TrendPoint]]:
             )
             points.setdefault(each.config_id, []).append(point)
     return points
-
-
-def read_latest(results_folder: Path) -> HarnessRun | None:
-    """Read `latest.json`; None if there is none."""
-    path = results_folder / "latest.json"
-    data = read_results(path)
-    return None if data is None else check_run(data, path)
 
 
 def _appended(history: History, entry: bytes) -> Sequence[bytes]:

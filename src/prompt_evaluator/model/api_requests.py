@@ -149,29 +149,6 @@ class GateRunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     allow_different: bool = False
 
 
-class HarnessGateQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to judge the harness's latest run."""
-
-    baseline: _Name = "previous"
-    """`previous`, `last-passed`, `pinned` or a run's id."""
-    policy: Literal["threshold", "noise"] = "threshold"
-
-
-class HarnessTrendsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which configurations of the harness to follow over time."""
-
-    config_ids: tuple[_Name, ...] = ()
-    metric: _Name | None = None
-    limit: Annotated[int, TREND_RUNS.meta] = 50
-
-
-class HarnessRunQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which run of the harness."""
-
-    run: _Name | None = None
-    """Its id; by default the latest."""
-
-
 class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which labels to list."""
 
@@ -193,9 +170,3 @@ class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     comment: _Note = ""
     judge_seen: bool | None = None
     """Whether the reviewer had seen the judge's score."""
-
-
-class HarnessRunsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How many runs of the harness to list."""
-
-    limit: Annotated[int, PAGE_SIZE.meta] = 50

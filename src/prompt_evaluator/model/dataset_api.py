@@ -1,4 +1,4 @@
-"""What the pages about datasets and the release harness are asked, and what the store says about datasets."""
+"""What the pages about datasets are asked, and what the store says about datasets."""
 
 from __future__ import annotations
 
@@ -33,20 +33,6 @@ class DatasetPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """The case to show in full, counted from 1 in the file."""
 
 
-class HarnessPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the page of the release harness shows."""
-
-    baseline: Annotated[str, Meta(min_length=1, max_length=300)] = "previous"
-    """What the gate compares the latest run with: `previous`, `last-passed`, `pinned` or a run's id."""
-    policy: Literal["threshold", "noise"] = "threshold"
-    config: Annotated[str, Meta(max_length=300)] = ""
-    """The configuration whose failing tasks are listed; by default all."""
-    show: Literal["all", "missing", "triggered", "errors"] = "all"
-    """Which failing tasks are listed."""
-    start: Annotated[int, SKIPPED.meta] = 0
-    """How many of them to skip."""
-
-
 class DatasetUse(NamedTuple):
     """The runs of one dataset, or of one version of it."""
 
@@ -56,12 +42,3 @@ class DatasetUse(NamedTuple):
     runs: int
     newest_run: str
     newest_at: str
-
-
-class FailedScore(NamedTuple):
-    """A score of a sample that did not pass."""
-
-    case_id: str
-    sample: int
-    metric: str
-    reason: str

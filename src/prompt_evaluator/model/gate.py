@@ -12,8 +12,7 @@ from prompt_evaluator.model.release import VerdictKind
 
 GuardrailVerdict = Literal["pass", "fail", "inconclusive", "not_measured"]
 """`inconclusive`: neither shown to be worse nor to be within the margin; this does not keep a run from passing."""
-GuardrailKind = Literal["flag", "errors", "cost", "latency", "retries", "hallucinations"]
-"""The last two are the release harness's."""
+GuardrailKind = Literal["flag", "errors", "cost", "latency"]
 PASSED, FAILED, REFUSED, UNDECIDED = 0, 1, 3, 4
 """Exit codes; 2 is a usage error."""
 Inconclusive = Literal["pass", "fail", "4"]

@@ -119,25 +119,3 @@ class TrendPoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     retries_per_task: float | None
     hallucination_incidents: int
     latency_avg_ms: float | None
-
-
-class PinnedBaseline(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`evals/baseline.json`: the run that a person chose to compare with, kept whole so that it needs no history."""
-
-    run: HarnessRun
-    """Without outputs."""
-    pinned_at: str
-    note: str | None = None
-
-
-class RecordedVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One entry of `results/gate.json`."""
-
-    run_id: str
-    baseline_run_id: str | None
-    timestamp: str
-    policy: str
-    """`threshold` or `noise`."""
-    verdict: str
-    """`pass`, `fail`, `inconclusive` or `skipped`."""
-    reasons: tuple[str, ...] = ()

@@ -7,18 +7,15 @@ from typing import Annotated, Literal
 import msgspec
 
 from prompt_evaluator.model.bounds import TOLERANCE
-from prompt_evaluator.model.gate import GateResult
 
-Policy = Literal["threshold", "noise"]
-"""`threshold`: fixed limits on the summaries. `noise`: the same limits as margins of tests on the evaluations."""
 GateMetric = Literal["task_completion_rate", "latency_avg_ms", "hallucination_incidents", "retries_per_task"]
-GateVerdict = Literal["pass", "fail", "inconclusive", "skipped", "refused"]
+GateVerdict = Literal["pass", "fail", "skipped", "refused"]
 """`skipped`: there is nothing to compare with. `refused`: the runs cannot be compared, or cannot be read."""
 Difference = Literal["tasks", "configs", "samples", "vanished", "incomplete", "mock"]
 """What makes two runs incomparable unless it is allowed. `vanished`: a configuration that only the baseline has.
 `mock`: the offline mock answered in one of the runs only."""
 
-EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "refused": 3, "skipped": 0, "inconclusive": 4}
+EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "refused": 3, "skipped": 0}
 SKIPPED = "Not enough eval history to detect regressions; skipping gate."
 FAILED = "Eval regression gate failed:"
 PASSED = "Eval regression gate passed."
@@ -75,7 +72,6 @@ class GateOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: GateVerdict
     exit_code: int
-    policy: Policy
     run_id: str | None = None
     timestamp: str | None = None
     baseline_run_id: str | None = None
@@ -84,9 +80,7 @@ class GateOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How the baseline was chosen, in words."""
     limits: GateLimits
     movements: tuple[Movement, ...] = ()
-    """All metrics of the configurations that both runs have, by the policy `threshold`."""
-    noise: dict[str, GateResult] = {}
-    """What the policy `noise` says, by configuration."""
+    """All metrics of the configurations that both runs have."""
     reasons: tuple[str, ...] = ()
     """One for each regression, or for each refusal."""
     allow: tuple[Difference, ...] = ()

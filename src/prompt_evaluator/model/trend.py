@@ -144,7 +144,6 @@ class MetricTrend(msgspec.Struct, frozen=True, kw_only=True):
     """How much runs differ beyond their samples, as a standard deviation; None if samples explain it."""
     excess_included: bool
     """Whether the errors include it, because repeats of the same configuration show it."""
-    lower_is_better: bool = False
 
 
 class MetricFindings(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,8 +87,6 @@ def _units(found: GuardrailResult) -> tuple[Write, Write]:
             return money, lambda value: f"{_MINUS if value < 0 else '+'}{money(abs(value))}" if value else "$0"
         case "latency":
             return lambda value: f"{value:,.0f} ms", lambda value: f"{signed(value, 0)} ms"
-        case "retries" | "hallucinations":
-            return lambda value: decimal(value, 2), lambda value: signed(value, 2)
         case _:
             return percent, points
 

@@ -17,7 +17,6 @@ TITLES: dict[GateVerdict, str] = {
     "fail": FAILED,
     "skipped": SKIPPED,
     "refused": "The eval regression gate has no verdict:",
-    "inconclusive": "The eval regression gate is inconclusive:",
 }
 _MOST_DIGITS = 9
 _METRICS = {
@@ -28,21 +27,13 @@ _METRICS = {
 }
 
 
-_SENTENCES = {
-    "task_completion_rate": ("Completion", " %"),
-    "latency_avg_ms": ("Latency", " ms"),
-    "hallucination_incidents": ("Hallucination incidents", ""),
-    "retries_per_task": ("Retries per task", ""),
-}
-
-
 def moved_rows(outcome: GateOutcome) -> list[MovedRow]:
     """The metrics that moved, in either direction."""
     return [limit_row(each) for each in outcome.movements if each.difference]
 
 
 def unmoved(outcome: GateOutcome) -> str | None:
-    """How many metrics did not move; None if all did, or nothing was compared by fixed limits."""
+    """How many metrics did not move; None if all did, or nothing was compared."""
     same = sum(not each.difference for each in outcome.movements)
     if same and same == len(outcome.movements):
         configurations = many(len({each.config_id for each in outcome.movements}), "configuration")
@@ -80,22 +71,6 @@ def limit_row(moved: Movement) -> MovedRow:
         limit=f"{sign}{short_number(moved.limit)}" if moved.limit else "0",
         exceeded=moved.exceeded,
     )
-
-
-def explained(moved: Movement) -> str:
-    """What happened to a metric, and whether its limit allows that, in one sentence."""
-    row = limit_row(moved)
-    name, unit = _SENTENCES[moved.metric]
-    if not moved.difference:
-        return f"{name} stayed at {row.candidate}{unit}."
-    went = "rose" if moved.difference > 0 else "fell"
-    said = f"{name} {went} from {row.baseline}{unit} to {row.candidate}{unit}"
-    if (moved.difference > 0) == (moved.metric == "task_completion_rate"):
-        return f"{said}, which is better."
-    by, most = row.change.lstrip("+\N{MINUS SIGN}"), short_number(moved.limit)
-    if moved.exceeded:
-        return f"{said}: {by} worse, and no more than {most} is allowed."
-    return f"{said}: {by} worse, of {most} allowed."
 
 
 def _telling_digits(moved: Movement, digits: int) -> int:

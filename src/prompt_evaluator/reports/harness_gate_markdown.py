@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.reports.gate_markdown import gate_markdown
 from prompt_evaluator.reports.harness_gate import TITLES, heading, moved_rows, unmoved
 from prompt_evaluator.reports.markdown_parts import (
     ALERTS,
@@ -12,7 +11,6 @@ from prompt_evaluator.reports.markdown_parts import (
     alert,
     bullets,
     cell,
-    details,
     figures,
     first_rows,
     joined,
@@ -24,36 +22,32 @@ from prompt_evaluator.reports.markdown_parts import (
 from prompt_evaluator.reports.pr_comment import MOST_BYTES, comment_footer, comment_marker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prompt_evaluator.model.findings import Mark
-    from prompt_evaluator.model.gate_findings import GateFindings
     from prompt_evaluator.model.harness_gate import GateOutcome, GateVerdict
 
 _ROOM = 12_000
 """Bytes of a table, and of all reasons."""
 _ABOUT = "release harness"
-_MARKS: dict[GateVerdict, Mark] = {"pass": "good", "fail": "bad", "refused": "bad", "inconclusive": "warning"}
+_MARKS: dict[GateVerdict, Mark] = {"pass": "good", "fail": "bad", "refused": "bad"}
 _TITLES = ("", "Configuration", "Metric", "Baseline", "Latest", "Change", "Limit")
 
 
-def harness_gate_markdown(outcome: GateOutcome, noise: Mapping[str, GateFindings]) -> str:
-    """The verdict first, then why, and what moved; `noise` says more about each configuration, if that was tested."""
+def harness_gate_markdown(outcome: GateOutcome) -> str:
+    """The verdict first, then why, and what moved."""
     reasons, more = first_rows([[said(each)] for each in outcome.reasons], _ROOM)
     lines = [line for (line,) in reasons] + ([left_out(more, "reason")] if more else [])
     return joined(
         _verdict(outcome, [bullets(lines)] if lines else []),
         _moved(outcome),
-        *(details(cell(name), [gate_markdown(each)]) for name, each in noise.items()),
         *(said(each) for each in outcome.notes),
         said(about) if (about := heading(outcome)) else "",
     )
 
 
-def harness_gate_comment(outcome: GateOutcome, noise: Mapping[str, GateFindings], made_at: str, version: str) -> str:
+def harness_gate_comment(outcome: GateOutcome, made_at: str, version: str) -> str:
     """The whole comment, found again by its marker; the verdict alone if it would be too long."""
     marker, footer = comment_marker(_ABOUT, "gate"), comment_footer(made_at, version)
-    body = harness_gate_markdown(outcome, noise)
+    body = harness_gate_markdown(outcome)
     if size(body) > MOST_BYTES - size(marker) - size(footer):
         body = _verdict(outcome, [])
     return joined(marker, body, footer) + "\n"

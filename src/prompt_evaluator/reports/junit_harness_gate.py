@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult, write_junit
-from prompt_evaluator.reports.junit_gate import gate_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +19,6 @@ def write_gate(file: BinaryIO, outcome: GateOutcome) -> None:
     """Write one suite. A regression is a failure; runs that cannot be compared are an error."""
     facts = {
         "verdict": outcome.verdict,
-        "policy": outcome.policy,
         "run": outcome.run_id,
         "baseline": outcome.baseline_run_id,
     }
@@ -34,10 +30,7 @@ def _results(outcome: GateOutcome) -> Iterator[TestResult]:
     for moved in outcome.movements:
         problem = Problem(kind="failure", message=_change(moved), type="regression") if moved.exceeded else None
         yield TestResult(classname=moved.config_id, name=moved.metric, problem=problem)
-    for name, found in outcome.noise.items():
-        for result in gate_results(found):
-            yield msgspec.structs.replace(result, classname=name)
-    if outcome.verdict == "refused" and not outcome.noise:
+    if outcome.verdict == "refused":
         for reason in outcome.reasons:
             yield TestResult(
                 classname=_SUITE, name="comparable", problem=Problem(kind="error", message=reason, type="refused")

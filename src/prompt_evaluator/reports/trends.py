@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from prompt_evaluator.hints import some_of
 from prompt_evaluator.model.findings import NextStep, Note
 from prompt_evaluator.model.trend import FEWEST_RUNS, MetricFindings, TrendFindings
@@ -35,16 +33,6 @@ _SAME_PROMPT = (
     "Prompt, model, parameters and rubric are the same as in the run before.{near} What answers under these names may "
     "have changed: the model behind the service, the judge, or the code."
 )
-_SAME_CONFIGURATION = (
-    "No other tasks or configuration are recorded for it.{near} What answers under these names may have changed: the "
-    "model, the router, or the code."
-)
-_HARNESS_METRICS = {
-    "task_completion_rate": "completion",
-    "retries_per_task": "retries per task",
-    "hallucination_incidents": "hallucinations",
-    "latency_avg_ms": "latency",
-}
 
 
 def trend_findings(
@@ -90,22 +78,11 @@ def _dataset(version: RunVersion) -> str:
     return version.dataset_name or "in memory"
 
 
-def harness_findings(metric: MetricTrend) -> MetricFindings:
-    """What to say about a metric of one configuration of the harness over time."""
-    named = msgspec.structs.replace(metric, name=_HARNESS_METRICS[metric.name])
-    found = _findings(named, (), _SAME_CONFIGURATION)
-    notes = [note for note in found.notes if note.code != "errors_from_all_runs"]  # those of the harness always are
-    return msgspec.structs.replace(found, notes=tuple(notes))
-
-
 def _metric(metric: MetricTrend, version: RunVersion) -> MetricFindings:
-    return _findings(metric, ("prompt", "model", *(["rubric"] if version.judge_hash else [])), _SAME_PROMPT)
-
-
-def _findings(metric: MetricTrend, parts: Sequence[str], nothing: str) -> MetricFindings:
+    parts = ("prompt", "model", *(["rubric"] if version.judge_hash else []))
     return MetricFindings(
         sentence=_sentence(metric),
-        changes=tuple(_change(metric, change, parts, nothing) for change in metric.changes),
+        changes=tuple(_change(metric, change, parts) for change in metric.changes),
         notes=tuple(_metric_notes(metric)),
     )
 
@@ -143,22 +120,22 @@ def _changed(differences: Iterable[TrendDifference]) -> str:
     return f"the {listed(dict.fromkeys(each.what.replace('_', ' ') for each in differences))}"
 
 
-def _change(metric: MetricTrend, change: TrendChange, parts: Sequence[str], nothing: str) -> str:
+def _change(metric: MetricTrend, change: TrendChange, parts: Sequence[str]) -> str:
     before, after = (decimal(value, metric.digits) for value in (change.before, change.after))
     low, difference, high = (
         signed(value, metric.digits) for value in (change.low, change.after - change.before, change.high)
     )
     text = (
         f"{before} → {after} at run {change.run_id[:SHORT_ID]} ({minute(change.started_at)}): {difference} "
-        f"({low} to {high} with 95 % confidence), {p_value(change.p_value)}. {_suspects(change, parts, nothing)}"
+        f"({low} to {high} with 95 % confidence), {p_value(change.p_value)}. {_suspects(change, parts)}"
     )
     return text + (" It is the newest run: the next one confirms it or shows a blip." if change.newest else "")
 
 
-def _suspects(change: TrendChange, parts: Sequence[str], nothing: str) -> str:
+def _suspects(change: TrendChange, parts: Sequence[str]) -> str:
     if not change.differences:
         near = f" One run away: {', '.join(each.text for each in change.nearby)}." if change.nearby else ""
-        return nothing.format(near=near)
+        return _SAME_PROMPT.format(near=near)
     changed = {each.what for each in change.differences}
     same = [part for part in parts if part not in changed]
     texts = ", ".join(each.text for each in change.differences)

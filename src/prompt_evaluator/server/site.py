@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from prompt_evaluator.app.server_settings import ServerSettings
-    from prompt_evaluator.app.serving.harness_files import HarnessFacts
     from prompt_evaluator.app.stores import ServedSettings
     from prompt_evaluator.model.api import ApiRun
     from prompt_evaluator.model.query import RunLine
@@ -73,9 +72,6 @@ class Site:
 
     datasets: DatasetCache = field(default_factory=DatasetCache)
     """What was found out about files of datasets."""
-
-    harness: Remembered[Hashable, HarnessFacts | None] = field(default_factory=lambda: Remembered(16))
-    """What the files of the harness say, by when they were changed and what is asked."""
 
     def __post_init__(self) -> None:
         self.pages = RunCache(self.settings)

@@ -1,4 +1,4 @@
-"""Reads which datasets runs have used, and why samples did not pass."""
+"""Reads which datasets runs have used."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, select
 
-from prompt_evaluator.model.dataset_api import DatasetUse, FailedScore
+from prompt_evaluator.model.dataset_api import DatasetUse
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.dialects import ordered
-from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
-from prompt_evaluator.store.sample_scores import read_scores
-from prompt_evaluator.store.schema import CASES, RUNS
+from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
@@ -41,23 +39,6 @@ class DatasetRows(Access):
         with self._read() as connection:
             for chunk in chunks(run_ids):
                 found.update(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.run_id.in_(chunk))))
-        return found
-
-    def failed_scores(self, run_id: str, case_ids: Sequence[str]) -> list[FailedScore]:
-        """Scores of these cases that did not pass, with the reasons, by sample."""
-        row, found = SAMPLE_RESULTS.c, []
-        same = and_(CASES.c.run_id == row.run_id, CASES.c.position == row.position)
-        wanted = select(CASES.c.case_id, row.sample, row.scores).join_from(SAMPLE_RESULTS, CASES, same)
-        with self._read() as connection:
-            for chunk in chunks(case_ids):
-                own = (row.run_id == run_id, CASES.c.case_id.in_(chunk), row.passed.is_(False))
-                rows = connection.execute(wanted.where(*own).order_by(row.position, row.sample))
-                found += [
-                    FailedScore(case_id, sample, metric, score.reason)
-                    for case_id, sample, text in rows
-                    for metric, score in sorted(read_scores(text).items())
-                    if score.passed is False
-                ]
         return found
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
-from prompt_evaluator.app.evals.deciding import by_limits, by_noise
-from prompt_evaluator.app.evals.named_runs import PREVIOUS, HarnessFolder, find_baseline, latest_run
-from prompt_evaluator.errors import IncomparableError, ResultsFileError, StoreError
+from prompt_evaluator.app.evals.named_runs import PREVIOUS, find_baseline
+from prompt_evaluator.errors import ResultsFileError
 from prompt_evaluator.gate.comparable import refusals, remarks
-from prompt_evaluator.harness.verdicts import record_verdict
-from prompt_evaluator.model.harness import RecordedVerdict
+from prompt_evaluator.gate.thresholds import movements, sentence
+from prompt_evaluator.harness.history import read_history
 from prompt_evaluator.model.harness_gate import EXIT_CODES, SKIPPED, GateOutcome, Refusal
 from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
-    from prompt_evaluator.model.harness import HarnessRun
-    from prompt_evaluator.model.harness_gate import Difference, GateLimits, GateVerdict, Policy
+    from prompt_evaluator.model.harness import HarnessRun, HarnessSummary
+    from prompt_evaluator.model.harness_gate import Difference, GateLimits, GateVerdict, Movement
 
 _OLD = timedelta(days=7)
 
@@ -28,16 +26,14 @@ _OLD = timedelta(days=7)
 class GateRequest(NamedTuple):
     """What to judge, and how."""
 
-    folder: HarnessFolder
+    results: Path
+    """The folder with `history.json`."""
     limits: GateLimits
     baseline: str = PREVIOUS
-    """A run, a file, `previous`, `last-passed` or `pinned`."""
+    """`previous`, the id of a run or its beginning, or a file."""
     require_baseline: bool = False
     allowed: Collection[Difference] = ()
     """Differences between the runs that do not matter."""
-    policy: Policy = "threshold"
-    inconclusive: Literal["pass", "fail"] | None = None
-    """What counts as what, if the policy `noise` cannot tell."""
 
 
 class PreparedRuns(NamedTuple):
@@ -51,33 +47,38 @@ class PreparedRuns(NamedTuple):
 
 
 def judge_release(request: GateRequest, now: str) -> GateOutcome:
-    """Compare the newest run with its baseline, and record the verdict."""
-    return _recorded(request, preview_release(request, now), now)
-
-
-def preview_release(request: GateRequest, now: str) -> GateOutcome:
-    """Compare the newest run with its baseline, and record nothing."""
+    """Compare the newest run with its baseline."""
     prepared = _prepared(request, now)
     if isinstance(prepared, GateOutcome):
         return prepared
-    runs = prepared.baseline, prepared.candidate, request.limits
-    found = by_noise(*runs, request.inconclusive) if request.policy == "noise" else by_limits(*runs)
-    outcome = _outcome(
-        request, found.verdict, found.reasons, prepared=prepared, movements=found.movements, noise=found.noise
-    )
-    return msgspec.structs.replace(outcome, exit_code=found.exit_code)
+    before = {each.config_id: each for each in prepared.baseline.summaries}
+    moved: list[Movement] = []
+    refused = []
+    for each in prepared.candidate.summaries:
+        old = before.get(each.config_id)
+        if old is None:
+            continue
+        found = movements(old, each, request.limits)
+        if found is None:
+            refused.append(_why_nothing(old, each))
+        moved += found or []
+    if refused:
+        return _outcome(request, "refused", refused, prepared=prepared)
+    reasons = [sentence(each) for each in moved if each.exceeded]
+    return _outcome(request, "fail" if reasons else "pass", reasons, prepared=prepared, movements=tuple(moved))
 
 
 def _prepared(request: GateRequest, now: str) -> PreparedRuns | GateOutcome:
     """Find both runs and check that they are comparable; if there is nothing to compare, say what comes of it."""
     try:
-        candidate = latest_run(request.folder)
-        chosen = find_baseline(request.folder, request.baseline)
-    except (ResultsFileError, IncomparableError) as error:
+        history = read_history(request.results)
+        candidate = history.run(-1) if len(history) else None
+        chosen = find_baseline(history, request.baseline)
+    except ResultsFileError as error:
         return _refusal(request, [Refusal(text=str(error))])
     if candidate is None or chosen is None:
         return _without_baseline(request, candidate)
-    found = refusals(chosen.run, candidate, allow_errors=request.policy == "noise")
+    found = refusals(chosen.run, candidate)
     notes = [*remarks(chosen.run, candidate), *_age(chosen.run, now)]
     notes += [f"Allowed: {each.text}." for each in found if each.allow in request.allowed]
     prepared = PreparedRuns(chosen.run, candidate, chosen.how, tuple(notes))
@@ -104,50 +105,36 @@ def _outcome(
             "notes": prepared.notes,
         }
     return GateOutcome(
-        verdict=verdict,
-        exit_code=EXIT_CODES[verdict],
-        policy=request.policy,
-        limits=request.limits,
-        reasons=tuple(reasons),
-        **more,
+        verdict=verdict, exit_code=EXIT_CODES[verdict], limits=request.limits, reasons=tuple(reasons), **more
     )
 
 
 def _refusal(request: GateRequest, found: Sequence[Refusal], prepared: PreparedRuns | None = None) -> GateOutcome:
-    """There is no verdict; it is not recorded."""
     allow = dict.fromkeys(each.allow for each in found)
     able = () if None in allow else tuple(allow)  # nothing helps if one of them cannot be allowed
     return _outcome(request, "refused", [each.text for each in found], prepared=prepared, allow=able)
 
 
-def _recorded(request: GateRequest, found: GateOutcome, now: str) -> GateOutcome:
-    """Add the verdict to `results/gate.json`. If that cannot be done, the verdict is the same, with a note."""
-    if found.run_id is None or found.verdict == "refused":
-        return found
-    verdict = RecordedVerdict(
-        run_id=found.run_id,
-        baseline_run_id=found.baseline_run_id,
-        timestamp=now,
-        policy=found.policy,
-        verdict=found.verdict,
-        reasons=found.reasons,
-    )
-    try:
-        record_verdict(request.folder.results, verdict)
-    except (StoreError, ResultsFileError) as error:
-        note = f"The verdict is not recorded, so `--baseline last-passed` will not know of it: {error}"
-        return msgspec.structs.replace(found, notes=(*found.notes, note))
-    return found
-
-
 def _without_baseline(request: GateRequest, candidate: HarnessRun | None) -> GateOutcome:
-    history = request.folder.results / "history.json"
+    history = request.results / "history.json"
     runs = "only this run" if candidate else "no runs"
-    note = f"{history} has {runs}. Keep {request.folder.results} between builds: without a history, every build passes."
+    note = f"{history} has {runs}. Keep {request.results} between builds: without a history, every build passes."
     about: dict[str, Any] = {"run_id": candidate.run_id, "timestamp": candidate.timestamp} if candidate else {}
     if request.require_baseline:
         return _outcome(request, "refused", [f"there is nothing to compare with: {note}"], **about)
     return _outcome(request, "skipped", [SKIPPED], notes=(note,), **about)
+
+
+def _why_nothing(before: HarnessSummary, after: HarnessSummary) -> str:
+    of = "the latest run" if _is_empty(after) else "the baseline"
+    tasks = min(before.total_tasks, after.total_tasks)
+    why = f"has no tasks in {of}" if tasks < 1 else f"has no answers in {of}: every task failed"
+    return f"the configuration {after.config_id} {why}"
+
+
+def _is_empty(summary: HarnessSummary) -> bool:
+    values = (summary.task_completion_rate, summary.retries_per_task, summary.latency_avg_ms)
+    return summary.total_tasks < 1 or None in values
 
 
 def _age(baseline: HarnessRun, now: str) -> list[str]:

@@ -1,154 +1,174 @@
-"""Everything that the page of the release harness says: the latest run, its history, the gate and failing tasks."""
+"""Everything that the page of the release harness says: the latest run, the gate, past runs and failing tasks."""
 
 from __future__ import annotations
 
-from shlex import join
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.app.serving.harness_files import ConfigFacts, HarnessFacts
-from prompt_evaluator.app.serving.harness_tasks import (
-    ROWS,
-    FailingTask,
-    TaskCounts,
-    failing_tasks,
-    of_kind,
-    task_counts,
-    with_reasons,
-)
-from prompt_evaluator.app.serving.row_span import RowSpan
+from prompt_evaluator.app.evals.gate import judge_release
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import UnknownNameError
-from prompt_evaluator.model.harness_gate import GateOutcome, MovedRow
-from prompt_evaluator.model.harness_trend import ConfigTrend
+from prompt_evaluator.harness.evaluations import completion_interval
+from prompt_evaluator.harness.history import read_history
+from prompt_evaluator.harness.results import ranked
 from prompt_evaluator.model.wording import many
-from prompt_evaluator.reports.harness_gate import explained, heading, limit_row
+from prompt_evaluator.reports.harness_gate import heading, limit_row
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from prompt_evaluator.app.evals.gate import GateRequest
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model.dataset_api import HarnessPageQuery
-    from prompt_evaluator.model.trend import MetricTrend
+    from prompt_evaluator.model.harness import HarnessEvaluation, HarnessRun, HarnessSummary
+    from prompt_evaluator.model.harness_gate import GateOutcome, MovedRow
 
-BASELINES = ("previous", "last-passed", "pinned")
-_PROGRAM = "prompt-evaluator"
+_RUNS = 50
+"""Of the history, the newest."""
+_TASKS = 100
+"""Failing tasks that are listed."""
 
 
-class ConfigRow(msgspec.Struct, frozen=True, kw_only=True):
+class FailingTask(NamedTuple):
+    """A task whose last answers with one configuration are not all good; earlier attempts do not count."""
+
+    config_id: str
+    task_id: str
+    category: str | None
+    samples: int
+    missing: int
+    """Samples whose last answer misses a required signal."""
+    triggered: int
+    """Samples whose last answer has a trigger."""
+    errors: int
+    """Samples without a last answer."""
+    run_id: str | None
+    """The configuration's run in the store, if it is there."""
+
+
+class ConfigRow(NamedTuple):
     """One configuration of the latest run."""
 
-    place: int
-    facts: ConfigFacts
+    summary: HarnessSummary
+    model: str | None
+    answered: int
+    """Samples with a last answer."""
+    interval: tuple[float, float] | None
+    """95 % interval of the completion rate, 0 to 100; None below five tasks."""
     run_id: str | None
-    """Its run in the store, if it is there."""
-    failing: TaskCounts
-    trend: ConfigTrend | None
-
-    @property
-    def metrics(self) -> dict[str, MetricTrend]:
-        """Its metrics over time, by name."""
-        return {each.name: each for each in self.trend.metrics} if self.trend else {}
+    failing: int
+    """Tasks."""
 
 
-class GateLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit of the gate, with what happened."""
-
-    row: MovedRow
-    sentence: str
-
-
-class HarnessPage(msgspec.Struct, frozen=True, kw_only=True):
+class HarnessPage(NamedTuple):
     """The page."""
 
-    facts: HarnessFacts
+    run: HarnessRun
     outcome: GateOutcome
     """Of the gate, in words that say nothing about where files are."""
     headline: str
     compared: str | None
     """Which runs the gate compared."""
-    limits: tuple[GateLimit, ...]
+    limits: tuple[MovedRow, ...]
+    """What was exceeded comes first."""
     configs: tuple[ConfigRow, ...]
-    names: tuple[str, ...]
-    """The configurations of the history, those of the latest run first."""
-    stored: frozenset[str]
-    """Runs of the history that are in the store."""
-    all_failing: int
+    """Best first."""
     tasks: tuple[FailingTask, ...]
-    counts: TaskCounts
-    """Of the chosen configuration, or of all."""
-    span: RowSpan
-    unknown: bool
-    """Whether reasons of a configuration are not known, because its run is not in the store."""
-    commands: tuple[tuple[str, str], ...]
-    """What each gives, and the command."""
+    more_tasks: int
+    past: tuple[HarnessRun, ...]
+    """Newest first."""
+    more_runs: int
+    names: tuple[str, ...]
+    """The configurations of all these runs, those of the latest first."""
+    stored: frozenset[str]
+    """Runs of the configurations that are in the store."""
 
 
-def harness_page(settings: Settings, facts: HarnessFacts, query: HarnessPageQuery) -> HarnessPage:
-    """What the page says.
+def harness_page(settings: Settings, request: GateRequest, now: str) -> HarnessPage | None:
+    """What the page says; None if there is no run yet.
 
     Raises:
-        UnknownNameError: The latest run has no such configuration.
+        ResultsFileError: The history cannot be read.
     """
-    store = open_store(settings)
-    stored = store.known_runs([run_id for each in facts.past for run_id in each.store_runs.values()])
-    runs = {name: run_id for name, run_id in facts.run.store_runs.items() if run_id in stored}
-    failing = {each.summary.config_id: failing_tasks(each) for each in facts.configs}
-    if query.config and query.config not in failing:
-        raise UnknownNameError("configuration", query.config, failing)
-    chosen = [task for name, tasks in failing.items() if query.config in ("", name) for task in tasks]
-    wanted = of_kind(chosen, query.show)
-    shown = with_reasons(store, wanted[query.start : query.start + ROWS], runs)
-    outcome = _without_folder(facts.outcome, settings.cwd)
+    history = read_history(request.results)
+    if not len(history):
+        return None
+    first = max(0, len(history) - _RUNS)
+    past = tuple(history.run(at) for at in range(len(history) - 1, first - 1, -1))
+    run = past[0]
+    stored = open_store(settings).known_runs([run_id for each in past for run_id in each.store_runs.values()])
+    tasks = [task for each in ranked(run.summaries) for task in failing_tasks(run, each.config_id, stored)]
+    outcome = _without_folder(judge_release(request, now), settings.cwd)
+    moved = sorted(outcome.movements, key=lambda each: not each.exceeded)
     return HarnessPage(
-        facts=facts,
+        run=run,
         outcome=outcome,
         headline=gate_headline(outcome),
         compared=heading(outcome),
-        limits=tuple(_limits(outcome)),
-        configs=tuple(_rows(facts, runs, failing)),
-        names=tuple(dict.fromkeys(name for each in facts.past for name in each.completion)),
+        limits=tuple(map(limit_row, moved)),
+        configs=tuple(_row(each, run, tasks, stored) for each in ranked(run.summaries)),
+        tasks=tuple(tasks[:_TASKS]),
+        more_tasks=len(tasks[_TASKS:]),
+        past=past,
+        more_runs=first,
+        names=tuple(dict.fromkeys(each.config_id for run in past for each in run.summaries)),
         stored=frozenset(stored),
-        all_failing=sum(map(len, failing.values())),
-        tasks=shown,
-        counts=task_counts(chosen),
-        span=RowSpan(query.start, len(shown), len(wanted), ROWS),
-        unknown=any(each.run_id is None for each in shown),
-        commands=_commands(query),
     )
 
 
-def _limits(outcome: GateOutcome) -> list[GateLimit]:
-    """Those that were exceeded first."""
-    moved = sorted(outcome.movements, key=lambda each: not each.exceeded)
-    return [GateLimit(row=limit_row(each), sentence=explained(each)) for each in moved]
-
-
-def _rows(facts: HarnessFacts, runs: dict[str, str], failing: dict[str, list[FailingTask]]) -> list[ConfigRow]:
-    trends = {each.config_id: each for each in facts.trends.configs} if facts.trends else {}
-    return [
-        ConfigRow(
-            place=at,
-            facts=each,
-            run_id=runs.get(each.summary.config_id),
-            failing=task_counts(failing[each.summary.config_id]),
-            trend=trends.get(each.summary.config_id),
+def failing_tasks(run: HarnessRun, config_id: str, stored: set[str]) -> list[FailingTask]:
+    """The tasks that one configuration fails, in the order of the run."""
+    by_task: dict[str, list[HarnessEvaluation]] = {}
+    for each in run.evaluations:
+        if each.config_id == config_id:
+            by_task.setdefault(each.task_id, []).append(each)
+    found = [
+        FailingTask(
+            config_id=config_id,
+            task_id=task_id,
+            category=samples[0].category,
+            samples=len(samples),
+            missing=sum(each.completion_pass is False for each in samples),
+            triggered=sum(map(_ends_with_trigger, samples)),
+            errors=sum(each.completion_pass is None for each in samples),
+            run_id=_stored(run, config_id, stored),
         )
-        for at, each in enumerate(facts.configs, start=1)
+        for task_id, samples in by_task.items()
     ]
+    return [each for each in found if each.missing or each.triggered or each.errors]
+
+
+def _ends_with_trigger(found: HarnessEvaluation) -> bool:
+    """Whether the last answer has a trigger; a file that does not list attempts only says whether any has."""
+    return found.attempts[-1].hallucination_incident is True if found.attempts else found.hallucination_incident
+
+
+def _row(summary: HarnessSummary, run: HarnessRun, tasks: Sequence[FailingTask], stored: set[str]) -> ConfigRow:
+    own = [each for each in run.evaluations if each.config_id == summary.config_id]
+    interval = completion_interval(own)
+    return ConfigRow(
+        summary=summary,
+        model=next((each.model for each in own if each.model), None),
+        answered=sum(each.completion_pass is not None for each in own),
+        interval=(100 * interval[0], 100 * interval[1]) if interval else None,
+        run_id=_stored(run, summary.config_id, stored),
+        failing=sum(each.config_id == summary.config_id for each in tasks),
+    )
+
+
+def _stored(run: HarnessRun, config_id: str, stored: set[str]) -> str | None:
+    run_id = run.store_runs.get(config_id)
+    return run_id if run_id in stored else None
 
 
 def gate_headline(outcome: GateOutcome) -> str:
     """The verdict in one sentence."""
-    configurations = many(len({each.config_id for each in outcome.movements} or outcome.noise), "configuration")
     match outcome.verdict:
         case "pass":
+            configurations = many(len({each.config_id for each in outcome.movements}), "configuration")
             return f"The gate passes: nothing of {configurations} got worse by more than its limit."
         case "fail":
             return f"The gate fails: {many(len(outcome.reasons), 'metric')} got worse by more than the limit."
-        case "inconclusive":
-            return "The gate cannot tell yet: there is too little data to decide."
         case "skipped":
             return "There is only one run, so the gate has nothing to compare it with."
         case "refused":
@@ -162,14 +182,3 @@ def _without_folder(outcome: GateOutcome, folder: Path) -> GateOutcome:
         for field in ("reasons", "notes")
     }
     return msgspec.structs.replace(outcome, **texts)
-
-
-def _commands(query: HarnessPageQuery) -> tuple[tuple[str, str], ...]:
-    gate = [_PROGRAM, "evals", "gate"]
-    gate += ["--baseline", query.baseline] if query.baseline != BASELINES[0] else []
-    gate += ["--policy", query.policy] if query.policy != "threshold" else []
-    return (
-        ("The ranking", join([_PROGRAM, "evals", "leaderboard"])),
-        ("The history", join([_PROGRAM, "evals", "trends"])),
-        ("The gate, which also records its verdict", join(gate)),
-    )
