@@ -16,13 +16,11 @@ from steady import what_moves
 from watched_page import watched_page
 from workspace import Workspace
 
-from prompt_evaluator.server.rendering import render
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, Page
     from served import Served
 
 pytestmark = pytest.mark.slow
@@ -299,22 +297,3 @@ def test_the_page_never_scrolls_sideways(page: Page, server: Served) -> None:
             _open(page, server, more=more)
 
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_comparison_in_the_making_shows_itself_when_it_is_ready(page: Page, server: Served) -> None:
-    run = server.client.run(run_id(BEFORE))
-    waiting = render("waiting.html", {"runs": (run, run), "cases": 20_000, "instead": "/"})
-    answers = [waiting, waiting]
-
-    def answer(route: Route) -> None:
-        if answers:
-            route.fulfill(body=answers.pop(), content_type="text/html")
-        else:
-            route.continue_()
-
-    page.route("**/compare?*", answer)
-    _open(page, server)
-    expect(page.locator("h1")).to_have_text("Comparing 20,000 cases of 2 runs.")
-
-    expect(page.locator("h1")).to_contain_text("B is worse than A on clarity")
-    assert answers == []

@@ -7,7 +7,6 @@ import re
 from contextlib import closing
 from itertools import permutations
 from random import Random
-from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -143,31 +142,6 @@ def test_a_change_that_does_not_exist_is_said_and_nothing_is_filtered(site: Asgi
 
     assert 'role="alert"' in page
     assert len(_rows(page)) == 50
-
-
-def test_a_long_comparison_is_made_once_while_a_page_says_so(site: AsgiSite) -> None:
-    a, b = LARGE
-    store, known = site.site.settings.opened, site.site.remembered
-    asked = site.site.known(allow_different=True)
-    made, may_end = [], Event()
-
-    def compare() -> Any:
-        made.append(asked)
-        may_end.wait(60)
-        return pair
-
-    pair = asked.pair(a, b)
-    key = (a, b, store.run_line(a).ended_at, store.run_line(b).ended_at, True)
-    known.pairs = type(known.pairs)(8)  # nothing is known any more
-    known.making.begun(key, compare)
-
-    for _ in range(2):
-        page = _page(site, f"/compare?a={a}&b={b}&different=1")
-        assert "Comparing 2,001 cases of 2 runs." in page
-        assert '<noscript><meta http-equiv="refresh"' in page
-    may_end.set()
-    assert "2,001 common cases" in _page(site, f"/compare?a={a}&b={b}&different=1")
-    assert len(made) == 1
 
 
 def test_of_a_large_run_the_chips_come_later_and_their_filter_waits_for_them(site: AsgiSite) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Remembered(Generic[K, V]):
         Args:
             most: How many values to keep.
         """
-        self._most, self._lock = most, Lock()
+        self._most, self._lock, self._turn = most, Lock(), RLock()
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def __contains__(self, key: K) -> bool:
@@ -45,11 +45,17 @@ class Remembered(Generic[K, V]):
                 self._values.popitem(last=False)
 
     def get(self, key: K, make: Callable[[], V], *, keep: bool = True) -> V:
-        """The value of a key, made now if it is not known; kept only if it will not change."""
+        """The value of a key, made now if it is not known; kept only if it will not change.
+
+        What is kept is made one after the other, so that several who ask at once have it made once.
+        """
+        if not keep:
+            return make()
         known = self.find(key)
-        if known is not None:
-            return known
-        made = make()
-        if keep:
-            self.keep(key, made)
-        return made
+        if known is None:
+            with self._turn:
+                known = self.find(key)
+                if known is None:
+                    known = make()
+                    self.keep(key, known)
+        return known

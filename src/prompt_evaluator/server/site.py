@@ -84,16 +84,6 @@ class Site:
         key = self._versions(run_id, baseline)
         return self.changed.get(key, lambda: self._changes(run_id, baseline), keep=None not in key)
 
-    def changes_within(self, run_id: str, patience: float) -> FoundChanges | None:
-        """The same if it is found out within so many seconds; else None, and that goes on."""
-        baseline = baseline_of(self.settings, run_id)
-        if baseline is None:
-            return NO_BASELINE
-        is_known = self._versions(run_id, baseline) in self.changed
-        if is_known or self.known(allow_different=False).is_ready(baseline, run_id, patience=patience):
-            return self.changes(run_id, baseline)
-        return None
-
     def quick_changes(self, run: ApiRun) -> FoundChanges | None:
         """The same if it takes no long time to find out: of small runs, or if it is known; else None."""
         if run.status in ("queued", "running"):

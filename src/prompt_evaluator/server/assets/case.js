@@ -1,30 +1,19 @@
-// One case after the other without loading a page each: the next one is there before it is asked for.
+// One case after the other without loading a page each.
 import { fetchPage, request } from "./talk.js";
 import { typing } from "./keys.js";
 import { markTarget } from "./samples.js";
 
 const main = document.querySelector("main");
-const ready = new Map();
 let turn = Promise.resolve();
-
-function fetched(address) {
-  if (!ready.has(address)) {
-    const page = fetchPage(address);
-    page.catch(() => ready.delete(address));
-    ready.set(address, page);
-  }
-  return ready.get(address);
-}
 
 async function show(address, { push = true, keep = false, top = 0 } = {}) {
   let page;
   try {
-    page = await fetched(address);
+    page = await fetchPage(address);
   } catch {
     location.assign(address);
     return;
   }
-  ready.delete(address);
   const at = keep ? scrollY : top;
   if (push) {
     history.replaceState({ top: scrollY }, "");
@@ -35,7 +24,7 @@ async function show(address, { push = true, keep = false, top = 0 } = {}) {
   if (keep) (main.querySelector("[data-view][aria-current]") ?? main.querySelector("h1")).focus({ preventScroll: true });
   else main.querySelector("h1").focus({ preventScroll: true });
   scrollTo(0, at);
-  prepare();
+  markTarget();
 }
 
 // Keys pressed faster than pages come are followed one after the other.
@@ -44,16 +33,6 @@ function go(link, options) {
     const found = typeof link === "string" ? main.querySelector(link) : link;
     return found ? show(found.href, options) : undefined;
   });
-}
-
-// What is at hand next is fetched while the reader reads.
-function prepare() {
-  const wanted = [...main.querySelectorAll("a[data-next], a[data-previous]")].map((link) => link.href);
-  for (const address of ready.keys()) if (!wanted.includes(address)) ready.delete(address);
-  const fetchAll = () => wanted.forEach((address) => fetched(address).catch(() => {}));
-  if ("requestIdleCallback" in window) requestIdleCallback(fetchAll, { timeout: 300 });
-  else setTimeout(fetchAll, 50);
-  markTarget();
 }
 
 addEventListener("keydown", (event) => {
@@ -112,4 +91,4 @@ document.addEventListener("toggle", async (event) => {
   }
 }, true);
 
-prepare();
+markTarget();

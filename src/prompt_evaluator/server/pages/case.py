@@ -16,13 +16,14 @@ from prompt_evaluator.app.serving.run_answers import run_answer
 from prompt_evaluator.model.case_api import CasePageQuery
 from prompt_evaluator.model.case_filter import asks_about_changes
 from prompt_evaluator.server.case_facts import case_facts
-from prompt_evaluator.server.pages.waiting import PATIENCE, waiting_page
 from prompt_evaluator.server.routing import BENCHMARKS, HTML, Page, Routes
 from prompt_evaluator.server.strips import strip
 
 if TYPE_CHECKING:
+    from prompt_evaluator.app.serving.case_changes import CaseChanges
     from prompt_evaluator.app.serving.case_page import CasePage
     from prompt_evaluator.server.routing import Call
+    from prompt_evaluator.server.site import Site
 
 ROUTES = Routes("", "Pages")
 _SHOWN, _FOLDED = 1_200, 20_000
@@ -42,13 +43,7 @@ def show_case_page(call: Call[CasePageQuery, None]) -> Page:
     query = call.query
     run_id, case_id = whole_id(call.site.settings, call.path["run_id"]), call.path["case_id"]
     document = f"{BENCHMARKS}/runs/{run_id}/cases/{quote(case_id, safe='')}"
-    changes = None
-    if asks_about_changes(query.q):
-        run = run_answer(call.site.settings, run_id)
-        changes = call.site.quick_changes(run) or call.site.changes_within(run_id, PATIENCE)
-        if changes is None:
-            return waiting_page((run,), f"/runs/{run_id}/cases/{quote(case_id, safe='')}")
-    within = List(call.site.orders, changes.cases if changes else NOT_KNOWN)
+    within = List(call.site.orders, _changes(call.site, run_id) if asks_about_changes(query.q) else NOT_KNOWN)
     page = case_page(call.site.settings, run_id, case_id, query, within)
     given = {name: value for name, value in msgspec.structs.asdict(query).items() if value is not None}
 
@@ -79,6 +74,11 @@ def show_case_page(call: Call[CasePageQuery, None]) -> Page:
             "clip": lambda text: clipped(text, _SHOWN, _FOLDED // max(1, len(page.case.messages))),
         },
     )
+
+
+def _changes(site: Site, run_id: str) -> CaseChanges:
+    run = run_answer(site.settings, run_id)
+    return (site.quick_changes(run) or site.changes(run_id)).cases
 
 
 def _written(parameters: dict[str, Any]) -> str:

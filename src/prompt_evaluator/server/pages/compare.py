@@ -14,12 +14,9 @@ from prompt_evaluator.app.serving.compare_filter import BOUND_STARTS, bound_word
 from prompt_evaluator.app.serving.compare_matrix import SHOWS
 from prompt_evaluator.app.serving.compare_page import Refused, compare_page
 from prompt_evaluator.app.serving.label_pages import case_labels, quick_scales
-from prompt_evaluator.app.serving.run_answers import run_answer
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.api import ComparePageQuery
-from prompt_evaluator.server.pages.waiting import PATIENCE, waiting_page
 from prompt_evaluator.server.routing import HTML, Page, Routes
-from prompt_evaluator.server.run_cache import is_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,10 +49,6 @@ def compare(call: Call[ComparePageQuery, None]) -> Page | Response[Any]:
         return _choose(call, candidates, None)
     settings, known = call.site.settings, call.site.known(allow_different=query.different)
     run_ids = [whole_id(settings, name) for name in (query.a, *candidates)]
-    if not all(known.is_ready(run_ids[0], other, patience=PATIENCE) for other in run_ids[1:]):
-        runs = [run_answer(settings, run_id) for run_id in run_ids]
-        if not all(map(is_small, runs)):
-            return waiting_page(runs, f"/runs/{run_ids[1]}")
     try:
         found = compare_page(settings, run_ids, query, known)
     except ConfigurationError as error:

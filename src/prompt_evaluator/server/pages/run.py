@@ -11,7 +11,6 @@ from prompt_evaluator.app.serving.run_grid import run_grid
 from prompt_evaluator.app.serving.table_files import case_command
 from prompt_evaluator.model.api import RunPageQuery
 from prompt_evaluator.model.case_filter import asks_about_changes
-from prompt_evaluator.server.pages.waiting import PATIENCE, waiting_page
 from prompt_evaluator.server.routing import BENCHMARKS, HTML, Page, Routes
 
 if TYPE_CHECKING:
@@ -33,9 +32,7 @@ def show_run(call: Call[RunPageQuery, None]) -> Page:
     unfinished = run.status in ("queued", "running")
     pages, changes = site.pages, site.quick_changes(run)
     if changes is None and asks_about_changes(query.q):
-        changes = site.changes_within(run.id, PATIENCE)
-        if changes is None:
-            return waiting_page((run,), f"/runs/{run.id}")
+        changes = site.changes(run.id)
     case_changes = changes.cases if changes else NOT_KNOWN
     return Page(
         "run.html",
