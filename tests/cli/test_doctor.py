@@ -62,25 +62,64 @@ def test_a_broken_store_is_found_and_left_as_it_is(folder: Workspace) -> None:
     assert path.read_bytes() == before
 
 
-def test_the_store_of_a_newer_version_is_refused(folder: Workspace) -> None:
+def test_a_folder_with_runs_is_left_as_it_is(folder: Workspace) -> None:
     folder.evaluate("--quick")
-    with closing(sqlite3.connect(folder.folder / ".prompt_evaluator/store.db")) as store, store:
-        store.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = everything(folder)
 
-    assert "Update prompt-evaluator" in problems(folder)["store"]
+    assert problems(folder) == {}
+    assert everything(folder) == before
+
+
+def everything(folder: Workspace) -> dict[Path, tuple[float, bytes]]:
+    files = [path for path in folder.folder.rglob("*") if path.is_file()]
+    return {path: (path.stat().st_mtime, path.read_bytes()) for path in files}
+
+
+def test_the_store_of_another_version_is_a_problem_and_left_as_it_is(folder: Workspace) -> None:
+    folder.evaluate("--quick")
+    change(folder, "UPDATE alembic_version SET version_num = '9999'")
+    before = everything(folder)
+
+    assert "use the version that made the store" in problems(folder)["store"]
+    assert everything(folder) == before
+
+
+def test_rows_without_their_run_are_damage(folder: Workspace) -> None:
+    folder.evaluate("--quick")
+    change(folder, "DELETE FROM runs")
+
+    assert "rows of units without their row of runs" in problems(folder)["store"]
+
+
+def test_a_damaged_page_is_found(folder: Workspace) -> None:
+    folder.evaluate("--quick")
+    path = folder.folder / ".prompt_evaluator/store.db"
+    data = path.read_bytes()
+    path.write_bytes(data[:-4_096] + b"\xa5" * 4_096)
+
+    assert "Restore a backup" in problems(folder)["store"]
+
+
+def test_names_of_packages_stand_apart_from_their_versions(folder: Workspace) -> None:
+    packages = folder.run("doctor").out.partition("\n\n")[0].splitlines()
+
+    assert len(packages) > 10
+    assert [line for line in packages if len(line.split("  ")) < 2] == []
+
+
+def change(folder: Workspace, statement: str) -> None:
+    with closing(sqlite3.connect(folder.folder / ".prompt_evaluator/store.db")) as store, store:
+        store.execute(statement)
 
 
 def test_a_run_without_an_owner_is_interrupted(folder: Workspace) -> None:
     run_id = folder.evaluate("--quick").run_id
-    with closing(sqlite3.connect(folder.folder / ".prompt_evaluator/store.db")) as store, store:
-        store.execute("UPDATE runs SET status = 'running'")
-    folder.write(".prompt_evaluator/locks/gone.lock", "")
+    change(folder, "UPDATE runs SET status = 'running'")
 
     found = " ".join(notes(folder))
 
     assert f"interrupted: {run_id}" in found
     assert f"prompt-evaluator resume {run_id}" in found
-    assert "1 lock file of deleted runs" in found
     assert problems(folder) == {}
 
 

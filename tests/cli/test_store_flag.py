@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 VARIABLE = "PROMPT_EVALUATOR_STORE"
 WITHOUT_RUNS = {
     *("init", "validate", "metrics", "config path", "config show", "generate", "render-report"),
-    *("rubric list", "rubric show", "providers list", "providers test", "store copy", "benchmark suites"),
+    *("rubric list", "rubric show", "providers list", "providers test", "benchmark suites"),
     *("benchmark list", "benchmark show"),
 }
 

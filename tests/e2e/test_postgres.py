@@ -10,7 +10,7 @@ from postgres_server import GUARDED
 from stores import sql
 from workspace import REAL, Workspace, timeless, until
 
-from prompt_evaluator.store.schema import HEAD
+from prompt_evaluator.store.schema import REVISION
 
 if TYPE_CHECKING:
     from chat_service import ChatService
@@ -198,7 +198,7 @@ def _everything(shared: Workspace, database: str, run_id: str) -> list[object]:
 def test_the_doctor_looks_at_the_server(shared: Workspace, database: str) -> None:
     done = shared.run("doctor")
 
-    assert f"schema revision {HEAD}, 0 runs" in done.words
+    assert f"schema revision {REVISION}, 0 runs" in done.words
     assert database.rpartition("@")[2] in done.out
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, run_result, sample, stats
-from stores import give_scores_rows, sql
+from stores import sql
 
 from prompt_evaluator.compare.comparing import compare
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.model.case_columns import CASES_AT_ONCE
 from prompt_evaluator.model.comparison import ComparedCase, CompareOptions
 from prompt_evaluator.model.result import MetricScore
-from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.comparison import Comparison, RunFacts
     from prompt_evaluator.model.result import CaseResult
+    from prompt_evaluator.store import Store
     from prompt_evaluator.store.compared_run import StoredRun
 
     MakeRecord = Callable[..., RunRecord]
@@ -228,41 +227,6 @@ def test_a_deleted_run_leaves_no_columns(store: Store, record: MakeRecord, locat
     store.delete_run("run-a")
 
     assert stored(location) == 0
-
-
-def test_ended_runs_of_an_earlier_version_get_columns_when_the_store_is_upgraded(
-    store: Store, record: MakeRecord, location: Path | str
-) -> None:
-    run = add_run(store, record("run-a"), results(), cases())
-    end(store, "run-a")
-    add_run(store, record("run-b"), results(), cases())
-    expected = list(run.columns())
-    sql(location, "DROP TABLE case_columns")
-    give_scores_rows(location)
-    sql(location, "UPDATE alembic_version SET version_num = '0010'")
-
-    with closing(Store.open(location, upgrade="always")) as upgraded:
-        found = list(upgraded.compared("run-a").columns())
-
-    assert found == expected
-    assert stored(location) == 1
-
-
-def test_columns_of_an_earlier_form_are_stored_again_when_the_store_is_upgraded(
-    store: Store, record: MakeRecord, location: Path | str
-) -> None:
-    run = add_run(store, record("run-a"), results(), cases())
-    end(store, "run-a")
-    expected = list(run.columns())
-    sql(location, "UPDATE case_columns SET data = ?, flaky = 7", b"an earlier form")
-    give_scores_rows(location)
-    sql(location, "UPDATE alembic_version SET version_num = '0011'")
-
-    with closing(Store.open(location, upgrade="always")) as upgraded:
-        found = list(upgraded.compared("run-a").columns())
-
-    assert found == expected
-    assert stored(location) == 1
 
 
 def test_many_cases_come_in_pieces_of_the_same_size(store: Store, record: MakeRecord) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,25 +10,20 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from alembic import command
 from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
 from stores import ON_FILE, ON_SERVER, engine, sql
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
 from prompt_evaluator.store import Store
-from prompt_evaluator.store.schema import HEAD, METADATA, REVISIONS
-from prompt_evaluator.store.upgrade import migrate
+from prompt_evaluator.store.schema import METADATA, REVISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from postgres_server import Cluster
-    from sqlalchemy import Connection
-    from sqlalchemy.engine.interfaces import ReflectedIndex
 
     from prompt_evaluator.model import RunRecord
 
@@ -57,74 +53,58 @@ def test_a_path_may_be_a_text_and_relative(tmp_path: Path, monkeypatch: pytest.M
     store.close()
 
 
-def test_neither_making_nor_opening_a_store_loads_alembic(location: Path | str) -> None:
-    program = (
-        "import sys; from prompt_evaluator.store import Store; Store.open(sys.argv[1]); print('alembic' in sys.modules)"
-    )
-
-    for _ in ("made", "opened"):
-        again = [sys.executable, "-c", program, str(location)]
-        said = subprocess.run(again, capture_output=True, text=True, check=True)
-
-        assert said.stdout.strip() == "False"
-
-
-def test_the_migrations_make_exactly_the_tables_of_the_schema(location: Path | str) -> None:
-    from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - heavy
-
+def test_the_baseline_of_alembic_makes_a_store(location: Path | str) -> None:
     if not isinstance(location, str):
         location.parent.mkdir()
-    with engine(location) as made, made.begin() as connection:
-        migrate(connection)
-        difference = compare_metadata(MigrationContext.configure(connection), METADATA)
-        elsewhere = {"sqlite": "ix_units_name", "postgresql": "ix_units_prepared"}[connection.dialect.name]
-
-    # It does not know that an index may be for one kind of database.
-    assert [(what, index.name) for what, index in difference] == [("add_index", elsewhere)]
-
-
-def test_a_new_store_is_what_an_empty_one_becomes_step_by_step(location: Path | str) -> None:
-    with closing(Store.open(location)), engine(location) as made, made.connect() as connection:
-        new = everything_about(connection)
-    with engine(location) as made, made.begin() as connection:
-        for name in (*METADATA.tables, "alembic_version"):
-            connection.exec_driver_sql(f"DROP TABLE {name}{'' if made.name == 'sqlite' else ' CASCADE'}")
-        assert everything_about(connection) == {}
-        migrate(connection)
-
-        assert everything_about(connection) == new
-
-
-def everything_about(connection: Connection) -> dict[str, object]:
-    """Of each table all that the database says about it; the order of columns does not matter."""
-    found: dict[str, object] = {}
-    inspector = inspect(connection)
-    for table in inspector.get_table_names():
-        columns = [repr(sorted(column.items(), key=str)) for column in inspector.get_columns(table)]
-        made_of = (
-            inspector.get_pk_constraint(table),
-            inspector.get_foreign_keys(table),
-            [_readable(index) for index in inspector.get_indexes(table)],
-            inspector.get_unique_constraints(table),
-            inspector.get_table_options(table) if connection.dialect.name == "sqlite" else None,
-        )
-        found[table] = (sorted(columns), repr(made_of))
-    if "alembic_version" in found:
-        found["revision"] = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return found
-
-
-def _readable(index: ReflectedIndex) -> dict[str, object]:
-    options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
-    return {**index, "dialect_options": options}
-
-
-def test_the_revisions_that_are_known_are_those_that_exist() -> None:
     config = Config()
     config.set_main_option("script_location", "prompt_evaluator.store:migrations")
-    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    with engine(location) as made, made.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
 
-    assert tuple(script.revision for script in scripts)[::-1] == REVISIONS
+    with closing(Store.open(location)) as store:
+        assert store.runs() == []
+
+
+def test_a_store_of_another_version_is_refused_and_kept(store: Store, location: Path | str) -> None:
+    store.close()
+    sql(location, "UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(StoreError, match=rf"revision 9999, but .* needs {REVISION}: use the version that made"):
+        Store.open(location)
+
+    assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
+
+
+def test_where_there_is_no_store_none_is_made_by_looking(location: Path | str) -> None:
+    assert Store.open_unchanged(location) is None
+    if isinstance(location, str):
+        assert _tables(location) == set()
+    else:
+        assert not location.parent.exists()
+        location.parent.mkdir()
+        location.touch()
+        assert Store.open_unchanged(location) is None
+        assert location.stat().st_size == 0
+
+
+@ON_FILE
+def test_a_file_with_the_log_of_a_killed_process_is_read_and_not_changed(
+    run_id: str, location: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(location.parent, copy)  # as a process leaves it that is killed while it has the store open
+    files = [copy / "store.db", copy / "store.db-wal"]
+    before = [file.read_bytes() for file in files]
+
+    looked = Store.open_unchanged(copy / "store.db")
+
+    assert looked is not None
+    with closing(looked):
+        assert [run.plan.run_id for run in looked.runs()] == [run_id]
+        with pytest.raises(StoreError, match="is read-only"):
+            looked.delete_run(run_id)
+    assert [file.read_bytes() for file in files] == before
 
 
 @ON_FILE
@@ -161,18 +141,6 @@ def test_a_database_of_something_else_is_refused_and_kept(location: Path) -> Non
     assert location.read_bytes() == before
 
 
-def test_a_store_of_a_newer_version_is_refused(store: Store, location: Path | str) -> None:
-    store.close()
-    sql(location, "UPDATE alembic_version SET version_num = '9999'")
-
-    with pytest.raises(
-        StoreError, match=rf"revision 9999, but .* only revisions up to {HEAD}\. Update prompt-evaluator"
-    ):
-        Store.open(location)
-
-    assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
-
-
 @ON_FILE
 def test_a_damaged_store_is_said_and_not_made_anew(store: Store, location: Path) -> None:
     store.close()
@@ -200,7 +168,7 @@ def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
 @ON_SERVER
 def test_a_new_database_on_a_server_is_made_a_store(store: Store, location: str) -> None:
     assert store.runs() == []
-    assert sql(location, "SELECT version_num FROM alembic_version") == [(REVISIONS[-1],)]
+    assert sql(location, "SELECT version_num FROM alembic_version") == [(REVISION,)]
 
 
 def test_a_server_is_reached_by_its_socket_as_well(cluster: Cluster) -> None:

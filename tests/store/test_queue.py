@@ -49,8 +49,8 @@ def add(store: Store, record: RunRecord, status: RunStatus = "queued") -> None:
         store.enqueue({"run": record.plan.run_id}, requested_at="1", run_id=record.plan.run_id)
 
 
-def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store) -> None:
-    first = store.enqueue({"dataset": "tea.jsonl", "samples": 2**60}, requested_at="1")
+def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store, run_id: str) -> None:
+    first = store.enqueue({"dataset": "tea.jsonl", "samples": 2**60}, requested_at="1", run_id=run_id)
     second = store.enqueue({}, requested_at="2")
     taken = store.take_next(started_at="3")
     also = store.take_next(started_at="4")
@@ -58,11 +58,10 @@ def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store) -
     assert (taken and taken.id, also and also.id) == (first.id, second.id)
     assert taken == msgspec.structs.replace(first, state="started", started_at="3")
     assert store.take_next(started_at="5") is None
-    store.link_request(first.id, "run-1")
     store.finish_request(first.id, ended_at="6")
     store.finish_request(second.id, ended_at="7", error="no such\x00file")
     done, failed = store.queue()
-    assert (done.state, done.run_id, done.ended_at, done.error) == ("done", "run-1", "6", None)
+    assert (done.state, done.run_id, done.ended_at, done.error) == ("done", run_id, "6", None)
     assert (failed.state, failed.run_id, failed.error) == ("failed", None, "no such�file")
     assert store.queue("waiting") == []
     with pytest.raises(StoreError, match="has no request 99"):

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from case_results import JUDGES, case_result, failed_sample, run_result, sample, stats
-from stores import give_scores_rows, sql
+from case_results import failed_sample, sample
 
-from prompt_evaluator.model import REDACTOR, TestCase
+from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.result import CriterionScore, MetricScore, RepeatResult
-from prompt_evaluator.store.result_rows import FinishedCase
 from prompt_evaluator.store.sample_scores import all_pass, clean_scores, plain_scores, read_scores, read_values
 from prompt_evaluator.store.texts import is_clean
-from prompt_evaluator.store.upkeep import UpkeepStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import SampleResult
-    from prompt_evaluator.store import Store
 
 RUN = "run-0001"
 SECRET = "a-key-that-nobody-may-see"
@@ -120,34 +113,3 @@ def test_texts_are_clean_if_every_database_can_store_them_and_they_have_no_secre
 )
 def test_a_sample_passes_if_all_scores_with_a_mark_to_reach_do(given: SampleResult, *, expected: bool | None) -> None:
     assert all_pass(given) is expected
-
-
-def test_scores_of_an_earlier_version_read_as_they_did(
-    store: Store, record: Callable[..., RunRecord], location: Path | str
-) -> None:
-    store.create_run(record(RUN, num_samples=4), [TestCase(id=f"case-{at}", input="x") for at in range(3)])
-    samples = (
-        sample("case-0", 0, judge_metrics={"clarity": GOOD}, scores={"exact": EXACT, "skipped": SKIPPED}),
-        sample("case-0", 1, judge_metrics={"clarity": BAD}, scores={"exact": FAILED, "ü": TWICE}),
-        sample("case-0", 2, judge_metrics={"clarity": FREE}, judge_repeats=repeated(2.0, None, 4.0), scores={}),
-        failed_sample("case-0", 3),
-    )
-    case = case_result("case-0", samples=samples, per_metric_stats={"clarity": stats(5.0, 1.0, 3.0)})
-    broken = case_result("case-1", samples=(failed_sample("case-1", 0),), per_metric_stats={})
-    store.replace_results(RUN, [(0, case), (1, broken)], run_result, judges=JUDGES)
-    before = [store.case_detail(RUN, f"case-{at}") for at in range(3)]
-    flat, passed = list(store.flat_rows(RUN)), store.passed_samples(RUN)
-    sums = store.judged_sums(RUN)
-    store.close()
-    give_scores_rows(location)
-    sql(location, "UPDATE alembic_version SET version_num = '0013'")
-
-    with closing(UpkeepStore.open(location, upgrade="always")) as upgraded:
-        made = [FinishedCase(0, case, JUDGES), FinishedCase(1, broken, JUDGES)]
-        assert upgraded.different_rows(RUN, range(3), made) == set()
-        after = [upgraded.case_detail(RUN, f"case-{at}") for at in range(3)]
-        assert after == before
-        assert list(upgraded.flat_rows(RUN)) == flat
-        assert (upgraded.passed_samples(RUN), upgraded.judged_sums(RUN)) == (passed, sums)
-    assert len(before[0].samples[1].scores) == 3
-    assert passed == 1

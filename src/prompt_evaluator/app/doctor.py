@@ -8,6 +8,7 @@ import platform
 import re
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,6 +32,7 @@ PACKAGE = "prompt-evaluator"
 State = Literal["ok", "note", "problem"]
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*(?:;.*?extra\s*==\s*['"]([^'"]+)['"])?""")
 _NAMED_RUNS = 5
+_NAMED_DAMAGE = 3
 
 
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,28 +165,31 @@ def _used(settings: Settings) -> set[str]:
 
 
 def _store(settings: Settings) -> Iterator[Symptom]:
-    location = settings.store
-    if isinstance(location, Path) and not location.exists():
-        yield Symptom(topic="store", state="ok", text=f"{location} does not exist yet: the first run creates it")
-        return
-    from prompt_evaluator.app.filling import StoredResults  # noqa: PLC0415 - slow, as below
     from prompt_evaluator.store import Store  # noqa: PLC0415 - takes 150 ms, not needed if the configuration is broken
-    from prompt_evaluator.store.schema import HEAD  # noqa: PLC0415 - slow, as above
+    from prompt_evaluator.store.schema import REVISION  # noqa: PLC0415 - slow, as above
 
+    location = settings.store
+    shown = masked(location)
     try:
-        store = Store.open(settings.checked_store(), patience=2, fill=StoredResults)
-        try:
+        store = Store.open_unchanged(settings.checked_store(), patience=2)
+        if store is None:
+            yield Symptom(topic="store", state="ok", text=f"{shown} does not exist yet: the first run creates it")
+            return
+        with closing(store):
             records = store.runs()
-            running = {record.plan.run_id for record in records if record.status == "running"}
-            text = f"{masked(location)} opens: schema revision {HEAD}, {_counted(len(records), 'run')}"
+            text = f"{shown} opens: {store.kind}, schema revision {REVISION}, {_counted(len(records), 'run')}"
             yield Symptom(topic="store", state="ok", text=text)
-            yield from _interrupted(store, sorted(running))
-        finally:
-            store.close()
+            yield from _damage(store)
+            yield from _interrupted(store, sorted(run.plan.run_id for run in records if run.status == "running"))
     except PromptEvaluatorError as error:
         yield _problem("store", error)
-        return
-    yield from _locks(location, {record.plan.run_id for record in records})
+
+
+def _damage(store: Store) -> Iterator[Symptom]:
+    if found := store.damage():
+        text = f"{store.where} is damaged: {some_of(found, _NAMED_DAMAGE)}"
+        advice = "Restore a backup, or rescue what can be read with `sqlite3 FILE .recover`."
+        yield Symptom(topic="store", state="problem", text=text, advice=advice)
 
 
 def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
@@ -196,16 +201,6 @@ def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:
         text = f"interrupted: {some_of(left, _NAMED_RUNS)}"
         advice = f"Continue with `prompt-evaluator resume {left[0]}`."
         yield Symptom(topic="store", state="note", text=text, advice=advice)
-
-
-def _locks(location: Path | str, runs: set[str]) -> Iterator[Symptom]:
-    folder = Path(location).parent / "locks" if isinstance(location, Path) else None
-    if folder is None or not folder.is_dir():
-        return
-    left = [path for path in folder.glob("[!.+]*.lock") if path.stem not in runs]
-    if left:
-        text = f"{_counted(len(left), 'lock file')} of deleted runs in {folder}"
-        yield Symptom(topic="store", state="note", text=text, advice="Harmless; you can delete these files.")
 
 
 def _output(settings: Settings) -> Iterator[Symptom]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.clock import now
-from prompt_evaluator.app.filling import ScoreJudges
+from prompt_evaluator.errors import PromptEvaluatorError
+from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.loading import BATCH
@@ -20,9 +21,9 @@ from prompt_evaluator.store.run_edits import describe_files
 from prompt_evaluator.store.run_files import RunFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from prompt_evaluator.model import RunRecord, TestCase
+    from prompt_evaluator.model import MetricUse, RunPlan, RunRecord, TestCase
     from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.store import Store, StoredCase
 
@@ -33,7 +34,7 @@ def rebuild(store: Store, record: RunRecord) -> Outcome:
     with store.own(run_id):
         record = store.run(run_id)  # its tags and note may have changed
         prepared = preparations(store, run_id)
-        totals, judges = Totals(record.plan, prepared), ScoreJudges(record.plan)
+        totals, judges = Totals(record.plan, prepared), _ScoreJudges(record.plan)
 
         def begun() -> Iterator[tuple[int, CaseResult]]:
             for position, case, result in _assembled(store, record, begun=True):
@@ -102,3 +103,43 @@ def _batches(store: Store, run_id: str) -> Iterator[list[StoredCase]]:
     while batch := store.cases(run_id, start=start, limit=BATCH):
         yield batch
         start = batch[-1].position + 1
+
+
+class _ScoreJudges:
+    """The judge of each score in a run, from its plan and from the checks of single cases."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._plan = plan
+        self.models: dict[str, str] = {}
+        """Maps score name to judge model. Grows as cases are added."""
+        self._seen: set[str] = set()
+        if plan.rubric and plan.judge:
+            self.models |= dict.fromkeys((criterion.name for criterion in plan.rubric.metrics), plan.judge.model)
+        self._add(plan.metrics)
+
+    def add(self, case: TestCase) -> None:
+        """Add the judges of a case's own checks."""
+        if case.checks:
+            self._add(self._plan.uses_for(case))
+
+    def _add(self, uses: Sequence[MetricUse]) -> None:
+        for use in uses:
+            if use.key not in self._seen:
+                self._seen.add(use.key)
+                if model := self._judge(use):
+                    self.models[use.key] = model
+
+    def _judge(self, use: MetricUse) -> str | None:
+        if use.judge is not None:
+            named = self._plan.judges.get(use.judge)
+            return named.model if named else use.judge
+        return self._plan.judge.model if self._plan.judge and _needs_judge(use) else None
+
+
+def _needs_judge(use: MetricUse) -> bool:
+    if use.metric.startswith(("python:", "command:")):
+        return False  # user code does not use a judge, and may no longer exist
+    try:
+        return build_metric(use).needs_judge
+    except PromptEvaluatorError:
+        return False

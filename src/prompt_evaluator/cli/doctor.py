@@ -32,10 +32,12 @@ def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
-        for name, version in found.versions.items():
-            click.echo(f"{name:18}{version}")
-        for name, extra in found.extras.items():
-            click.echo(f"{name:18}{extra or 'not installed (optional)'}")
+        packages = found.versions | {
+            name: version or "not installed (optional)" for name, version in found.extras.items()
+        }
+        width = max(map(len, packages)) + 2
+        for name, version in packages.items():
+            click.echo(f"{name:{width}}{version}")
         click.echo()
         for finding in found.findings:
             _print(finding)

@@ -44,7 +44,6 @@ COMMANDS = {
         "Write a report on a run's folder or a comparison's file.",
     ),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, edit, pin, export, rebuild or delete runs."),
-    "store": ("prompt_evaluator.cli.store:store_command", "Check, copy or migrate a store."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
     "leaderboard": (
         "prompt_evaluator.cli.leaderboard:leaderboard_command",

@@ -9,7 +9,6 @@ PromptEvaluatorError
 │   ├── InvalidLabelError                        a label does not fit the run it is about
 │   └── PluginError                              a plug-in cannot be loaded
 ├── StoreError                                   runs cannot be stored or read
-│   ├── OutdatedStoreError                       a store has to be migrated before it can be used
 │   ├── RunBusyError                             another process is working on this run
 │   ├── OwnershipLostError                       this process may no longer work on its run
 │   ├── StoreUnreachableError                    there is no connection to the store's server
@@ -85,7 +84,6 @@ from prompt_evaluator.errors.inputs import (
 )
 from prompt_evaluator.errors.stores import (
     LabelledRunError,
-    OutdatedStoreError,
     OwnershipLostError,
     PinnedRunError,
     RunBusyError,
@@ -110,7 +108,6 @@ __all__ = [
     "InvalidLabelError",
     "LabelledRunError",
     "ModelNotFoundError",
-    "OutdatedStoreError",
     "OversizedReplyError",
     "OwnershipLostError",
     "PinnedRunError",

@@ -16,27 +16,6 @@ class StoreError(PromptEvaluatorError):
     exit_code: ClassVar[int] = 3
 
 
-class OutdatedStoreError(StoreError):
-    """An earlier version made the store, and it is migrated only on purpose."""
-
-    exit_code: ClassVar[int] = 2
-
-    def __init__(self, where: str, revision: str, newest: str) -> None:
-        """Compose the message.
-
-        Args:
-            where: The store, without a password.
-            revision: The schema revision that it has.
-            newest: The schema revision that this version needs.
-        """
-        self.where, self.revision, self.newest = where, revision, newest
-        super().__init__(
-            f"The store {where} has schema revision {revision}, but this version of prompt-evaluator needs {newest}. "
-            "Nothing was changed. Run `prompt-evaluator store migrate`; after that, everybody who shares the store "
-            "needs this version or a newer one."
-        )
-
-
 class RunBusyError(StoreError):
     """Another process is working on this run."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prompt_evaluator.ports.calls import Admission, Grant, ModelClient, Provider, SharedBudgets, SharedLimits
-from prompt_evaluator.ports.reading import ColumnRun, ComparedRun, Fill, Filler
+from prompt_evaluator.ports.reading import ColumnRun, ComparedRun
 from prompt_evaluator.ports.scoring import JudgeClient, Metric
 from prompt_evaluator.ports.storing import Description, Files, Lease, Ledger, Store, StoredCase
 from prompt_evaluator.ports.working import Desk, Engine, Items, RemoteWorker, Results, UnitSink, Worker
@@ -16,8 +16,6 @@ __all__ = [
     "Desk",
     "Engine",
     "Files",
-    "Fill",
-    "Filler",
     "Grant",
     "Items",
     "JudgeClient",

@@ -1,16 +1,14 @@
-"""What reads runs that have ended: to compare them, and to fill the rows of an older store."""
+"""What reads runs that have ended, to compare them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from prompt_evaluator.model import RunRecord, TestCase, Unit
     from prompt_evaluator.model.case_columns import CaseColumns, IdColumn
     from prompt_evaluator.model.comparison import ComparedAnswer, ComparedCase, RunFacts
-    from prompt_evaluator.model.result import CaseResult, RunResult
 
 
 class ComparedRun(Protocol):
@@ -47,24 +45,3 @@ class ColumnRun(ComparedRun, Protocol):
 
     def id_columns(self) -> Iterator[IdColumn]:
         """The ids of the same cases."""
-
-
-class Filler(Protocol):
-    """Rebuilds the results of one run from its stored units."""
-
-    def add(self, cases: Sequence[TestCase], units: Mapping[str, Sequence[Unit]]) -> Sequence[CaseResult]:
-        """Return the results of some cases, in order. Cases come in file order; `units` maps case id to units."""
-
-    @property
-    def judges(self) -> Mapping[str, str]:
-        """Maps score name to judge model, for the cases added so far."""
-
-    def result(self) -> RunResult:
-        """Return the result of the run, once all cases have been added."""
-
-
-class Fill(Protocol):
-    """Fills the result rows of a store that was created without them."""
-
-    def __call__(self, record: RunRecord, prepared: Sequence[Unit]) -> Filler:
-        """Begin a run; `prepared` are its units that belong to no case."""

@@ -9,8 +9,8 @@ import msgspec
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store.checkpoint import Checkpoint
+from prompt_evaluator.store.database import Database, explained
 from prompt_evaluator.store.fence import check_owner, limit_idling
-from prompt_evaluator.store.migrate import Database, explained
 from prompt_evaluator.store.ownership import busy
 from prompt_evaluator.store.run_names import find_run
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from prompt_evaluator.model.upkeep import Migration
     from prompt_evaluator.store.ownership import Held, OnLost
 
 
@@ -42,11 +41,6 @@ class Access:
     def where(self) -> str:
         """For display; without a password."""
         return self._database.where
-
-    @property
-    def migration(self) -> Migration | None:
-        """What opening the store has changed."""
-        return self._database.migration
 
     def full_id(self, name: str) -> str:
         """Return the id of the run that a name means; see `run_names`."""

@@ -25,7 +25,7 @@ from prompt_evaluator.model.query import CaseProblems
 from prompt_evaluator.store.case_piece import Piece
 from prompt_evaluator.store.packing import encoded_parts
 from prompt_evaluator.store.result_tables import CASE_COLUMNS, CASE_RESULTS
-from prompt_evaluator.store.schema import CASES, RUNS
+from prompt_evaluator.store.schema import CASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,13 +75,6 @@ def write_piece(connection: Connection, run_id: str, start: int) -> None:
     there = (CASE_COLUMNS.c.run_id == run_id, CASE_COLUMNS.c.position == start)
     connection.execute(delete(CASE_COLUMNS).where(*there))
     connection.execute(insert(CASE_COLUMNS).values(row))
-
-
-def write_ended_runs(connection: Connection) -> None:
-    """Store the columns of all runs that have ended, in a store of a version without columns."""
-    for run_id in connection.scalars(select(RUNS.c.run_id).where(RUNS.c.ended_at.is_not(None))).all():
-        for start in piece_starts(connection, run_id):
-            write_piece(connection, run_id, start)
 
 
 def read_problems(connection: Connection, run_id: str) -> CaseProblems:

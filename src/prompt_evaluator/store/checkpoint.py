@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.store.migrate import FAILURES
+from prompt_evaluator.store.database import FAILURES
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -80,12 +80,11 @@ class Decisions(Access):
             return {found.run_id: found for found in map(_made, connection.execute(wanted).mappings())}
 
 
-def delete_decisions(connection: Connection, run_id: str) -> None:
-    """Delete the verdicts on a run, or refuse if it is a baseline."""
+def refuse_pinned(connection: Connection, run_id: str) -> None:
+    """Raise `PinnedRunError` if the run is a baseline."""
     pins = connection.scalars(select(BASELINES.c.name).where(BASELINES.c.run_id == run_id)).all()
     if pins:
         raise PinnedRunError(run_id, pins)
-    connection.execute(delete(VERDICTS).where(VERDICTS.c.run_id == run_id))
 
 
 def _without_id(verdict: Verdict) -> dict[str, Any]:

@@ -172,14 +172,6 @@ class LabelQueues(Access):
         connection.execute(delete(LABEL_SKIPS).where(*mine))
 
 
-def delete_queues(connection: Connection, run_id: str) -> None:
-    """Delete the queues of a run."""
-    own = select(LABEL_QUEUES.c.id).where(LABEL_QUEUES.c.run_id == run_id)
-    for table in (LABEL_SKIPS, LABEL_ITEMS):
-        connection.execute(delete(table).where(table.c.queue_id.in_(own)))
-    connection.execute(delete(LABEL_QUEUES).where(LABEL_QUEUES.c.run_id == run_id))
-
-
 def _at(queue_id: int, place: int) -> tuple[ColumnElement[bool], ...]:
     return (_ITEM.queue_id == queue_id, _ITEM.place == place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import func, insert, select
 
 from prompt_evaluator.errors import LabelledRunError
 from prompt_evaluator.model import REDACTOR, Label
@@ -38,12 +38,10 @@ def read_labels(
     return [Label(**row) for row in connection.execute(wanted).mappings()]
 
 
-def delete_labels(connection: Connection, run_id: str, *, allowed: bool) -> None:
-    """Delete a run's labels; if there are any and that is not allowed, raise `LabelledRunError`."""
-    of_run = LABELS.c.run_id == run_id
-    if not allowed and (count := connection.scalar(select(func.count()).where(of_run))):
+def refuse_labelled(connection: Connection, run_id: str) -> None:
+    """Raise `LabelledRunError` if the run has labels."""
+    if count := connection.scalar(select(func.count()).where(LABELS.c.run_id == run_id)):
         raise LabelledRunError(run_id, count)
-    connection.execute(delete(LABELS).where(of_run))
 
 
 def _row(label: Label) -> dict[str, Any]:

@@ -17,20 +17,20 @@ from prompt_evaluator.store.case_columns import piece_starts, write_piece
 from prompt_evaluator.store.case_tables import CaseTables
 from prompt_evaluator.store.compared_run import StoredRun
 from prompt_evaluator.store.cost_query import CostRows
+from prompt_evaluator.store.damage import find_damage
+from prompt_evaluator.store.database import open_database, open_unchanged
 from prompt_evaluator.store.dataset_rows import DatasetRows
-from prompt_evaluator.store.decisions import Decisions, delete_decisions
+from prompt_evaluator.store.decisions import Decisions, refuse_pinned
 from prompt_evaluator.store.error_query import ErrorRows
 from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.label_opinions import LabelOpinions
-from prompt_evaluator.store.label_queues import LabelQueues, delete_queues
-from prompt_evaluator.store.labels import delete_labels, insert_labels, read_labels
-from prompt_evaluator.store.migrate import open_database
-from prompt_evaluator.store.queue import Queue, delete_requests, leave_queue, start_values
+from prompt_evaluator.store.label_queues import LabelQueues
+from prompt_evaluator.store.labels import insert_labels, read_labels, refuse_labelled
+from prompt_evaluator.store.queue import Queue, leave_queue, start_values
 from prompt_evaluator.store.report_rows import ReportRows
 from prompt_evaluator.store.request_keys import RequestKeys
-from prompt_evaluator.store.result_rows import delete_results
 from prompt_evaluator.store.results import Results
 from prompt_evaluator.store.run_edits import RunEdits
 from prompt_evaluator.store.run_names import find_run, unknown_run
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Label, RunStatus
     from prompt_evaluator.model.result import RunResult
-    from prompt_evaluator.ports import Fill
-    from prompt_evaluator.store.upgrade import Upgrade
 
 _CHUNK = 256
 _IDS_AT_ONCE = 512
@@ -79,19 +77,31 @@ class Store(
     _names_are_indexed = False
 
     @classmethod
-    def open(
-        cls, location: Path | str, *, patience: float = 30.0, fill: Fill | None = None, upgrade: Upgrade = "files"
-    ) -> Self:
+    def open(cls, location: Path | str, *, patience: float = 30.0) -> Self:
         """Open or create a store. One that cannot be read is refused and left unchanged.
 
         Args:
             location: A file, or the URL of a PostgreSQL database.
             patience: Seconds to wait for locks held by other processes.
-            fill: Computes the results of runs when a store of an older version is upgraded, which happens here.
-                Without it, such runs have no result rows until they are rebuilt.
-            upgrade: Which stores of an earlier version are upgraded; others are refused.
         """
-        return cls(open_database(location, patience=patience, fill=fill, upgrade=upgrade))
+        return cls(open_database(location, patience=patience))
+
+    @classmethod
+    def open_unchanged(cls, location: Path | str, *, patience: float = 30.0) -> Self | None:
+        """Open a store to look at it, without changing anything; None if there is none yet."""
+        database = open_unchanged(location, patience=patience)
+        return None if database is None else cls(database)
+
+    @property
+    def kind(self) -> str:
+        """The database and its version, such as `PostgreSQL 16.2`."""
+        version = ".".join(map(str, self._reading.dialect.server_version_info or ()))
+        return f"{'SQLite' if self._reading.dialect.name == 'sqlite' else 'PostgreSQL'} {version}"
+
+    def damage(self) -> list[str]:
+        """What the database finds wrong with its file, without changing anything; a server looks after its own."""
+        with self._read() as connection:
+            return find_damage(connection)
 
     def create_run(
         self, record: RunRecord, cases: Iterable[TestCase], *, finish: Callable[[], RunRecord] | None = None
@@ -250,16 +260,14 @@ class Store(
             PinnedRunError: It is a baseline.
             LabelledRunError: It has labels, and `with_labels` is not set.
         """
-        with self.own(run_id), self._write_run(run_id) as connection:
-            delete_decisions(connection, run_id)
-            delete_requests(connection, run_id)
-            delete_labels(connection, run_id, allowed=with_labels)
-            delete_queues(connection, run_id)
-            delete_results(connection, run_id)
-            for table in (UNITS, CASES):
-                connection.execute(delete(table).where(table.c.run_id == run_id))
-            if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
-                raise unknown_run(connection, run_id)
+        with self.own(run_id):
+            with self._write_run(run_id) as connection:
+                refuse_pinned(connection, run_id)
+                if not with_labels:
+                    refuse_labelled(connection, run_id)
+                if not connection.execute(delete(RUNS).where(RUNS.c.run_id == run_id)).rowcount:
+                    raise unknown_run(connection, run_id)
+            self._database.ownership.forget(run_id)
 
     def writer(
         self, run_id: str, *, flush_at: int = 16, on_commit: Callable[[float], None] | None = None

@@ -72,6 +72,9 @@ class Ownership(Protocol):
     def owners(self, run_ids: Collection[str]) -> dict[str, str]:
         """The processes that hold these runs now. Asking never prevents another process from taking one."""
 
+    def forget(self, run_id: str) -> None:
+        """Leave nothing behind of a run that this process holds and has deleted."""
+
 
 class FileOwnership:
     """File locks next to the store. The system releases them with the process, so owners are never stale."""
@@ -92,6 +95,10 @@ class FileOwnership:
 
     def owners(self, run_ids: Collection[str]) -> dict[str, str]:
         return {run_id: who for run_id in run_ids if (who := self._owner(run_id))}
+
+    def forget(self, run_id: str) -> None:
+        with suppress(OSError):
+            self._file(run_id).unlink()
 
     def _owner(self, run_id: str) -> str | None:
         path = self._file(run_id)
@@ -147,6 +154,9 @@ class ServerOwnership:
             held = {(high << 32) + low: who for high, low, who in connection.execute(_OWNERS)}
         keys = {run_id: _key(run_id) % (1 << 64) for run_id in run_ids}
         return {run_id: held[key] for run_id, key in keys.items() if key in held}
+
+    def forget(self, run_id: str) -> None:
+        """Locks end with the session."""
 
 
 _BEGIN = text("""

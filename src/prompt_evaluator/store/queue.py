@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from sqlalchemy import case, delete, exists, func, insert, select, update
+from sqlalchemy import case, exists, func, insert, select, update
 
 from prompt_evaluator.errors import RunBusyError, StoreError
 from prompt_evaluator.model.queue import QueuedRequest
@@ -95,32 +95,22 @@ class Queue(Access):
         ]
 
     def finish_request(
-        self,
-        request_id: int,
-        *,
-        ended_at: str,
-        run_id: str | None = None,
-        error: str | None = None,
-        worker: str | None = None,
+        self, request_id: int, *, ended_at: str, error: str | None = None, worker: str | None = None
     ) -> None:
-        """Record the outcome of a request: its run, or why there is none.
+        """Record the outcome of a request.
 
         Args:
             request_id: The request.
             ended_at: The time now.
-            run_id: Its run, if it had none before.
-            error: Why there is no run.
+            error: Why its run could not be made.
             worker: Who took the request. If another worker has taken it since, nothing is changed.
         """
         state: QueueState = "failed" if error else "done"
         values = {"state": state, "ended_at": ended_at, "error": clean(error) if error else None}
-        if run_id is not None:
-            values["run_id"] = run_id
-        self._set_request(request_id, values, worker)
-
-    def link_request(self, request_id: int, run_id: str) -> None:
-        """Record the run of a request that is in progress."""
-        self._set_request(request_id, {"run_id": run_id})
+        this = (QUEUE.c.id == request_id, *([QUEUE.c.worker == worker] if worker is not None else ()))
+        with self._write() as connection:
+            if not connection.execute(update(QUEUE).where(*this).values(values)).rowcount and worker is None:
+                raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
 
     def queue(self, state: QueueState | None = None, *, limit: int | None = None) -> list[QueuedRequest]:
         """Requests, oldest first."""
@@ -218,12 +208,6 @@ class Queue(Access):
             values = {"status": "aborted", "stop_reason": NOT_STARTED}
             connection.execute(update(RUNS).where(*forgotten).values(values))
 
-    def _set_request(self, request_id: int, values: dict[str, Any], worker: str | None = None) -> None:
-        this = (QUEUE.c.id == request_id, *([QUEUE.c.worker == worker] if worker is not None else ()))
-        with self._write() as connection:
-            if not connection.execute(update(QUEUE).where(*this).values(values)).rowcount and worker is None:
-                raise StoreError(f"The queue of {self._database.where} has no request {request_id}.")
-
 
 class Waiting(NamedTuple):
     """A waiting request, and what decides whose turn it is."""
@@ -280,11 +264,6 @@ def start_values(started_at: str) -> dict[str, Any]:
 def leave_queue(connection: Connection, run_id: str, *, ended_at: str) -> None:
     """Take a run out of the queue, if it waits there."""
     _close(connection, run_id, ("waiting",), ended_at)
-
-
-def delete_requests(connection: Connection, run_id: str) -> None:
-    """Delete all requests for a run."""
-    connection.execute(delete(QUEUE).where(QUEUE.c.run_id == run_id))
 
 
 def _close(connection: Connection, run_id: str, states: tuple[QueueState, ...], ended_at: str) -> None:

@@ -19,12 +19,12 @@ from sqlalchemy import (
     Text,
 )
 
-from prompt_evaluator.store.schema import BY_NAME, LOCAL, METADATA
+from prompt_evaluator.store.schema import METADATA, of_run
 
 CASE_RESULTS = Table(
     "case_results",
     METADATA,
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_case_results_run_id"), nullable=False),
+    of_run("case_results"),
     Column("position", Integer, nullable=False),
     Column("case_id", Text, nullable=False),
     Column("status", Text, nullable=False),
@@ -45,7 +45,7 @@ CASE_RESULTS = Table(
 CASE_METRICS = Table(
     "case_metrics",
     METADATA,
-    Column("run_id", Text, nullable=False),
+    of_run("case_metrics"),
     Column("position", Integer, nullable=False),
     Column("metric", Text, nullable=False),
     Column("mean", Float),
@@ -64,7 +64,7 @@ CASE_METRICS = Table(
 CASE_FLAGS = Table(
     "case_flags",
     METADATA,
-    Column("run_id", Text, nullable=False),
+    of_run("case_flags"),
     Column("position", Integer, nullable=False),
     Column("flag", Text, nullable=False),
     Column("raised", Integer, nullable=False),
@@ -76,7 +76,7 @@ CASE_FLAGS = Table(
 SAMPLE_RESULTS = Table(
     "sample_results",
     METADATA,
-    Column("run_id", Text, nullable=False),
+    of_run("sample_results"),
     Column("position", Integer, nullable=False),
     Column("sample", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
@@ -116,7 +116,7 @@ RESULT_TABLES = (SAMPLE_RESULTS, CASE_FLAGS, CASE_METRICS, CASE_RESULTS)
 CASE_COLUMNS = Table(
     "case_columns",
     METADATA,
-    Column("run_id", Text, nullable=False),
+    of_run("case_columns"),
     Column("position", Integer, nullable=False),
     Column("digest", LargeBinary),
     Column("latency_ms", Float, nullable=False),
@@ -137,7 +137,7 @@ QUEUE = Table(
     Column("started_at", Text),
     Column("ended_at", Text),
     Column("request", Text, nullable=False),
-    Column("run_id", Text),
+    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_queue_run_id", ondelete="CASCADE")),
     Column("error", Text),
     Column("asked_by", Text, nullable=False, server_default=""),
     Column("worker", Text),
@@ -145,7 +145,6 @@ QUEUE = Table(
     Index("ix_queue_asked_by_state", "asked_by", "state"),
     Index("ix_queue_asked_by_started_at", "asked_by", "started_at"),
     sqlite_autoincrement=True,
-    info=LOCAL,
 )
 
 BASELINES = Table(
@@ -155,14 +154,13 @@ BASELINES = Table(
     Column("run_id", Text, ForeignKey("runs.run_id", name="fk_baselines_run_id"), nullable=False),
     Column("pinned_at", Text, nullable=False),
     Column("note", Text),
-    info=BY_NAME,
 )
 
 VERDICTS = Table(
     "verdicts",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_verdicts_run_id"), nullable=False),
+    of_run("verdicts"),
     Column("baseline_run_id", Text),
     Column("verdict", Text, nullable=False),
     Column("created_at", Text, nullable=False),
@@ -186,7 +184,6 @@ TOKENS = Table(
     Column("max_samples", Integer),
     Column("max_cost", Float),
     Column("max_concurrency", Integer),
-    info=LOCAL,
 )
 
 REQUEST_KEYS = Table(
@@ -196,7 +193,6 @@ REQUEST_KEYS = Table(
     Column("request_hash", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("answer", Text),
-    info=LOCAL,
 )
 
 VIEWS = Table(
@@ -206,5 +202,4 @@ VIEWS = Table(
     Column("address", Text, nullable=False),
     Column("saved_at", Text, nullable=False),
     Column("saved_by", Text, nullable=False),
-    info=BY_NAME,
 )

@@ -20,17 +20,22 @@ from sqlalchemy import (
     text,
 )
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 15))
-"""All schema revisions, oldest first, as in `migrations/versions`; listed here to avoid loading Alembic."""
-
-HEAD = REVISIONS[-1]
+REVISION = "0001"
+"""The newest revision in `migrations/versions`. A store of another one is refused."""
 
 METADATA = MetaData()
 
-LOCAL = {"copied": False}
-"""The `info` of a table or column that means something in one store only, so that `store copy` leaves it out."""
-BY_NAME = {"copied": "by name"}
-"""The `info` of a table whose rows are copied unless there is already one with that name."""
+
+def of_run(table: str) -> Column[str]:
+    """The column that says to which run a row of this table belongs. The row is deleted with the run."""
+    run = ForeignKey("runs.run_id", name=f"fk_{table}_run_id", ondelete="CASCADE")
+    return Column("run_id", Text, run, nullable=False)
+
+
+def _of_queue(table: str) -> Column[int]:
+    queue = ForeignKey("label_queues.id", name=f"fk_{table}_queue_id", ondelete="CASCADE")
+    return Column("queue_id", Integer, queue, nullable=False)
+
 
 RUNS = Table(
     "runs",
@@ -65,7 +70,7 @@ RUNS = Table(
     Column("summary", Text),
     Column("progress", Text),
     Column("stop_requested", Text),
-    Column("owner_epoch", BigInteger, nullable=False, server_default="0", info=LOCAL),
+    Column("owner_epoch", BigInteger, nullable=False, server_default="0"),
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_dataset_name", "dataset_name", "started_at"),
     Index("ix_runs_dataset_hash", "dataset_hash", "started_at"),
@@ -74,7 +79,7 @@ RUNS = Table(
 CASES = Table(
     "cases",
     METADATA,
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_cases_run_id"), nullable=False),
+    of_run("cases"),
     Column("position", Integer, nullable=False),
     Column("case_id", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
@@ -90,7 +95,7 @@ CASES = Table(
 UNITS = Table(
     "units",
     METADATA,
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_units_run_id"), nullable=False),
+    of_run("units"),
     Column("case_id", Text, nullable=False),
     Column("name", LargeBinary, nullable=False),
     Column("kind", Text, nullable=False),
@@ -110,7 +115,7 @@ LABELS = Table(
     "labels",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_labels_run_id"), nullable=False),
+    of_run("labels"),
     Column("case_id", Text, nullable=False),
     Column("sample", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
@@ -132,7 +137,7 @@ LABEL_QUEUES = Table(
     "label_queues",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("run_id", Text, ForeignKey("runs.run_id", name="fk_label_queues_run_id"), nullable=False),
+    of_run("label_queues"),
     Column("metric", Text, nullable=False),
     Column("draw", Text, nullable=False),
     Column("seed", BigInteger, nullable=False),
@@ -147,7 +152,7 @@ LABEL_QUEUES = Table(
 LABEL_ITEMS = Table(
     "label_items",
     METADATA,
-    Column("queue_id", Integer, ForeignKey("label_queues.id", name="fk_label_items_queue_id"), nullable=False),
+    _of_queue("label_items"),
     Column("place", Integer, nullable=False),
     Column("case_id", Text, nullable=False),
     Column("sample", Integer, nullable=False),
@@ -163,7 +168,7 @@ LABEL_ITEMS = Table(
 LABEL_SKIPS = Table(
     "label_skips",
     METADATA,
-    Column("queue_id", Integer, ForeignKey("label_queues.id", name="fk_label_skips_queue_id"), nullable=False),
+    _of_queue("label_skips"),
     Column("place", Integer, nullable=False),
     Column("reviewer", Text, nullable=False),
     Column("skipped_at", Text, nullable=False),

@@ -11,7 +11,7 @@ from sqlalchemy import select, text, update
 
 from prompt_evaluator.ports import Grant
 from prompt_evaluator.store.access import Access
-from prompt_evaluator.store.migrate import explained
+from prompt_evaluator.store.database import explained
 from prompt_evaluator.store.shared_tables import BUDGETS, SHARED_LIMITS, STORE_SALT
 
 if TYPE_CHECKING:

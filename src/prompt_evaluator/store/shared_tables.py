@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, LargeBinary, PrimaryKeyConstraint, Table, Text
 
-from prompt_evaluator.store.schema import LOCAL, METADATA
+from prompt_evaluator.store.schema import METADATA
 
 STORE_SALT = Table(
     "store_salt",
     METADATA,
     Column("name", Text, primary_key=True),
     Column("value", LargeBinary, nullable=False),
-    info=LOCAL,
 )
 
 SHARED_LIMITS = Table(
@@ -21,7 +20,6 @@ SHARED_LIMITS = Table(
     Column("kind", Text, nullable=False),
     Column("free_at", Float, nullable=False),
     PrimaryKeyConstraint("key", "kind", name="pk_shared_limits"),
-    info=LOCAL,
 )
 
 BUDGETS = Table(
@@ -29,5 +27,4 @@ BUDGETS = Table(
     METADATA,
     Column("period", Text, primary_key=True),
     Column("spent", Float, nullable=False),
-    info=LOCAL,
 )

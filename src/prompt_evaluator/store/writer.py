@@ -15,9 +15,9 @@ from prompt_evaluator.errors import OwnershipLostError, StoreError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.store.case_batches import CaseBatches
 from prompt_evaluator.store.case_columns import delete_columns
+from prompt_evaluator.store.database import FAILURES, sentence
 from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.inserts import insert_units
-from prompt_evaluator.store.migrate import FAILURES, sentence
 from prompt_evaluator.store.result_rows import FinishedCase, has_rows, write_cases
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ class LedgerWriter:
     def _work(self) -> None:
         try:
             with self._engine.connect() as connection:
+                connection.detach()  # kept for the whole run, so it takes no place in the pool
                 while not (self._closing and self._queue.empty() and self._batches.is_empty):
                     self._commit(connection, *self._next())
         except FAILURES as error:

@@ -1,1 +1,1 @@
-"""Migrations from stores of earlier versions."""
+"""Revisions of the store's tables."""

@@ -1,1 +1,1 @@
-"""One module per revision; `prompt_evaluator.store.schema.REVISIONS` lists them."""
+"""One module per revision; `prompt_evaluator.store.schema.REVISION` is the newest."""

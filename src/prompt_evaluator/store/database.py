@@ -1,4 +1,4 @@
-"""Opens a database: connects to it, checks that it is a store, and creates or upgrades its tables if need be."""
+"""Opens a database: connects to it, checks that it is a store, and creates its tables if it is empty."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
 from prompt_evaluator.errors import StoreError, StoreUnreachableError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.store.creation import create_tables, has_tables
 from prompt_evaluator.store.dialects import add_functions
 from prompt_evaluator.store.ownership import FileOwnership, Ownership, ServerOwnership, only_one
 from prompt_evaluator.store.sessions import check_server
-from prompt_evaluator.store.upgrade import Upgrade, needs_upgrade, upgrade_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from prompt_evaluator.model.upkeep import Migration
-    from prompt_evaluator.ports import Fill
 
 _KNOWN = (
     ("is locked", "is locked by another process", "Wait for that process or end it, then try again."),
@@ -71,22 +69,51 @@ class Database(NamedTuple):
     where: str
     """For display; without a password."""
     ownership: Ownership
-    migration: Migration | None = None
-    """What opening it has changed."""
 
 
-def open_database(location: Path | str, *, patience: float, fill: Fill | None, upgrade: Upgrade = "files") -> Database:
-    """Connect, check that the database is a store, and create or upgrade it.
+def open_database(location: Path | str, *, patience: float) -> Database:
+    """Connect, check that the database is a store, and make one of an empty one.
 
     Args:
         location: A file, or the URL of a PostgreSQL database.
         patience: Seconds to wait for locks held by other processes.
-        fill: Computes results for the runs of an older store.
-        upgrade: Which stores of an earlier version are upgraded.
     """
     if isinstance(location, str) and "://" in location:
-        return _server(location, patience, fill, upgrade)
-    return _file(Path(location).absolute(), patience, fill, upgrade)
+        database = _server(location, patience)
+        with _checked(database):
+            if not has_tables(database.engine, database.where):
+                create_tables(database.engine, database.where)
+        return database
+    path = Path(location).absolute()
+    is_new = _is_new(path)
+    locks = path.parent / "locks"
+    database = Database(_file_engine(path, patience), str(path), FileOwnership(locks))
+    with _checked(database):
+        if is_new or not has_tables(database.engine, database.where):
+            with only_one(locks / f".{path.name}.lock", patience=patience):
+                _create_file(database)
+    return database
+
+
+def open_unchanged(location: Path | str, *, patience: float) -> Database | None:
+    """Connect to a store, to look at it without changing anything; None if there is none yet.
+
+    Args:
+        location: A file, or the URL of a PostgreSQL database.
+        patience: Seconds to wait for locks held by other processes.
+    """
+    if isinstance(location, str) and "://" in location:
+        database = _server(location, patience)
+    else:
+        path = Path(location).absolute()
+        if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+            return None
+        database = Database(_unchanged_file_engine(path, patience), str(path), FileOwnership(path.parent / "locks"))
+    with _checked(database):
+        if has_tables(database.engine, database.where):
+            return database
+    database.engine.dispose()
+    return None
 
 
 @contextmanager
@@ -116,35 +143,32 @@ def _is_unreachable(error: Exception) -> bool:
     return error.connection_invalidated or no_code or getattr(error.orig, "sqlstate", "") in _CUT
 
 
-def _file(path: Path, patience: float, fill: Fill | None, upgrade: Upgrade) -> Database:
+def _is_new(path: Path) -> bool:
+    """Whether the file is not there or empty. Makes its folder."""
     try:
-        if upgrade != "files" and not path.exists():
-            raise StoreError(f"There is no store {path}. Name the file of an existing one.")
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise StoreError(f"The store {path} is not a file. Name a file, such as {path / 'store.db'}.")
-        new = not path.exists() or path.stat().st_size == 0
+        return not path.exists() or path.stat().st_size == 0
     except OSError as error:
         raise StoreError(f"The store {path} cannot be opened: {error.strerror}. Choose another place.") from error
-    locks = path.parent / "locks"
-    engine, ownership, migration = _sqlite_engine(path, patience), FileOwnership(locks), None
-    with _disposed_on_failure(engine), explained(str(path)):
-        if (new and upgrade != "never") or needs_upgrade(engine, str(path), upgrade):
-            with only_one(locks / f".{path.name}.lock", patience=patience):
-                migration = _upgrade_file(engine, str(path), ownership, fill)
-    return Database(engine, str(path), ownership, migration)
 
 
-def _sqlite_engine(path: Path, patience: float) -> Engine:
-    # Of values without an adapter, the driver asks twice how to store them, and catches an exception each time. These
-    # leave values as they are, and are not written in Python: they are called for a third of all values.
-    sqlite3.register_adapter(type(None), dict[None, None]().get)
-    sqlite3.register_adapter(bool, int)
-    sqlite3.register_adapter(bytes, bytes)
+def _file_engine(path: Path, patience: float) -> Engine:
+    return _sqlite_engine(URL.create("sqlite", database=str(path)), patience)
+
+
+def _unchanged_file_engine(path: Path, patience: float) -> Engine:
+    # Even to read, SQLite makes files next to a database with a write-ahead log. Without a log, nobody else has the
+    # database open, so it can be read as a file that never changes.
+    never_changes = not Path(f"{path}-wal").exists()
+    query = {"mode": "ro", "uri": "true", **({"immutable": "1"} if never_changes else {})}
+    return _sqlite_engine(URL.create("sqlite", database=f"file:{quote(str(path))}", query=query), patience)
+
+
+def _sqlite_engine(url: URL, patience: float) -> Engine:
     # We begin transactions ourselves: the driver would begin them late, and create tables outside of them.
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)), connect_args={"isolation_level": None, "timeout": patience}
-    )
+    engine = create_engine(url, connect_args={"isolation_level": None, "timeout": patience})
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
@@ -164,18 +188,18 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _upgrade_file(engine: Engine, where: str, ownership: Ownership, fill: Fill | None) -> Migration | None:
-    if not needs_upgrade(engine, where, "always"):
-        return None
-    connection = engine.raw_connection()
+def _create_file(database: Database) -> None:
+    if has_tables(database.engine, database.where):  # another process has made them meanwhile
+        return
+    connection = database.engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode=WAL")  # persists in the file
     finally:
         connection.close()
-    return upgrade_tables(engine, where, ownership, fill)
+    create_tables(database.engine, database.where)
 
 
-def _server(location: str, patience: float, fill: Fill | None, upgrade: Upgrade) -> Database:
+def _server(location: str, patience: float) -> Database:
     try:
         url = make_url(location)
         if url.get_backend_name() != "postgresql":
@@ -195,12 +219,10 @@ def _server(location: str, patience: float, fill: Fill | None, upgrade: Upgrade)
     shown = {name: value for name, value in url.query.items() if name in _SHOWN_OPTIONS}
     where = url.set(query=shown).render_as_string(hide_password=True)
     event.listen(engine, "connect", partial(_set_session, patience))
-    ownership, migration = ServerOwnership(engine), None
-    with _disposed_on_failure(engine), explained(where):
+    database = Database(engine, where, ServerOwnership(engine))
+    with _checked(database):
         check_server(engine, where)
-        if needs_upgrade(engine, where, upgrade):
-            migration = upgrade_tables(engine, where, ownership, fill)
-    return Database(engine, where, ownership, migration)
+    return database
 
 
 def _set_session(patience: float, connection: Any, _record: object) -> None:
@@ -209,9 +231,11 @@ def _set_session(patience: float, connection: Any, _record: object) -> None:
 
 
 @contextmanager
-def _disposed_on_failure(engine: Engine) -> Iterator[None]:
+def _checked(database: Database) -> Iterator[None]:
+    """Explain errors, and close the database if there is one."""
     try:
-        yield
+        with explained(database.where):
+            yield
     except BaseException:
-        engine.dispose()
+        database.engine.dispose()
         raise
