@@ -88,7 +88,7 @@ def test_rows_without_their_run_are_damage(folder: Workspace) -> None:
     folder.evaluate("--quick")
     change(folder, "DELETE FROM runs")
 
-    assert "rows of units without their row of runs" in problems(folder)["store"]
+    assert "without their row of runs" in problems(folder)["store"]
 
 
 def test_a_damaged_page_is_found(folder: Workspace) -> None:

@@ -176,20 +176,17 @@ def _store(settings: Settings) -> Iterator[Symptom]:
             yield Symptom(topic="store", state="ok", text=f"{shown} does not exist yet: the first run creates it")
             return
         with closing(store):
+            if found := store.damage():
+                text = f"{shown} is damaged: {some_of(found, _NAMED_DAMAGE)}"
+                advice = "Restore a backup, or rescue what can be read with `sqlite3 FILE .recover`."
+                yield Symptom(topic="store", state="problem", text=text, advice=advice)
+                return
             records = store.runs()
             text = f"{shown} opens: {store.kind}, schema revision {REVISION}, {_counted(len(records), 'run')}"
             yield Symptom(topic="store", state="ok", text=text)
-            yield from _damage(store)
             yield from _interrupted(store, sorted(run.plan.run_id for run in records if run.status == "running"))
     except PromptEvaluatorError as error:
         yield _problem("store", error)
-
-
-def _damage(store: Store) -> Iterator[Symptom]:
-    if found := store.damage():
-        text = f"{store.where} is damaged: {some_of(found, _NAMED_DAMAGE)}"
-        advice = "Restore a backup, or rescue what can be read with `sqlite3 FILE .recover`."
-        yield Symptom(topic="store", state="problem", text=text, advice=advice)
 
 
 def _interrupted(store: Store, running: list[str]) -> Iterator[Symptom]:

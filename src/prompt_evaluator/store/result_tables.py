@@ -194,12 +194,3 @@ REQUEST_KEYS = Table(
     Column("created_at", Text, nullable=False),
     Column("answer", Text),
 )
-
-VIEWS = Table(
-    "views",
-    METADATA,
-    Column("name", Text, primary_key=True),
-    Column("address", Text, nullable=False),
-    Column("saved_at", Text, nullable=False),
-    Column("saved_by", Text, nullable=False),
-)
