@@ -196,10 +196,13 @@ def _everything(shared: Workspace, database: str, run_id: str) -> list[object]:
 
 
 def test_the_doctor_looks_at_the_server(shared: Workspace, database: str) -> None:
+    before = shared.run("doctor")
+    shared.run("runs", "list")
     done = shared.run("doctor")
 
+    assert f"{database.rpartition('@')[2]} yet: the first run creates it" in before.words
+    assert "opens: PostgreSQL " in done.words
     assert f"schema revision {REVISION}, 0 runs" in done.words
-    assert database.rpartition("@")[2] in done.out
 
 
 def test_the_password_may_be_left_to_a_variable_in_the_dotenv_file(offline: Workspace, cluster: Cluster) -> None:

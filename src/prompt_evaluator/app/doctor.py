@@ -173,7 +173,7 @@ def _store(settings: Settings) -> Iterator[Symptom]:
     try:
         store = Store.open_unchanged(settings.checked_store(), patience=2)
         if store is None:
-            yield Symptom(topic="store", state="ok", text=f"{shown} does not exist yet: the first run creates it")
+            yield Symptom(topic="store", state="ok", text=f"no store in {shown} yet: the first run creates it")
             return
         with closing(store):
             if found := store.damage():
