@@ -1,65 +1,24 @@
-"""`kill -9`, again and again: nothing committed is lost, little is paid twice, and the end is the same."""
+"""`kill -9`: nothing committed is lost, little is paid twice, and the end is the same."""
 
 from __future__ import annotations
 
 import json
-import random
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from soak import trials
-from workspace import REAL, Workspace, timeless
+from killing import kills_cost_little_and_change_nothing, reference, run_until
+from workspace import REAL, timeless
 
 if TYPE_CHECKING:
     from chat_service import ChatService
-    from workspace import Started
+    from workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
-KILLS, AT_ONCE = trials(25, soak=100), 32
-"""In `make nightly`, more kills of a longer run."""
 
-
-def _reference(online: Workspace, service: ChatService, *settings: str) -> tuple[dict[str, object], int]:
-    """The artifact of a run that nobody interrupts, and what it costs."""
-    service.set(latency=0)
-    done = online.evaluate(*REAL, *settings)
-    assert done.code == 0
-    return done.artifact, service.paid
-
-
-def _run_until(started: Started, seconds: float) -> str:
-    run_id = started.wait_until_under_way()
-    time.sleep(seconds)
-    assert started.process.poll() is None, "it ended before it was killed"
-    started.kill()
-    return run_id
-
-
-@pytest.mark.soak
-def test_25_kills_cost_little_and_change_nothing(online: Workspace, service: ChatService) -> None:
-    online.cases(12 * KILLS)
-    settings = ("-n", "2", "--seed", "7", "-j", str(AT_ONCE))
-    expected, cost = _reference(online, service, *settings)
-    service.set(latency=0.15)
-    rng = random.Random(4)
-
-    run_id = _run_until(online.start_evaluation(*REAL, *settings), rng.uniform(0, 0.25))
-    committed = online.units(run_id)
-    for _ in range(KILLS - 1):
-        _run_until(online.start("resume", run_id, "-j", str(AT_ONCE)), rng.uniform(0, 0.25))
-        now = online.units(run_id)
-        assert committed.items() <= now.items()
-        assert online.artifact(run_id)["status"] == "running"
-        committed = now
-    service.set(latency=0)
-    done = online.run("resume", run_id, "--json")
-
-    assert done.code == 0
-    assert committed.items() <= online.units(run_id).items()
-    assert timeless(done.artifact) == timeless(expected)
-    assert 0 <= service.paid - 2 * cost <= KILLS * 1.5 * AT_ONCE
+def test_ten_kills_cost_little_and_change_nothing(online: Workspace, service: ChatService) -> None:
+    kills_cost_little_and_change_nothing(online, service, 10)
 
 
 def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_only_what_was_under_way(
@@ -67,8 +26,8 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
 ) -> None:
     service.set(padding=20_000)
     online.cases(300)
-    expected, cost = _reference(online, service, "-n", "2", "--seed", "7")
-    run_id = _run_until(online.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", "8"), 0.05)
+    expected, cost = reference(online, service, "-n", "2", "--seed", "7")
+    run_id = run_until(online.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", "8"), service, 100)
     started = online.start("resume", run_id, "-j", "32")
     started.wait_until_under_way()
     while service.paid < 2 * cost and started.process.poll() is None:
@@ -96,11 +55,11 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
 
 def test_a_killed_new_verdict_is_resumed_without_generating(online: Workspace, service: ChatService) -> None:
     online.cases(100)
-    parent, _ = _reference(online, service, "-n", "1")
+    parent, _ = reference(online, service, "-n", "1")
     before = service.state()["kinds"]["generate"]
     service.set(latency=0.1)
 
-    run_id = _run_until(online.start("score", str(parent["run_id"]), "--rubric", "content-quality"), 0.3)
+    run_id = run_until(online.start("score", str(parent["run_id"]), "--rubric", "content-quality"), service, 20)
     service.set(latency=0)
     done = online.run("resume", run_id, "--json")
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from harness_runs import OUTPUT, evaluation, foreign_run, harness_run, summary, write_history
-from soak import trials
 
 from prompt_evaluator.errors import InputNotFoundError, ResultsFileError, StoreError
 from prompt_evaluator.harness.history import read_history, read_run_file
@@ -165,9 +164,8 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_the_first_call(tmp_p
         check_history(tmp_path / "file" / "results")
 
 
-@pytest.mark.soak
 def test_a_large_history_can_be_added_to(tmp_path: Path) -> None:
-    megabytes = trials(20, soak=100)
+    megabytes = 20
     entry = json.dumps(foreign_run("x", note="n" * 1_000_000))
     (tmp_path / "history.json").write_text(f"[{','.join([entry] * megabytes)}]", encoding="utf-8")
 

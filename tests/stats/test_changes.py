@@ -2,75 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 import numpy as np
 import pytest
-from soak import trials
 
 from prompt_evaluator.stats.changes import change_points, find_changes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 NOISE = (0.02, -0.01, 0.01, -0.02, 0.0, 0.03, -0.03, 0.0, 0.01, -0.01)
 ONE_STEP = [level + each for level in (1.0, 0.5) for each in NOISE]
-
-
-def equal(_: np.random.Generator, count: int) -> Any:
-    return np.ones(count)
-
-
-def unequal(rng: np.random.Generator, count: int) -> Any:
-    """Between half and twice the usual."""
-    return np.exp(rng.uniform(-0.7, 0.7, count))
-
-
-class Rates(NamedTuple):
-    found: float
-    within_one: float
-    blips: float
-
-
-def rates(series: int, *, errors: Callable[..., Any] = equal, runs: int = 8, step: float = 0, blip: float = 0) -> Rates:
-    """How often a change is found, in series with a step somewhere after the second and before the last but one."""
-    rng = np.random.default_rng(20_260_101)
-    found = near = blips = 0
-    for _ in range(series):
-        sizes = errors(rng, runs)
-        values = rng.standard_normal(runs) * sizes
-        at = int(rng.integers(2, runs - 1))
-        values[at:] += step
-        values[int(rng.integers(1, runs - 1))] += blip
-        changes = find_changes(list(values), list(sizes))
-        found += bool(changes.points)
-        near += any(abs(point.index - at) <= 1 for point in changes.points)
-        blips += bool(changes.blips)
-    return Rates(found / series, near / max(found, 1), blips / series)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("errors", [equal, unequal])
-def test_a_step_of_three_standard_errors_in_eight_runs_is_found_and_placed(errors: Callable[..., Any]) -> None:
-    seen = rates(trials(2_000), errors=errors, step=3)
-
-    assert seen.found >= 0.85
-    assert seen.within_one >= 0.90
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("errors", [equal, unequal])
-@pytest.mark.parametrize("runs", [4, 8, 20])
-def test_a_series_without_a_change_shows_one_in_at_most_six_percent(errors: Callable[..., Any], runs: int) -> None:
-    assert rates(trials(5_000), errors=errors, runs=runs).found <= 0.06
-
-
-@pytest.mark.soak
-def test_a_run_far_off_is_set_aside_and_not_alarmed() -> None:
-    seen = rates(trials(1_000), runs=12, blip=7)
-
-    assert seen.found <= 0.08
-    assert seen.blips >= 0.98
 
 
 @pytest.mark.parametrize("at", range(1, 11))

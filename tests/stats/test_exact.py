@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scipy import stats as scipy_stats
-from soak import trials
 
 from prompt_evaluator.stats.exact import binomial_two_sided, fisher_less, mcnemar, permutation_less, sign_test
 
@@ -47,10 +46,9 @@ def test_more_successes_than_trials_are_refused(successes: int, total: int) -> N
         binomial_two_sided(successes, total)
 
 
-@pytest.mark.soak
 def test_fishers_test_is_that_of_scipy() -> None:
     rng = random.Random(2)
-    for _ in range(trials(3_000)):
+    for _ in range(300):
         n, m = rng.randint(1, 80), rng.randint(1, 80)
         k, l = rng.randint(0, n), rng.randint(0, m)  # noqa: E741 - the usual names
         expected = scipy_stats.fisher_exact([[k, n - k], [l, m - l]], alternative="greater").pvalue
@@ -173,16 +171,6 @@ def test_many_scores_on_no_grid_are_drawn_and_give_the_same_p_each_time() -> Non
     assert found == permutation_less(second=tuple(second), first=tuple(first))
     assert permutation_less([value + 9.123 for value in first], second) == 1 / 10_000
     assert permutation_less(second, first) > 0.9
-
-
-def test_the_p_value_of_drawn_permutations_is_small_no_more_often_than_it_says() -> None:
-    rng = random.Random(6)
-    found = [
-        permutation_less([rng.gauss(0, 1) for _ in range(15)], [rng.gauss(0, 1) for _ in range(15)]) for _ in range(400)
-    ]
-
-    assert sum(p <= 0.05 for p in found) <= 32
-    assert 160 <= sum(p <= 0.5 for p in found) <= 240
 
 
 def test_one_grouping_in_twenty_is_exactly_5_percent() -> None:

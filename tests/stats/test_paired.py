@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 from scipy import stats as scipy_stats
-from soak import trials
 
 from prompt_evaluator.model.comparison import Method
 from prompt_evaluator.stats.exact import mcnemar
@@ -19,7 +18,7 @@ from prompt_evaluator.stats.intervals import FEWEST_CASES, Interval
 from prompt_evaluator.stats.paired import Paired, PairedMethod, Running, paired_difference, paired_from_running, tango
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 SPAN = 4.0
 
@@ -34,10 +33,9 @@ def test_methods_have_the_names_that_comparisons_use() -> None:
     assert get_args(PairedMethod) == get_args(Method)
 
 
-@pytest.mark.soak
 def test_the_paired_t_test_is_that_of_scipy() -> None:
     rng = random.Random(1)
-    for _ in range(trials(2_000)):
+    for _ in range(300):
         count, shift = rng.choice([5, 6, 10, 40]), rng.choice([0, 0.1, 0.5])
         baseline = [rng.choice([rng.uniform(1, 5), rng.randint(1, 5)]) for _ in range(count)]
         candidate = [min(5.0, max(1.0, score - shift + rng.gauss(0, 0.5))) for score in baseline]
@@ -168,42 +166,6 @@ def test_the_order_of_cases_hardly_matters(differences: list[float]) -> None:
     assert (one.low, one.high, one.p_value) == pytest.approx((other.low, other.high, other.p_value), abs=1e-9)
 
 
-TRUTHS: dict[str, tuple[float, Callable[[random.Random], float], float]] = {
-    "normal": (-0.2, lambda rng: rng.gauss(-0.2, 0.5), 0.93),
-    "whole scores": (-1 / 6, lambda rng: rng.choice([-1.0, -1.0, 0.0, 0.0, 0.0, 1.0]), 0.93),
-    "one case in ten drops": (-0.1, lambda rng: -1.0 if rng.random() < 0.1 else 0.0, 0.87),
-    "hardly a case changes": (0.06, lambda rng: 2.0 if rng.random() < 0.03 else 0.0, 0.93),
-}
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", TRUTHS)
-@pytest.mark.parametrize("cases", [5, 12, 50])
-def test_intervals_of_a_difference_cover_the_truth(name: str, cases: int) -> None:
-    truth, draw, at_least = TRUTHS[name]
-    rng = random.Random(f"{name} {cases}")
-    covered, tried = 0, trials(1_000)
-    for _ in range(tried):
-        found = paired_difference([draw(rng) for _ in range(cases)], span=SPAN)
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= truth <= found.high
-
-    assert covered / tried >= at_least
-
-
-@pytest.mark.soak
-def test_a_reshuffled_copy_differs_significantly_in_about_5_of_100() -> None:
-    rng = random.Random(3)
-    small, tried = 0, trials(1_000)
-    for _ in range(tried):
-        found = paired_difference([rng.randint(1, 5) - rng.randint(1, 5) for _ in range(50)], span=SPAN)
-        assert found.p_value is not None
-        small += found.p_value < 0.05
-
-    assert 0.03 <= small / tried <= 0.07
-
-
 def pairs(wins: int, losses: int, count: int, span: float = 1.0) -> list[float]:
     return [span] * wins + [-span] * losses + [0.0] * (count - wins - losses)
 
@@ -302,7 +264,7 @@ def outcomes(count: int) -> list[Outcome]:
     ]
 
 
-@pytest.mark.parametrize("count", [5, 6, 10, 20, 40, 100])
+@pytest.mark.parametrize("count", [5, 6, 10, 20, 40])
 def test_tangos_interval_covers_the_truth_91_times_in_100_at_worst_and_95_on_average(count: int) -> None:
     shares = (0.0, 0.02, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
     possible = outcomes(count)

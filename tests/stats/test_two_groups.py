@@ -19,7 +19,7 @@ def drawn(rng: random.Random, fewest: int = 2) -> list[float]:
 
 def test_both_tests_agree_with_scipy() -> None:
     rng = random.Random(1)
-    for _ in range(300):
+    for _ in range(60):
         one, other = drawn(rng), drawn(rng)
 
         assert welch(group(one), group(other)) == pytest.approx(
@@ -51,20 +51,9 @@ def test_a_single_value_says_nothing() -> None:
     assert pooled(Group(1.0, 0.0, 1), Group(0.0, 1.0, 30)) is None
 
 
-def test_at_most_one_in_twenty_equal_groups_of_clustered_scores_is_called_different() -> None:
-    rng = random.Random(2)
-    wrong = 0
-    for _ in range(2_000):
-        every = [float(rng.random() < 0.9) for _ in range(100)]
-        p_value = means_differ(group(every[:8]), group(every[8:]))
-        wrong += p_value is not None and p_value < 0.05
-
-    assert wrong <= 0.06 * 2_000
-
-
 def test_the_rest_of_a_group_is_what_is_left_without_a_part() -> None:
     rng = random.Random(3)
-    for _ in range(200):
+    for _ in range(60):
         part, rest = drawn(rng), drawn(rng)
 
         left = without(group(part + rest), group(part))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from prompt_evaluator.model.query import CaseFlag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from random import Random
+
 
 LIKERT = (1.0, 5.0)
 
@@ -107,6 +108,18 @@ def drawn(random: Random, centres: Sequence[float], samples: int, spread: float 
 
 def compared(baseline: MemoryRun, candidate: MemoryRun, **options: Any) -> Comparison:
     return compare(baseline, candidate, CompareOptions(**options))
+
+
+_DROPPED_AT = (3, 8, 17, 21, 33, 40, 49)
+DROPPED = {f"case-{at}" for at in _DROPPED_AT}
+
+
+def with_drops(seed: int) -> Comparison:
+    """Fifty cases, of which seven drop by far more than their answers vary."""
+    random = Random(seed)
+    centres = [4.0 + at % 3 / 2 for at in range(50)]
+    lower = [centre - 2.6 if at in _DROPPED_AT else centre for at, centre in enumerate(centres)]
+    return compared(of_metric(drawn(random, centres, 5, 0.5)), of_metric(drawn(random, lower, 5, 0.5)))
 
 
 def with_facts(given: MemoryRun, **facts: Any) -> MemoryRun:

@@ -18,7 +18,6 @@ import msgspec
 import pytest
 from cuttable import Cuttable
 from postgres_server import USER
-from soak import trials
 from sqlalchemy import text
 from workspace import COMMAND, Workspace, until
 
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
     from chat_service import ChatService
     from postgres_server import Cluster
 
-pytestmark = pytest.mark.slow
-
-KILLS, WINDOW, MACHINES = trials(10, soak=100), 8, 3
+KILLS, WINDOW, MACHINES = 100, 8, 3
 WAYS = ("kill", "stop", "kill", "cut", "kill", "silence", "kill", "restart", "stop", "cut")
 SOON = {"kill": 5.0, "cut": 10.0, "restart": 15.0, "stop": 15.0, "silence": 15.0}
 """Seconds within which most runs have another owner. On a quiet machine a kill takes a quarter of a second."""
@@ -194,9 +191,8 @@ def _next_victim(run: Run) -> int:
     return victims[0]
 
 
-@pytest.mark.soak
 @pytest.mark.timeout(60 * KILLS)
-def test_10_losses_of_three_machines_lose_no_result_and_pay_little_twice(  # noqa: PLR0913, PLR0917 - all that is lost
+def test_100_losses_of_three_machines_lose_no_result_and_pay_little_twice(  # noqa: PLR0913, PLR0917 - all that is lost
     online: Workspace,
     service: ChatService,
     cluster: Cluster,

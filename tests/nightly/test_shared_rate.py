@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from soak import SOAKING, trials
 from stores import everything, sql
 from workspace import Workspace, until
 
@@ -16,13 +15,11 @@ if TYPE_CHECKING:
     from workspace import Started
 
 PER_SECOND = 100
-SECONDS = trials(6, soak=60)
-TOLERANCE = 0.03 if SOAKING else 0.3
-"""Of a few seconds on a machine that does other things, too, little can be said."""
-KINDS = ["server", "file"] if SOAKING else ["server"]
+SECONDS = 60
+TOLERANCE = 0.03
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["server", "file"])
 def shared(request: pytest.FixtureRequest, online: Workspace) -> Workspace:
     """A folder whose configuration limits the key, with a store of either kind."""
     where = {"store": request.getfixturevalue("database")} if request.param == "server" else {}
@@ -39,7 +36,6 @@ def _within(times: list[float], begin: float, seconds: float) -> int:
     return sum(begin <= at < begin + seconds for at in times)
 
 
-@pytest.mark.soak
 def test_three_processes_together_make_as_many_calls_as_one_may(shared: Workspace, service: ChatService) -> None:
     shared.cases(PER_SECOND * (SECONDS + 30))
     service.set(times=True, latency=0.1)

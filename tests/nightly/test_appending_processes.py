@@ -11,9 +11,7 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-import pytest
 from harness_runs import harness_run
-from soak import trials
 
 from prompt_evaluator.harness.history import read_history
 from prompt_evaluator.harness.results import add_run
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROCESSES = 20
-ROUNDS = trials(2)
-KILLS = trials(8)
+ROUNDS = 20
+KILLS = 80
 FILES = ("history", "latest", "leaderboard", "trends")
 APPEND = """
 import sys, time
@@ -72,8 +70,6 @@ def read_all(folder: Path) -> int:
     return len(read_history(folder))
 
 
-@pytest.mark.soak
-@pytest.mark.slow
 def test_twenty_processes_that_append_at_once_lose_nothing_and_every_read_parses(tmp_path: Path) -> None:
     processes = [start(tmp_path, f"process-{number}", ROUNDS) for number in range(PROCESSES)]
     for process in processes:
@@ -99,8 +95,6 @@ def test_twenty_processes_that_append_at_once_lose_nothing_and_every_read_parses
         assert mine == [f"process-{number}-{at}" for at in range(ROUNDS)]
 
 
-@pytest.mark.soak
-@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_the_old_or_the_new_history(tmp_path: Path) -> None:
     rng = Random(16)
     for kill in range(KILLS):
