@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 import yaml
+from entries import each
 
 import prompt_evaluator
 from prompt_evaluator import TestCase, evaluate, evaluate_async, load_dataset
@@ -66,7 +67,7 @@ async def test_a_run_has_a_status_statistics_totals_cases_and_rows() -> None:
     assert {"output", "status", "cost", "latency_ms", "semantic_fidelity", "invented_constraints"} <= rows[0].keys()
 
 
-@pytest.mark.parametrize(
+@each(
     "target",
     [
         three_minutes,
@@ -221,7 +222,7 @@ def test_bad_cases_are_refused_and_nothing_is_stored(here: Path, dataset: Any, s
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "sentence"),
     [
         ({"metrics": ["exact_mach"]}, "Did you mean 'exact_match'"),
@@ -269,7 +270,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", prompt_evaluator.__all__)
+@each("name", prompt_evaluator.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(prompt_evaluator, name)
 

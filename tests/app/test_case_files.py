@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ def test_no_id_leaves_its_folder_or_meets_another(ids: list[str]) -> None:
     assert not any(sign in name for name in names for sign in '/\\:*?"<>|')
 
 
-@pytest.mark.parametrize("case_id", ["test-001", "a", "CON", "with.dots_and-dashes", "9"])
+@each("case_id", ["test-001", "a", "CON", "with.dots_and-dashes", "9"])
 def test_a_plain_id_is_its_own_name(case_id: str) -> None:
     assert CaseFiles([case_id]).name(case_id) == f"test_case_{case_id}.json"
 

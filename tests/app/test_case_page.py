@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from case_gallery import BOTH, FAILING, REFUND, RUN, write_gallery
+from entries import each
 from seeded_site import settings_of
 
 from prompt_evaluator.app.serving.answer_views import answer_view, clipped
@@ -179,7 +180,7 @@ def test_an_unknown_case_or_sample_is_refused(show: Shows) -> None:
         show("charged-twice", sample=9)
 
 
-@pytest.mark.parametrize("text", ["", "short", "word " * 5_000, "x" * 50_000, "line\n" * 9_000])
+@each("text", ["", "short", "word " * 5_000, "x" * 50_000, "line\n" * 9_000])
 def test_a_clipped_text_is_all_there_and_says_what_is_missing(text: str) -> None:
     found = clipped(text, 900, 4_000)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from entries import each
 from hostile import HTML
 from seeded_site import large_run, seed, settings_of
 
@@ -156,7 +157,7 @@ def test_only_keys_that_divide_the_cases_into_a_few_groups_are_counted() -> None
     assert {"half", "own", "same", "list"} <= set(index.keys)
 
 
-@pytest.mark.parametrize("text", [*HTML.values(), "it's", 'say "hi" \\ there', "a b", "ü=é"], ids=repr)
+@each("text", [*HTML.values(), "it's", 'say "hi" \\ there', "a b", "ü=é"], ids=repr)
 def test_a_word_of_any_text_is_written_so_that_it_is_read_again(text: str) -> None:
     word = filter_word("topic", text)
     assert word is not None

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from harness_runs import foreign_run, foreign_summary, harness_run, summary, write_history
 
 from prompt_evaluator.app.evals.gate import GateRequest, judge_release
@@ -163,8 +164,8 @@ NOTHING = {
 @pytest.mark.parametrize("latest", [True, False], ids=["latest", "baseline"])
 def test_a_run_without_answers_is_refused(results: Path, nothing: dict[str, Any], *, latest: bool) -> None:
     parts = [summary(), summary(**nothing)]
-    for number, each in enumerate(parts if latest else parts[::-1], start=1):
-        add_run(results, harness_run(f"run-{number}", each))
+    for number, part in enumerate(parts if latest else parts[::-1], start=1):
+        add_run(results, harness_run(f"run-{number}", part))
 
     found = judged(results, allowed=(*REFUSED, "vanished"))
 
@@ -230,8 +231,8 @@ def test_limits_come_from_flags_then_variables_then_the_documentation() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["2%", "", " ", "-1", "1e999", "nan", "inf", "two", "1,5", "0x10", "-0"])
-@pytest.mark.parametrize("variable", VARIABLES.values())
+@each("text", ["2%", "", " ", "-1", "1e999", "nan", "inf", "two", "1,5", "0x10", "-0"])
+@each("variable", VARIABLES.values())
 def test_a_limit_that_is_not_a_number_of_at_least_zero_is_a_usage_error(variable: str, text: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^{variable}: It has to be a number") as caught:
         gate_limits({}, {variable: text})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from entries import each
 
 from prompt_evaluator.app.groups import command_alone, with_one_judge
 from prompt_evaluator.app.matrix import ChosenPrompt, matrix_parts, short_names
@@ -12,7 +13,7 @@ from prompt_evaluator.model import CommandLine
 from prompt_evaluator.model.options import EvaluateOptions
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "names"),
     [
         (["/p/a.txt", "/p/b.txt"], ["a.txt", "b.txt"]),

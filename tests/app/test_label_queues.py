@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from labelling import LINE, add_run, jsonl
 from seeded_site import large_run, settings_of
 
@@ -97,7 +98,7 @@ def test_strata_get_equally_many_as_far_as_there_are_so_many() -> None:
     }
 
 
-@pytest.mark.parametrize("size", [1, 5, 6, 7, 111, 500])
+@each("size", [1, 5, 6, 7, 111, 500])
 def test_no_way_of_drawing_takes_a_sample_twice_or_too_many(size: int) -> None:
     found = candidates(*[float(at % 6) for at in range(110)], None)
     for how in ("random", "stratified", "uncertain"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from entries import each
 from hostile import HOSTILE, storable
 from junit_files import properties_of, read_junit, suite_of
 
@@ -105,7 +106,7 @@ def hostile(hostile_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile_run)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [
         ("a.csv", "csv"),
@@ -143,11 +144,11 @@ def test_hostile_text_in_jsonl_stays_on_its_line() -> None:
 def test_hostile_text_in_junit_adds_no_test_case_and_changes_none() -> None:
     found = read_junit(write("@last", to="report.xml"))
 
-    assert [(each.name, each.problem) for each in found] == [(name, "failure") for name in HOSTILE]
-    for each in found:
-        shown = re.sub("[\ufffe\uffff\ufdd0]", "�", plain(storable(HOSTILE[each.name])))[:500].strip()
-        assert shown.partition("\n")[0] in each.text
-        assert "\x1b" not in each.text
+    assert [(one.name, one.problem) for one in found] == [(name, "failure") for name in HOSTILE]
+    for one in found:
+        shown = re.sub("[\ufffe\uffff\ufdd0]", "�", plain(storable(HOSTILE[one.name])))[:500].strip()
+        assert shown.partition("\n")[0] in one.text
+        assert "\x1b" not in one.text
 
 
 @pytest.mark.usefixtures("hostile")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from entries import each
 
 from prompt_evaluator.app.server_settings import ServerSettings, is_loopback, server_settings
 from prompt_evaluator.config.loading import load_settings
@@ -55,12 +56,12 @@ def test_whatever_others_can_reach_needs_tokens(server: dict[str, Any], tmp_path
     assert configured(tmp_path, **server).tokens_needed
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost", "LOCALHOST"])
+@each("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost", "LOCALHOST"])
 def test_loopback_is_known_in_each_spelling(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "localhost.test", "127.0.0.1.test", "127.1"])
+@each("host", ["0.0.0.0", "::", "10.0.0.1", "localhost.test", "127.0.0.1.test", "127.1"])
 def test_what_may_not_be_loopback_is_not(host: str) -> None:
     assert not is_loopback(host)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def test_no_cell_is_a_formula_and_every_text_comes_back(texts: list[str]) -> Non
     assert [original_text(cell) for cell in read] == texts
 
 
-@pytest.mark.parametrize("text", ["'tis so", "'", "it's -1", "plain"])
+@each("text", ["'tis so", "'", "it's -1", "plain"])
 def test_a_quote_that_hides_no_formula_is_left_alone(text: str) -> None:
     assert cells(csv_line([text])) == [text]
     assert original_text(text) == text

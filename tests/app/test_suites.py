@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.app.suites import find_suite, list_suites, metric_text, suite_parts, with_suite
 from prompt_evaluator.config.loading import load_settings
@@ -121,7 +122,7 @@ def test_the_command_of_a_run_names_everything_in_place_of_the_suite(settings: S
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("use", "text"),
     [
         ("similarity", "similarity"),

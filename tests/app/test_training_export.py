@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from case_results import case_result, failed_sample, run_result, sample
+from entries import each
 
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
@@ -120,7 +121,7 @@ def test_an_answer_with_an_error_or_without_a_score_is_never_used() -> None:
     assert (pair["chosen"], pair["rejected"]) == ("Answer 0", "Answer 4")
 
 
-@pytest.mark.parametrize(
+@each(
     "samples",
     [
         (answer(0, 3.0), answer(1, 3.0)),

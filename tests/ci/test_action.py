@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from composite_action import ROOT, Job
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ def evaluated(job: Job, bot: str, **inputs: str) -> Any:
     return job.run(**given)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_every_script_is_valid_bash(name: str) -> None:
     done = subprocess.run(["bash", "-n"], input=SCRIPTS[name], text=True, capture_output=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_no_input_is_written_into_a_script(name: str) -> None:
     assert "${{" not in SCRIPTS[name]
 

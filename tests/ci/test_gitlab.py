@@ -13,6 +13,7 @@ import pytest
 import yaml
 from composite_action import ROOT
 from doc_pages import blocks
+from entries import each
 
 PAGE = ROOT / "docs" / "how-to" / "evaluate-on-gitlab.md"
 JOB = yaml.safe_load(next(block.text for block in blocks(PAGE) if block.kind == "yaml"))["evaluate"]
@@ -68,7 +69,7 @@ class MergeRequest:
         subprocess.run(["bash", "-e", "-c", NOTE], cwd=self._folder, env=known, check=True)
 
 
-@pytest.mark.parametrize("script", [*JOB["script"], *JOB["after_script"]])
+@each("script", [*JOB["script"], *JOB["after_script"]])
 def test_every_script_is_valid_in_any_shell(script: str) -> None:
     for shell in ("bash", "sh"):
         done = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True, check=False)

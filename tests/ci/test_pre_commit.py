@@ -7,9 +7,9 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
-import pytest
 import yaml
 from composite_action import ROOT
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_a_broken_dataset_stops_the_commit_and_is_named_with_its_line(tmp_path: 
     assert "evals/deep/broken.yaml:3" in done.out + done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "matches"),
     [
         ("datasets/a.yaml", True),

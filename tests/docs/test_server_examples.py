@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 import yaml
 from click.testing import CliRunner
+from entries import each
 
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.config.settings import SETTINGS
@@ -42,7 +42,7 @@ def test_there_are_examples_with_commands() -> None:
     assert len(COMMANDS) >= 6
 
 
-@pytest.mark.parametrize(("name", "arguments"), COMMANDS, ids=[f"{name}: {' '.join(said)}" for name, said in COMMANDS])
+@each(("name", "arguments"), COMMANDS, ids=[f"{name}: {' '.join(said)}" for name, said in COMMANDS])
 def test_every_command_can_be_given(name: str, arguments: list[str]) -> None:
     command: click.Command = cli
     rest = list(arguments)
@@ -54,7 +54,7 @@ def test_every_command_can_be_given(name: str, arguments: list[str]) -> None:
     command.make_context("prompt-evaluator", rest)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@each("path", FILES, ids=lambda path: path.name)
 def test_every_variable_is_one_of_ours(path: Path) -> None:
     known = {setting.variable for setting in SETTINGS.values()} | _OTHER_VARIABLES
 

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from fake_ray import FakeRay, Process
 from ray_bridge import NoDesk
 
@@ -112,7 +113,7 @@ class Crashes:
         await steps(20)
 
 
-@pytest.mark.parametrize(("workers", "each"), [(1, 1), (1, 16), (2, 1), (2, 16), (4, 5)])
+@each(("workers", "each"), [(1, 1), (1, 16), (2, 1), (2, 16), (4, 5)])
 async def test_a_case_that_crashes_every_process_ends_the_run_and_is_named(workers: int, each: int) -> None:
     work = Crashes("c7")
     trial = Trial(NAMES, work, workers=workers, each=each)
@@ -172,8 +173,8 @@ async def test_a_crash_that_goes_away_costs_no_case_whoever_was_there() -> None:
     assert trial.deaths == 6
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("seed", range(3))
+@each("workers", [1, 2, 4])
+@each("seed", range(3))
 async def test_kills_from_outside_end_no_run_although_items_lose_their_process_many_times(
     workers: int, seed: int
 ) -> None:

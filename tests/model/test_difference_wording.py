@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from entries import each
 
 from prompt_evaluator.model.wording import p_value, points, short_number, signed
 
 MINUS = "\N{MINUS SIGN}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (0.42, "+0.42"),
@@ -24,7 +24,7 @@ def test_a_difference_has_a_sign_unless_nothing_is_left_of_it(value: float, text
     assert signed(value, 2) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "text"),
     [(0.07, "+7 points"), (0.01, "+1 point"), (-0.004, f"{MINUS}0.4 points"), (0.123, "+12 points"), (0, "0 points")],
 )
@@ -32,7 +32,7 @@ def test_a_difference_of_shares_is_in_points(share: float, text: str) -> None:
     assert points(share) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (0.0, "p < 0.001"),
@@ -50,8 +50,6 @@ def test_a_p_value_is_not_rounded_across_what_decides(value: float, text: str) -
     assert p_value(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.1, "0.1"), (0.025, "0.025"), (4.0, "4"), (3.3333, "3.33"), (2500.0, "2,500")]
-)
+@each(("value", "text"), [(0.1, "0.1"), (0.025, "0.025"), (4.0, "4"), (3.3333, "3.33"), (2500.0, "2,500")])
 def test_a_number_has_the_digits_that_matter(value: float, text: str) -> None:
     assert short_number(value) == text

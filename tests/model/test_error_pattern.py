@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from entries import each
 
 from prompt_evaluator.model.error_pattern import error_name, error_pattern, pattern_id, split_name
 
@@ -20,7 +20,7 @@ ALIKE = {
 }
 
 
-@pytest.mark.parametrize("what", ALIKE)
+@each("what", ALIKE)
 def test_messages_that_differ_only_in_this_are_alike(what: str) -> None:
     one, other, pattern = ALIKE[what]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_evaluator.model.several import split_pairs, split_words
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("a", ["a"]),
@@ -31,7 +31,7 @@ def test_words_are_separated_by_commas_outside_of_quotes(text: str, words: list[
     assert split_words(text) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "pairs"),
     [
         ("topic=tea", ["topic=tea"]),

@@ -54,7 +54,7 @@ def test_a_condition_on_metadata(text: str, metadata: dict[str, Any], *, passes:
     assert condition(text)(_case(**metadata)) is passes
 
 
-@pytest.mark.parametrize("text", ["", "=", "=v", "key", "  ", ">=3"])
+@each("text", ["", "=", "=v", "key", "  ", ">=3"])
 def test_a_text_that_is_not_a_condition_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a condition"):
         condition(text)
@@ -115,7 +115,7 @@ def _refusal(where: str, cases: list[TestCase], **others: Any) -> str:
 TOPICS = [_case("a", topic="returns", level=2, shop={"country": "pt"}), _case("b", topic="billing", tags=["x", "y"])]
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "sentence"),
     [
         ("topc=returns", "There is no field 'topc'. Did you mean 'topic'?"),
@@ -146,7 +146,7 @@ def test_up_to_ten_existing_values_are_listed() -> None:
     )
 
 
-@pytest.mark.parametrize("where", [["other!=1"], ["level=2", "topic=billing"], ["topic=returns"], ["level=null"]])
+@each("where", [["other!=1"], ["level=2", "topic=billing"], ["topic=returns"], ["level=null"]])
 def test_a_condition_that_is_not_mistyped_is_not_refused(where: list[str]) -> None:
     selection = Selection(where=where)
     passed = [case.id for case in selection.of(TOPICS)]

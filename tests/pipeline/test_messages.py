@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import Message, MetricUse, PromptRef, Request, Target, TestCase, ToolCall
@@ -18,7 +19,7 @@ def builder(**target: Any) -> RequestBuilder:
     return RequestBuilder(Target(**known | target), "m")
 
 
-@pytest.mark.parametrize(
+@each(
     ("template", "filled"),
     [
         ("{{input}}", "hello {{task}}"),
@@ -33,7 +34,7 @@ def test_a_template_is_filled_in_one_pass(template: str, filled: str) -> None:
     assert fill(template, CASE) == filled
 
 
-@pytest.mark.parametrize("name", ["reference", "unknown", "deep.other", "n.x", "metadata", "checks"])
+@each("name", ["reference", "unknown", "deep.other", "n.x", "metadata", "checks"])
 def test_a_field_that_the_case_does_not_have_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="'a' does not have"):
         fill(f"{{{{{name}}}}}", CASE)
@@ -128,7 +129,7 @@ def test_the_tools_of_a_case_are_offered() -> None:
     assert offered(tools=tools) == tuple(tools)
 
 
-@pytest.mark.parametrize("tools", ["f", ["f"], [{"no": "name"}], {"name": "f"}, [{"function": "f"}], [{"name": 3}]])
+@each("tools", ["f", ["f"], [{"no": "name"}], {"name": "f"}, [{"function": "f"}], [{"name": 3}]])
 def test_anything_but_a_list_of_tools_is_not_offered(tools: Any) -> None:
     assert offered(tools=tools) == ()
 
@@ -162,7 +163,7 @@ CHANGES: list[dict[str, Any]] = [
 PLAIN: dict[str, Any] = {"model": "m", "messages": (Message("user", "hello"),), "temperature": 0.0}
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
+@each("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_every_part_of_a_request_is_part_of_its_name(change: dict[str, Any]) -> None:
     name = unit_name("generation", "openai|https://x", Request(**PLAIN))
 

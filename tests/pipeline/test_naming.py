@@ -124,7 +124,7 @@ def test_another_question_is_another_answer(changes: dict[str, Any]) -> None:
     assert asked(case_with(**changes)) != asked()
 
 
-@pytest.mark.parametrize(
+@each(
     "target",
     [
         {"identity": "openai|https://y"},
@@ -149,7 +149,7 @@ def test_each_sample_and_each_attempt_is_another_answer() -> None:
     assert len(names) == 9
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"id": "other"},
@@ -193,8 +193,8 @@ def test_what_a_metric_sees_of_a_case_is_part_of_the_name(metric: str, changes: 
     assert named(ALL[metric], case_with(**changes)) != named(ALL[metric])
 
 
-@pytest.mark.parametrize("metric", ASKING_A_JUDGE)
-@pytest.mark.parametrize(
+@each("metric", ASKING_A_JUDGE)
+@each(
     "changes",
     [
         {"id": "other"},
@@ -208,8 +208,8 @@ def test_fields_a_judge_is_not_shown_are_not_part_of_the_name(metric: str, chang
     assert named(ALL[metric], case_with(**changes)) == named(ALL[metric])
 
 
-@pytest.mark.parametrize("metric", ALL)
-@pytest.mark.parametrize(
+@each("metric", ALL)
+@each(
     "changes",
     [{"text": "Four."}, {"tool_calls": (ToolCall(name="brew", arguments={}),)}],
     ids=lambda changes: next(iter(changes)),
@@ -232,7 +232,7 @@ def test_sample_attempt_and_repeat_are_part_of_the_name(metric: str) -> None:
     assert len({named(ALL[metric], CASE, ANSWER, *place) for place in places}) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     "judge",
     [
         {"model": "other/m"},

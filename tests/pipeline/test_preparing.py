@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from applied import JUDGE, applied, applied_rubric, applied_use
+from entries import each
 from judging import RUBRIC
 from scripted_provider import ScriptedProvider, answer
 
@@ -175,7 +176,7 @@ async def test_a_stored_preparation_is_known_without_asking() -> None:
     assert len(provider.asked) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "made",
     [applied_rubric(RUBRIC), applied("faithfulness"), applied("is_json"), applied("criteria", steps=STEPS)],
     ids=["rubric", "no steps", "rule", "steps given"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from entries import each
 
 from prompt_evaluator.model import Message, Request, ToolCall
 from prompt_evaluator.pipeline.naming import unit_name
@@ -28,7 +28,7 @@ def test_the_same_question_has_the_same_name() -> None:
     assert name(messages=calls(city="Rome")) == name(messages=calls(city="Rome"))
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"options": {"top_p": 0.9}},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from applied import JUDGE, applied, applied_rubric, applied_use, plan
+from entries import each
 from judging import RUBRIC
 
 from prompt_evaluator.model import (
@@ -82,7 +83,7 @@ def _run(*cases: CaseResult, plan: RunPlan | None = None) -> RunResult:
     return totals.result(totals.status())
 
 
-@pytest.mark.parametrize(
+@each(
     ("samples", "status"),
     [
         ([_sample(4.0), _sample(5.0)], "completed"),
@@ -153,7 +154,7 @@ def test_without_errors_no_bounds_are_open() -> None:
     assert _run(_case(_sample(5.0), _sample(1.0))).overall_metric_stats["clarity"].bounds is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("cases", "status"),
     [
         ([_case(_sample(4.0)), _case(_sample(4.0))], "completed"),
@@ -245,9 +246,7 @@ def test_a_flag_that_was_never_judged_has_no_share() -> None:
     assert (flag.total_count, flag.true_proportion, flag.band) == (0, None, None)
 
 
-@pytest.mark.parametrize(
-    ("bar", "below", "near"), [(1.0, False, False), (3.0, False, True), (3.1, True, True), (5.0, True, False)]
-)
+@each(("bar", "below", "near"), [(1.0, False, False), (3.0, False, True), (3.1, True, True), (5.0, True, False)])
 def test_a_bar_is_missed_or_close(bar: float, *, below: bool, near: bool) -> None:
     plan = _plan(clarity=bar)
     cases = [_case(_sample(score), plan=plan) for score in (2.0, 2.0, 3.0, 4.0, 4.0)]

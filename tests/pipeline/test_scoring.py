@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from applied import JUDGE, applied, applied_rubric, scorer
+from entries import each
 from judging import CASE, GOOD, RUBRIC
 from scoring import answer, case
 from scripted_provider import ScriptedProvider
@@ -97,7 +98,7 @@ async def test_an_error_that_ends_the_run_is_not_a_failure_of_a_metric(error: Ex
         await custom(error)
 
 
-@pytest.mark.parametrize(
+@each(
     "returned",
     [Scored(float("nan")), Scored(1.5), Scored(-0.1), None, 0.5],
     ids=["nan", "above", "below", "none", "bare"],
@@ -275,7 +276,7 @@ async def test_replies_to_one_judgement_are_not_mistaken_for_those_to_another() 
     assert len(provider.asked) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     "returned",
     [
         Scored(0.5, None),  # type: ignore[arg-type]

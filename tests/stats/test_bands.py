@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from entries import each
 
 from prompt_evaluator.stats import flag_band, sample_confidence, variability
 from prompt_evaluator.stats.bands import wide_range
@@ -10,7 +10,7 @@ from prompt_evaluator.stats.bands import wide_range
 GUIDE = (1.0, 5.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mean", "std", "expected"),
     [
         (4.2, 0.3, "low"),
@@ -31,7 +31,7 @@ def test_variability_is_high_above_1_or_a_fifth_of_the_mean(
     assert variability(mean, std, GUIDE) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("mean", "std", "scale", "expected"),
     [
         (90.0, 17.0, (0, 100), "moderate"),
@@ -49,7 +49,7 @@ def test_on_other_scales_the_bands_grow_with_the_range(
     assert variability(mean, std, scale) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "scale", "wide"),
     [(2.0, 5.0, GUIDE, True), (2.5, 5.0, GUIDE, False), (1.0, 5.0, GUIDE, True), (0, 75, (0, 100), True)],
 )
@@ -59,7 +59,7 @@ def test_a_range_is_wide_from_three_quarters_of_the_scale(
     assert wide_range(low, high, scale) is wide
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "band"),
     [
         (0.0, "never"),
@@ -78,7 +78,7 @@ def test_a_flags_share_has_a_word(share: float, band: str) -> None:
     assert flag_band(share) == band
 
 
-@pytest.mark.parametrize(
+@each(
     ("samples", "level"),
     [
         (1, "none"),

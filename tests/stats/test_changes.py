@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from entries import each
 
 from prompt_evaluator.stats.changes import change_points, find_changes
 
@@ -11,7 +12,7 @@ NOISE = (0.02, -0.01, 0.01, -0.02, 0.0, 0.03, -0.03, 0.0, 0.01, -0.01)
 ONE_STEP = [level + each for level in (1.0, 0.5) for each in NOISE]
 
 
-@pytest.mark.parametrize("at", range(1, 11))
+@each("at", range(1, 11))
 def test_a_blip_is_found_at_any_place_but_the_ends(at: int) -> None:
     values = [4.0, 4.01, 3.99, 4.0, 4.02, 4.0, 3.98, 4.0, 4.01, 4.0, 3.99, 4.0]
     values[at] -= 0.5
@@ -78,12 +79,12 @@ def test_errors_estimated_from_little_make_a_change_less_sure() -> None:
     assert change_points(values, errors, freedom=3) == []
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@each("count", [0, 1, 2, 3])
 def test_short_series_are_no_problem(count: int) -> None:
     assert change_points([1.0] * count, [0.1] * count) == []
 
 
-@pytest.mark.parametrize("errors", [[0.0, 1.0], [1.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+@each("errors", [[0.0, 1.0], [1.0], [float("nan"), 1.0], [float("inf"), 1.0]])
 def test_a_value_without_a_usable_error_is_refused(errors: list[float]) -> None:
     with pytest.raises(ValueError, match="standard error above 0"):
         change_points([1.0, 2.0], errors)

@@ -49,7 +49,7 @@ def test_students_t_is_that_of_scipy(degrees: int) -> None:
     assert student_t(degrees) == pytest.approx(scipy_stats.t.ppf(0.975, degrees), rel=1e-9)
 
 
-@pytest.mark.parametrize(("x", "a", "b"), [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, -1)])
+@each(("x", "a", "b"), [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, -1)])
 def test_values_outside_the_beta_distribution_are_refused(x: float, a: float, b: float) -> None:
     with pytest.raises(ValueError, match="is not defined at"):
         incomplete_beta(x, a, b)
@@ -79,7 +79,7 @@ def test_normal_quantiles_are_those_of_scipy(chance: float) -> None:
     assert normal_quantile(chance) == pytest.approx(scipy_stats.norm.ppf(chance), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("chance", [0, 1, -0.1, 1.5, math.nan])
+@each("chance", [0, 1, -0.1, 1.5, math.nan])
 def test_a_quantile_of_no_probability_is_refused(chance: float) -> None:
     with pytest.raises(ValueError, match="is not a probability between 0 and 1"):
         t_quantile(chance, 4)

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from scipy import stats as scipy_stats
 
 from prompt_evaluator.stats.exact import binomial_two_sided, fisher_less, mcnemar, permutation_less, sign_test
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-@pytest.mark.parametrize("total", [1, 2, 3, 4, 5, 10, 37, 100, 999, 1_000])
+@each("total", [1, 2, 3, 4, 5, 10, 37, 100, 999, 1_000])
 def test_the_two_sided_binomial_test_is_that_of_scipy(total: int) -> None:
     for successes in {round(total * share / 40) for share in range(41)}:
         expected = scipy_stats.binomtest(successes, total).pvalue
@@ -67,7 +68,7 @@ def test_a_gain_is_not_a_drop() -> None:
     assert fisher_less(0, 0, 3, 5) == fisher_less(3, 5, 0, 0) == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("k", "n", "l", "m"),
     [
         (50_000, 100_000, 49_500, 100_000),
@@ -83,7 +84,7 @@ def test_large_counts_do_not_overflow(k: int, n: int, l: int, m: int) -> None:  
     assert fisher_less(k, n, l, m) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(("k", "n", "l", "m"), [(6, 5, 0, 5), (0, 5, 6, 5), (-1, 5, 0, 5), (0, 5, -1, 5)])
+@each(("k", "n", "l", "m"), [(6, 5, 0, 5), (0, 5, 6, 5), (-1, 5, 0, 5), (0, 5, -1, 5)])
 def test_counts_that_are_no_proportions_are_refused(k: int, n: int, l: int, m: int) -> None:  # noqa: E741
     with pytest.raises(ValueError, match="are not proportions"):
         fisher_less(k, n, l, m)
@@ -112,7 +113,7 @@ SCORES: dict[str, Callable[[random.Random], float]] = {
 }
 
 
-@pytest.mark.parametrize("kind", SCORES)
+@each("kind", SCORES)
 def test_the_permutation_test_counts_every_way_to_divide_the_values(kind: str) -> None:
     rng = random.Random(kind)
     for _ in range(200):

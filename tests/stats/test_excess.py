@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from entries import each
 from scipy.stats import chi2
 
 from prompt_evaluator.stats.excess import chi_square_tail, excess_of_repeats, excess_within
 
 
-@pytest.mark.parametrize("freedom", [1, 3, 10, 50, 500])
+@each("freedom", [1, 3, 10, 50, 500])
 def test_tails_of_chi_square_agree_with_scipy(freedom: int) -> None:
     for value in np.linspace(0.2, 3, 15) * freedom:
         assert chi_square_tail(float(value), freedom) == pytest.approx(chi2.sf(value, freedom), abs=0.011)

@@ -5,6 +5,7 @@ import random
 import statistics
 
 import pytest
+from entries import each
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
@@ -31,7 +32,7 @@ STUDENT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("degrees", "t"), STUDENT.items())
+@each(("degrees", "t"), STUDENT.items())
 def test_the_half_width_is_students(degrees: int, t: float) -> None:
     count = degrees + 1
 
@@ -53,7 +54,7 @@ def test_one_value_has_no_interval() -> None:
     assert case_mean_interval([], GUIDE) is None
 
 
-@pytest.mark.parametrize("cases", range(FEWEST_CASES))
+@each("cases", range(FEWEST_CASES))
 def test_below_five_cases_there_is_no_interval(cases: int) -> None:
     assert case_mean_interval([1.0] * cases, UNIT) is None
     assert case_mean_interval([0.3, 0.4, 0.5, 0.6][:cases], UNIT) is None
@@ -91,7 +92,7 @@ def test_none_of_12_right_may_still_be_a_quarter() -> None:
     assert case_mean_interval([1.0] * 12, UNIT) == pytest.approx((0.7354, 1), abs=1e-4)
 
 
-@pytest.mark.parametrize("right", range(13))
+@each("right", range(13))
 def test_cases_at_the_ends_of_the_scale_have_the_exact_interval(right: int) -> None:
     exact = scipy_stats.binomtest(right, 12).proportion_ci(method="exact")
 
@@ -102,7 +103,7 @@ def test_cases_at_the_ends_of_the_scale_have_the_exact_interval(right: int) -> N
     assert guide == pytest.approx((1 + 4 * exact.low, 1 + 4 * exact.high))
 
 
-@pytest.mark.parametrize("scale", [UNIT, GUIDE, (-1.5, 1.0), (0.1, 0.7), (0.0, 100.0)])
+@each("scale", [UNIT, GUIDE, (-1.5, 1.0), (0.1, 0.7), (0.0, 100.0)])
 def test_the_best_and_the_worst_reach_the_ends_of_the_scale_and_no_further(scale: tuple[float, float]) -> None:
     worst, best = (case_mean_interval([end] * 7, scale) for end in scale)
 
@@ -122,7 +123,7 @@ def test_the_mean_lies_in_its_interval_and_the_interval_on_the_scale(means: list
     assert statistics.fmean(means) - 1e-9 <= found.high <= 5
 
 
-@pytest.mark.parametrize("cases", [5, 8, 12, 30, 100])
+@each("cases", [5, 8, 12, 30, 100])
 def test_on_normal_data_the_width_is_at_most_a_tenth_above_students(cases: int) -> None:
     means = [random.Random(cases + at).gauss(3, 1) for at in range(cases)]
     error = scipy_stats.sem(means)
@@ -247,7 +248,7 @@ def test_the_exact_interval_is_that_of_scipy(counts: tuple[int, int]) -> None:
 
 
 # statsmodels.stats.proportion.proportion_confint(…, method="wilson"), and Newcombe 1998, table I
-@pytest.mark.parametrize(
+@each(
     ("passed", "total", "low", "high"),
     [
         (81, 263, 0.2553, 0.3662),

@@ -6,6 +6,7 @@ import math
 import random
 
 import pytest
+from entries import each
 from scipy import stats as scipy_stats
 
 from prompt_evaluator.stats.one_sided import one_sided_drop
@@ -21,8 +22,8 @@ def running(values: list[float]) -> Running:
     return made
 
 
-@pytest.mark.parametrize("level", [0.05, 0.01, 0.2])
-@pytest.mark.parametrize("shift", [-0.2, 0.0, 0.3])
+@each("level", [0.05, 0.01, 0.2])
+@each("shift", [-0.2, 0.0, 0.3])
 def test_symmetric_drops_have_the_bounds_and_the_p_value_of_scipys_one_sided_t_test(level: float, shift: float) -> None:
     rng = random.Random(1)
     half = [rng.gauss(0, 0.4) for _ in range(25)]

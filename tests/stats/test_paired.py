@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
@@ -51,8 +52,8 @@ def test_the_paired_t_test_is_that_of_scipy() -> None:
         assert found.count == count
 
 
-@pytest.mark.parametrize("differences", [[], [0.5], [0.5, -0.5], [1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]])
-@pytest.mark.parametrize("binary", [False, True])
+@each("differences", [[], [0.5], [0.5, -0.5], [1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]])
+@each("binary", [False, True])
 def test_below_five_cases_only_mean_and_spread_are_known(differences: list[float], *, binary: bool) -> None:
     found = paired_difference(differences, span=SPAN, binary_pairs=binary)
 
@@ -204,7 +205,7 @@ def test_five_cases_that_all_fail_now_are_not_enough_and_six_are() -> None:
     assert excludes_0(six)
 
 
-@pytest.mark.parametrize("cases", [5, 6, 7, 10, 20, 40])
+@each("cases", [5, 6, 7, 10, 20, 40])
 def test_tangos_interval_and_mcnemars_test_agree(cases: int) -> None:
     for wins in range(cases + 1):
         for losses in range(cases + 1 - wins):
@@ -231,7 +232,7 @@ def score(difference: float, wins: int, losses: int, count: int) -> float:
     return (wins - losses - count * difference) / math.sqrt(count * (2 * lost + difference - difference**2))
 
 
-@pytest.mark.parametrize(("wins", "losses", "count"), [(12, 2, 50), (9, 16, 86), (1, 8, 30), (3, 3, 10), (40, 12, 100)])
+@each(("wins", "losses", "count"), [(12, 2, 50), (9, 16, 86), (1, 8, 30), (3, 3, 10), (40, 12, 100)])
 def test_at_both_ends_of_tangos_interval_the_score_test_rejects(wins: int, losses: int, count: int) -> None:
     low, high = tango(wins, losses, count)
 
@@ -264,7 +265,7 @@ def outcomes(count: int) -> list[Outcome]:
     ]
 
 
-@pytest.mark.parametrize("count", [5, 6, 10, 20, 40])
+@each("count", [5, 6, 10, 20, 40])
 def test_tangos_interval_covers_the_truth_91_times_in_100_at_worst_and_95_on_average(count: int) -> None:
     shares = (0.0, 0.02, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
     possible = outcomes(count)

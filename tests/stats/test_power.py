@@ -33,7 +33,7 @@ def test_other_powers_detect_other_differences() -> None:
     assert power_of(found[2] or 0, 1.0, 40) == pytest.approx(0.95, abs=0.01)
 
 
-@pytest.mark.parametrize(("std", "count"), [(1.0, 0), (1.0, 1), (1.0, 4), (0.0, 50), (None, 50)])
+@each(("std", "count"), [(1.0, 0), (1.0, 1), (1.0, 4), (0.0, 50), (None, 50)])
 def test_few_cases_and_cases_without_spread_detect_nothing_that_can_be_said(std: float | None, count: int) -> None:
     assert detectable(std, count) is None
 
@@ -50,8 +50,8 @@ def test_a_detectable_difference_is_really_shown_about_four_times_in_five() -> N
     assert 760 <= shown <= 840
 
 
-@pytest.mark.parametrize("std", [0.01, 0.3, 1.0, 2.5])
-@pytest.mark.parametrize("difference", [0.02, 0.1, 0.5, 3.0])
+@each("std", [0.01, 0.3, 1.0, 2.5])
+@each("difference", [0.02, 0.1, 0.5, 3.0])
 def test_the_cases_needed_are_the_fewest_that_detect_the_difference(std: float, difference: float) -> None:
     count = cases_needed(std, difference)
 

@@ -35,7 +35,7 @@ def test_large_counts_are_no_trouble() -> None:
     assert pass_hat_k(10_000, 9_999, 100) == pytest.approx(0.99)
 
 
-@pytest.mark.parametrize(("n", "c", "k"), [(3, 1, 4), (3, 4, 1), (3, -1, 1), (3, 1, 0), (0, 0, 1)])
+@each(("n", "c", "k"), [(3, 1, 4), (3, 4, 1), (3, -1, 1), (3, 1, 0), (0, 0, 1)])
 def test_impossible_counts_are_refused(n: int, c: int, k: int) -> None:
     with pytest.raises(ValueError, match="is not possible"):
         pass_at_k(n, c, k)
@@ -43,7 +43,7 @@ def test_impossible_counts_are_refused(n: int, c: int, k: int) -> None:
         pass_hat_k(n, c, k)
 
 
-@pytest.mark.parametrize(
+@each(
     ("passed", "expected"),
     [
         ([True], True),
@@ -77,7 +77,7 @@ def test_flaky_is_sometimes() -> None:
 SAMPLES = Samples([0.2, 1.0, 0.9, 1.0], [False, True, False, True])
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("mean", 0.775),
@@ -95,7 +95,7 @@ def test_a_reducer_is_found_by_its_name(name: str, expected: float) -> None:
     assert reducer(name)(SAMPLES) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["median", "pass@", "pass@k", "3-of-2", "0-of-2", "pass@3 "])
+@each("name", ["median", "pass@", "pass@k", "3-of-2", "0-of-2", "pass@3 "])
 def test_an_unknown_reducer_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"^Unknown reducer|is not a reducer"):
         reducer(name)

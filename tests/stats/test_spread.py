@@ -3,6 +3,7 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from prompt_evaluator.stats import Spread, spread
 SCORES = st.lists(st.floats(-100, 100, allow_nan=False), min_size=2, max_size=30)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         ([4.0], Spread(4.0, None, 4.0, 4.0, 1)),
@@ -32,8 +33,8 @@ def test_the_five_numbers_are_those_of_the_textbook(values: list[float], expecte
     assert found.std == (None if expected.std is None else pytest.approx(expected.std))
 
 
-@pytest.mark.parametrize("value", [3.76, 0.1, 1e-300, -2.3])
-@pytest.mark.parametrize("count", [2, 3, 5, 7])
+@each("value", [3.76, 0.1, 1e-300, -2.3])
+@each("count", [2, 3, 5, 7])
 def test_the_same_value_each_time_has_no_spread_at_all(value: float, count: int) -> None:
     found = spread([value] * count)
 

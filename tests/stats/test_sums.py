@@ -8,6 +8,7 @@ import statistics
 from fractions import Fraction
 
 import pytest
+from entries import each
 
 from prompt_evaluator.stats.sums import ExactSum
 
@@ -19,7 +20,7 @@ def _sum(values: list[float]) -> ExactSum:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         [0.1] * 7,

@@ -103,7 +103,7 @@ def test_a_text_of_the_command_line_names_several() -> None:
     assert uses[0].options == {"pattern": "^a(b|c)"}
 
 
-@pytest.mark.parametrize("text", ["'is_json'", '"is_json"', " is_json ", '"is_json()"'])
+@each("text", ["'is_json'", '"is_json"', " is_json ", '"is_json()"'])
 def test_quotes_and_spaces_around_a_use_do_not_count(text: str) -> None:
     assert parse_uses_text(text) == (JSON,)
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_write(value: Any, sentence:
     assert sentence in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "sentence"),
     [
         ("", "no metric is named: write one or more names, separated by commas"),
@@ -179,12 +179,12 @@ def test_a_wrong_text_of_the_command_line_is_refused(text: str, sentence: str) -
     assert sentence in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [[], {}, ["x y"], "f(", "regex(pattern=", "python:a:b(x"], ids=repr)
+@each("value", [[], {}, ["x y"], "f(", "regex(pattern=", "python:a:b(x"], ids=repr)
 def test_a_list_a_mapping_or_a_call_is_meant_as_uses(value: Any) -> None:
     assert is_meant_as_uses(value)
 
 
-@pytest.mark.parametrize("value", [None, 3, True, "", "later", "see below (twice)", "50%"], ids=repr)
+@each("value", [None, 3, True, "", "later", "see below (twice)", "50%"], ids=repr)
 def test_a_plain_text_a_number_or_null_may_mean_anything(value: Any) -> None:
     assert not is_meant_as_uses(value)
 
