@@ -39,7 +39,8 @@ def kills_cost_little_and_change_nothing(online: Workspace, service: ChatService
     service.set(latency=0.15)
     rng = random.Random(4)
 
-    started, run_id, committed = online.start_evaluation(*REAL, *settings), "", {}
+    started, run_id = online.start_evaluation(*REAL, *settings), ""
+    committed: dict[tuple[str, bytes], bytes] = {}
     for _ in range(kills):
         run_id = run_until(started, service, rng.randint(1, 2 * AT_ONCE))
         now = online.units(run_id)
