@@ -82,15 +82,3 @@ def test_the_first_model_judges_all_runs_of_a_group_that_name_no_judge() -> None
     assert other.options.command is not None
     assert other.options.command.value("--judge-model") == "a/b"
     assert {part.options.judge_model for part in named} == {"e/f"}
-
-
-def test_runs_with_and_without_a_prompt_keep_the_command_that_makes_both() -> None:
-    command = typed(("--system-prompt", "p.txt"), ("--ab-test-system-prompt",), name=("evaluate-dataset",))
-    prompt = ChosenPrompt("p.txt", Path("p.txt"), "p.txt")
-
-    without, with_it = matrix_parts(EvaluateOptions(command=command), [None, prompt], ["a/b"])
-
-    assert without.options.command == command
-    assert without.options.system_prompt is None
-    assert with_it.options.command == command
-    assert with_it.options.system_prompt == Path("p.txt")

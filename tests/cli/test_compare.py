@@ -1,4 +1,4 @@
-"""`prompt-evaluator compare` and `compare-runs`, as installed commands on stored runs and on files."""
+"""`prompt-evaluator compare`, as an installed command on stored runs and on files."""
 
 from __future__ import annotations
 
@@ -218,36 +218,15 @@ def test_runs_of_different_datasets_are_refused_with_code_3_unless_allowed(runs:
     assert "1 added (new), 5 removed (orders-5, orders-6, orders-7, orders-8, orders-9)" in allowed.words
 
 
-class TestCompareRuns:
-    def compare(self, runs: Runs, baseline: str, candidate: str, *more: str) -> Done:
-        return runs.project.run("compare-runs", "-b", baseline, "-c", candidate, *more)
+def test_files_made_elsewhere_are_compared(runs: Runs) -> None:
+    scores = {f"case-{at}": [3.0, 4.0, 5.0, 4.0] for at in range(12)}
+    write(runs.project.folder / "a.json", scores)
+    write(runs.project.folder / "b.json", {name: [score - 1.5 for score in of] for name, of in scores.items()})
 
-    def test_fails_on_a_regression_without_being_asked(self, runs: Runs) -> None:
-        assert self.compare(runs, runs.before, runs.after).code == 1
-        assert self.compare(runs, runs.before, runs.shorter).code == 0
+    done = runs.compare("a.json", "b.json", "--fail-on-regression")
 
-    def test_prints_the_summary_and_writes_json(self, runs: Runs) -> None:
-        done = self.compare(runs, runs.before, runs.after, "-o", "comparison.json")
-
-        assert done.words.startswith("✗ B is worse than A on regex")
-        written = json.loads((runs.project.folder / "comparison.json").read_text("utf-8"))
-        assert written == runs.compare(runs.before, runs.after, "--json").json
-
-    def test_says_if_the_file_cannot_be_written(self, runs: Runs) -> None:
-        done = self.compare(runs, runs.before, runs.after, "-o", "no/such/folder.json")
-
-        assert done.code == 2
-        assert "no/such/folder.json: cannot write the file" in done.err
-
-    def test_compares_files_made_elsewhere(self, runs: Runs) -> None:
-        scores = {f"case-{at}": [3.0, 4.0, 5.0, 4.0] for at in range(12)}
-        write(runs.project.folder / "a.json", scores)
-        write(runs.project.folder / "b.json", {name: [score - 1.5 for score in of] for name, of in scores.items()})
-
-        done = self.compare(runs, "a.json", "b.json")
-
-        assert done.code == 1
-        assert done.words.startswith("✗ B is worse than A on accuracy (\N{MINUS SIGN}1.50 on 1\N{EN DASH}5")
+    assert done.code == 1
+    assert done.words.startswith("✗ B is worse than A on accuracy (\N{MINUS SIGN}1.50 on 1\N{EN DASH}5")
 
 
 def write(path: Path, scores: Mapping[str, Iterable[float]]) -> None:

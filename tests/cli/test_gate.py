@@ -298,31 +298,3 @@ def test_github_gets_a_summary_a_comment_and_an_annotation(runs: Runs, tmp_path:
     assert "| Metric |" in text
     assert "[!CAUTION]" in summary.read_text(encoding="utf-8")
     assert "::error title=Release gate::Fail" in done.out
-
-
-def test_a_run_can_be_evaluated_and_gated_in_one_command(runs: Runs) -> None:
-    runs.project.cases(CASES)
-
-    bad = runs.project.evaluate("--generator-model", "python:bot:after", *METRICS, "--gate", runs.before)
-    good = runs.project.evaluate("--generator-model", "python:bot:before", *METRICS, "--gate", runs.before)
-
-    assert (bad.code, bad.json["gate"]["verdict"]) == (1, "fail")
-    assert (good.code, good.json["gate"]["verdict"]) == (0, "pass")
-    assert good.json["gate"]["baseline"] == runs.before[:8]
-
-
-def test_a_baseline_that_cannot_be_used_is_refused_before_any_call(runs: Runs, tmp_path: Path) -> None:
-    called = tmp_path / "called"
-    project = Workspace(runs.project.folder, {"CALLED": str(called)})
-    project.cases(CASES[:-1], "fewer.jsonl")
-    before = len(project.run("runs", "list", "--json").json["runs"])
-    never = ("--generator-model", "python:bot:never", *METRICS)
-
-    other = project.run("evaluate-dataset", "-d", "fewer.jsonl", "-s", "prompt.txt", *never, "--gate", runs.before)
-    unknown = project.evaluate(*never, "--gate", "nosuchrun")
-    several = project.evaluate(*never, "--gate", runs.before, "-s", "fewer.jsonl")
-
-    assert (other.code, unknown.code, several.code) == (3, 2, 2)
-    assert "different datasets" in other.err
-    assert not called.exists()
-    assert len(project.run("runs", "list", "--json").json["runs"]) == before

@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
         ["evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--quick"],
         {"PROMPT_EVALUATOR_GENERATOR_MODEL": "mock/variable", "PROMPT_EVALUATOR_GENERATOR_PARAMS": '{"top_k": 3}'},
     ),
-    "a single input": (["evaluate-single", "What's tea?", "-s", "prompt.txt", "--task", "Say it.", "-n", "1"], {}),
+    "a single input": (["evaluate-dataset", "-i", "What's tea?", "-s", "prompt.txt", "-n", "1"], {}),
     "a benchmark": (["benchmark", "run", "--dataset", "own", "--metrics", "is_json"], {}),
 }
 

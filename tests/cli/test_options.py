@@ -14,9 +14,7 @@ import yaml
 from prompt_evaluator import evaluate
 from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.cli.benchmark import run_command
-from prompt_evaluator.cli.compare_prompts import compare_prompts_command
 from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
-from prompt_evaluator.cli.evaluate_single import evaluate_single_command
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.score import score_command
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from workspace import Workspace
 
 EVERY = OPTIONS | LIMITS
-EVALUATING = (evaluate_dataset_command, compare_prompts_command)
 SET = [name for name, option in EVERY.items() if option.setting]
 
 
@@ -175,7 +172,7 @@ def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
     assert not {option.kept_in for option in LIMITS.values()} - {None}
 
 
-@pytest.mark.parametrize("command", [*EVALUATING, evaluate_single_command, run_command, score_command])
+@pytest.mark.parametrize("command", [evaluate_dataset_command, run_command, score_command])
 def test_no_two_flags_of_a_command_are_the_same(command: click.Command) -> None:
     flags = [flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
 
@@ -369,17 +366,6 @@ def test_a_value_that_has_a_comma_is_not_broken(arguments: tuple[str, ...], name
 def test_an_option_of_several_values_needs_one(arguments: tuple[str, ...]) -> None:
     with pytest.raises(click.BadParameter, match="name at least one"):
         parsed(*arguments)
-
-
-def test_compare_prompts_has_every_option_of_evaluate_dataset_that_fits_several_prompts() -> None:
-    of_one = {"--system-prompt", "--ab-test-system-prompt", "--prompt-version", "--resume", "--retry-errors"}
-    of_one |= {"--gate", "--policy"}
-    flags, others = ({each.opts[0] for each in command.params} for command in EVALUATING)
-
-    assert flags - others == of_one
-    assert others - flags == {
-        *("--prompt-a", "--prompt-b", "--prompt", "--metric-threshold", "--flag-threshold", "--fail-on-regression")
-    }
 
 
 def test_models_are_separated_by_commas_and_prompts_are_not() -> None:

@@ -1,4 +1,4 @@
-"""`prompt-evaluator report` and `render-report`, as installed commands."""
+"""`prompt-evaluator report`, as an installed command."""
 
 from __future__ import annotations
 
@@ -218,9 +218,6 @@ def test_a_run_whose_folder_was_deleted_can_still_be_reported_on(mine: Workspace
     shutil.rmtree(mine.folder / "runs")
 
     assert mine.run("report", run_id).code == 0
-    gone = mine.run("render-report", "--run", f"runs/{run_id}")
-    assert (gone.code, gone.out) == (2, "")
-    assert f"runs/{run_id}: file not found." in gone.err
 
 
 def test_no_secret_of_the_run_is_in_any_format(online: Workspace, service: Any) -> None:
@@ -258,46 +255,6 @@ def test_hostile_texts_are_only_read(mine: Workspace) -> None:
     page = (mine.folder / "r.html").read_text("utf-8")
     assert "<script>window" not in page
     assert "\x1b" not in page
-
-
-def test_render_report_takes_the_folder_of_a_run(project: Project) -> None:
-    done = project.workspace.run("render-report", "--run", f"runs/{project.before}")
-
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"Wrote runs/{project.before}/report.html (")
-    assert project.before in project.text(f"runs/{project.before}/report.html")
-
-
-def test_render_report_takes_the_file_of_a_comparison(project: Project) -> None:
-    made = project.workspace.run("compare-runs", "-b", project.before, "-c", project.after, "-o", "kept/both.json")
-    assert made.code == 2
-    (project.folder / "kept").mkdir()
-    project.workspace.run("compare-runs", "-b", project.before, "-c", project.after, "-o", "kept/both.json")
-
-    done = project.workspace.run("render-report", "--compare", "kept/both.json", "-o", "both.md")
-    beside = project.workspace.run("render-report", "--compare", "kept/both.json")
-
-    assert (done.code, done.err) == (0, "")
-    assert "B is worse than A on regex" in project.text("both.md")
-    assert beside.out.startswith("Wrote kept/report.html (")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((), "Give either --run DIR or --compare FILE."),
-        (("--run", "runs", "--compare", "data.jsonl"), "Give either --run DIR or --compare FILE."),
-        (("--compare", "data.jsonl"), "data.jsonl: The file is not a comparison: "),
-        (("--compare", "nothing.json"), "nothing.json: file not found."),
-        (("--run", "nothing"), "nothing: file not found."),
-        (("--run", "runs"), "The folder has no dataset_evaluation.json."),
-    ],
-)
-def test_render_report_says_what_it_needs(project: Project, arguments: tuple[str, ...], sentence: str) -> None:
-    done = project.workspace.run("render-report", *arguments)
-
-    assert (done.code, done.out) == (2, "")
-    assert sentence in done.err
 
 
 def test_a_run_with_a_history_is_shown_over_time_and_against_cost(online: Workspace) -> None:

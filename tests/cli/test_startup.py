@@ -79,14 +79,12 @@ def test_asking_about_stored_runs_loads_nothing_that_runs_are_made_with(argument
     assert MAKING_RUNS & loaded == set()
 
 
-@pytest.mark.parametrize("command", ["compare", "compare-runs -b"])
-def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(command: str, tmp_path: Path) -> None:
+def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         scores = [{"judge_metrics": {"tone": {"score": 4}}}]
         (tmp_path / name).write_text(json.dumps({"test_case_results": [{"test_case_id": "1", "samples": scores}]}))
-    names = ["a.json", *(["-c"] if "-b" in command else []), "b.json"]
 
-    done = run(*command.split(), *names, folder=tmp_path)
+    done = run("compare", "a.json", "b.json", folder=tmp_path)
 
     assert done.stdout.startswith("⚠ Cannot tell: 1 common case; at least 5 are needed.")
     others = MAKING_RUNS - {"numpy"}  # cases are compared as columns of numbers
@@ -122,7 +120,7 @@ def test_one_run_loads_nothing_that_groups_and_comparisons_need(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "arguments",
-    ["--version", "no-such-command", "validate data.jsonl", "validate none.jsonl", "generate Hello", "runs list"],
+    ["--version", "no-such-command", "validate data.jsonl", "validate none.jsonl", "runs list"],
 )
 def test_the_command_is_the_same_in_a_new_python_as_where_tests_run_it(arguments: str, offline: Workspace) -> None:
     assert offline.run(*arguments.split()) == offline.run_in_new_python(*arguments.split())
@@ -140,6 +138,6 @@ def test_a_python_that_was_started_with_other_variables_does_not_run_the_command
 def test_commands_one_after_the_other_have_different_hash_seeds(offline: Workspace) -> None:
     offline.write("bot.py", "def answer(question):\n    return str(hash('tea'))\n")
 
-    answers = {offline.run("generate", "Hello", "--model", "python:bot:answer").out for _ in range(4)}
+    answers = {offline.run("providers", "test", "python:bot:answer").out.splitlines()[-1] for _ in range(4)}
 
     assert len(answers) == 2

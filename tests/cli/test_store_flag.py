@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "PROMPT_EVALUATOR_STORE"
 WITHOUT_RUNS = {
-    *("init", "validate", "metrics", "config path", "config show", "generate", "render-report"),
+    *("init", "validate", "metrics", "config path", "config show"),
     *("rubric list", "rubric show", "providers list", "providers test", "benchmark suites"),
     *("benchmark list", "benchmark show"),
 }

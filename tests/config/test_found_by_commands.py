@@ -70,7 +70,7 @@ def test_modules_in_a_folder_for_everybody_are_not_imported(offline: Workspace) 
     offline.write("answers.py", "def answer(prompt):\n    return 'x'\n")
     offline.folder.chmod(0o1777)
     offline.environment["PYTHONSAFEPATH"] = "1"  # as for the installed command: `python -m` adds the folder itself
-    ask = ("generate", "hi", "--model", "python/answers:answer")
+    ask = ("providers", "test", "python/answers:answer")
 
     refused = offline.run(*ask)
     offline.environment[TRUST_VARIABLE] = str(offline.folder)
@@ -79,7 +79,7 @@ def test_modules_in_a_folder_for_everybody_are_not_imported(offline: Workspace) 
     assert refused.code == 2
     assert "Modules are not imported from the working folder, because everyone can write to" in refused.err
     assert f"PYTHONPATH={offline.folder}" in refused.err
-    assert (trusted.code, trusted.out) == (0, "x\n")
+    assert trusted.code == 0
 
 
 MODULES = {
@@ -102,7 +102,7 @@ def modules(offline: Workspace) -> Workspace:
 
 
 def ask(folder: Workspace, module: str = "answers") -> Done:
-    return folder.run("generate", "hi", "--model", f"python/{module}:answer")
+    return folder.run("providers", "test", f"python/{module}:answer")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_modules_of_a_named_folder_are_imported_whoever_wrote_them(modules: Work
         give_away(modules.folder / name)
     modules.environment[variable] = str(modules.folder)
 
-    assert (ask(modules).out, ask(modules, "package.answers").out) == ("x\n", "x\n")
+    assert (ask(modules).code, ask(modules, "package.answers").code) == (0, 0)
 
 
 def test_packages_that_are_installed_below_the_folder_are_not_found_there(modules: Workspace) -> None:
@@ -176,7 +176,7 @@ def test_packages_that_are_installed_below_the_folder_are_not_found_there(module
     give_away(helper)
     modules.environment["PYTHONPATH"] = str(installed)
 
-    assert ask(modules).out == "x\n"
+    assert ask(modules).code == 0
 
 
 class TestTheStore:

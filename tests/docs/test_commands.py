@@ -40,7 +40,6 @@ ENDS = {
     "--fail-under": {0, 1},  # scores of the mock decide
     "--max-calls 20": {3},  # stopped by its budget
     "prompt-evaluator gate ": {0, 1, 4},  # scores of the mock decide
-    "--gate ": {0, 1, 4},
     'basic-codin"': {22},  # refused
     '"action": ': {0, 22},  # the run has ended meanwhile
 }

@@ -169,7 +169,6 @@ def test_every_command_refuses_such_bars(own: Workspace, service: ChatService) -
     run_id = own.evaluate(*REAL, *OWN).run_id
     paid = service.paid
     commands = (
-        ("evaluate-single", "x", "-s", "prompt.txt", *REAL, *OWN),
         ("benchmark", "run", "--dataset", "own", "--model", "openai/test", "--rubric", "rubric.yaml"),
         ("resume", run_id),
         ("evaluate-dataset", "--resume", run_id),
@@ -292,13 +291,6 @@ def test_every_run_of_a_benchmark_group_is_held_to_the_bars(own: Workspace) -> N
     for run in runs:
         assert f"Error: Run {run['run_id']} of {run['generator_config']['model']}: correct is 4.00, below" in done.err
     assert own.run(*group, *bars[:2], "--fail-under", "correct=4").code == 0
-
-
-def test_a_single_input_is_held_to_bars(own: Workspace) -> None:
-    done = own.run("evaluate-single", "Question 000?", "-s", "prompt.txt", *REAL, *OWN, "--fail-over", "leaks_data=0.5")
-
-    assert done.code == 1
-    assert "leaks_data is raised in 100.00 % of the samples, above its bar of 50 %." in done.words
 
 
 def test_strict_fails_where_a_metric_that_was_asked_for_has_no_score_at_all(own: Workspace) -> None:

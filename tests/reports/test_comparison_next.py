@@ -98,15 +98,6 @@ def test_more_samples_are_taken_of_both_runs_if_they_would_tell(tmp_path: Path) 
     assert told[2].arguments == ("prompt-evaluator", "compare", "@last~1", "@last")
 
 
-def test_runs_that_one_command_makes_and_compares_are_made_again_by_it(tmp_path: Path) -> None:
-    command = typed(tmp_path, ("--dataset", "data.yaml"), ("-s", "a.txt"), ("--ab-test-system-prompt",))
-    both = msgspec.structs.replace(plan(tmp_path), command=command)
-
-    (step,) = steps(comparison({"tone": undecided(more_samples_needed=7)}), plans=(both, both))
-
-    assert step.arguments[-4:] == ("--ab-test-system-prompt", "--num-samples", "12", "--reuse")
-
-
 @pytest.mark.parametrize("more", [{"more_samples_needed": None}, {"more_samples_needed": 7}])
 def test_more_cases_are_added_if_samples_would_not_tell_or_the_commands_are_unknown(more: dict[str, Any]) -> None:
     (step,) = steps(comparison({"tone": undecided(**more), "clarity": same()}))

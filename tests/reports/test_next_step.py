@@ -174,23 +174,11 @@ def test_a_flag_that_is_changed_is_given_once(found: Make, tmp_path: Path) -> No
 
 
 def test_a_text_that_looks_like_a_flag_stands_behind_two_dashes(found: Make, tmp_path: Path) -> None:
-    command = msgspec.structs.replace(typed(tmp_path, name=("evaluate-single",)), arguments=("-5 + 3?",))
+    command = msgspec.structs.replace(typed(tmp_path, name=("score",)), arguments=("-5",))
 
     made = step(found({"accuracy": BELOW}, change=changed(command=command)))
 
-    assert made.text == "prompt-evaluator evaluate-single -- '-5 + 3?'"
-
-
-def test_an_input_that_was_piped_in_is_piped_in_again(found: Make, tmp_path: Path) -> None:
-    command = msgspec.structs.replace(typed(tmp_path, name=("evaluate-single",)), arguments=None)
-
-    near, below = (step(found({"accuracy": each}, change=changed(command=command))) for each in (NEAR, BELOW))
-
-    assert (near.before, near.text) == (
-        "pipe the same input into:",
-        "prompt-evaluator evaluate-single --num-samples 10 --reuse",
-    )
-    assert below.before == "change the prompt, then pipe the same input into:"
+    assert made.text == "prompt-evaluator score -- -5"
 
 
 def test_a_command_is_typed_where_its_paths_start(tmp_path: Path) -> None:

@@ -12,24 +12,30 @@ from prompt_evaluator.app.estimate import Workload
 from prompt_evaluator.app.planning.earlier_run import with_earlier_run
 from prompt_evaluator.app.planning.plans import prepare
 from prompt_evaluator.app.starting import asked_models, carry_out, create_run
+from prompt_evaluator.datasets import in_memory_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.app.session import Session
-    from prompt_evaluator.model import RunPlan, RunRecord
+    from prompt_evaluator.model import RunRecord, TestCase
     from prompt_evaluator.model.options import EvaluateOptions
     from prompt_evaluator.model.outcome import Outcome
 
 
-async def evaluate_dataset(
-    options: EvaluateOptions, session: Session, check: Callable[[RunPlan], None] | None = None
-) -> Outcome:
-    """Plan a new run and run it; `check` raises an error if the plan must not be carried out."""
+ONE_INPUT = "input"
+"""Id of the case of a run on one input."""
+
+
+def one_input(text: str) -> tuple[TestCase, ...]:
+    """Return the cases of a run on one input."""
+    return in_memory_cases([{"id": ONE_INPUT, "input": text}])
+
+
+async def evaluate_dataset(options: EvaluateOptions, session: Session) -> Outcome:
+    """Plan a new run and run it."""
     async with session.models() as models:
         prepared = prepare(with_earlier_run(options, session), models, session.settings.rubrics)
-        return await carry_out(create_run(prepared, models, session, check=check), models, session)
+        return await carry_out(create_run(prepared, models, session), models, session)
 
 
 async def plan_evaluation(options: EvaluateOptions, session: Session, *, queued: bool = False) -> RunRecord:

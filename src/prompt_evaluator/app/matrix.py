@@ -17,20 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prompt_evaluator.config.loading import Settings
-    from prompt_evaluator.model import CommandLine
     from prompt_evaluator.model.options import EvaluateOptions
 
-NO_PROMPT = "no system prompt"
-_ALONE = ("evaluate-dataset",)
-_OF_THE_GROUP = {
-    "--prompt-a",
-    "--prompt-b",
-    "--prompt",
-    "--metric-threshold",
-    "--flag-threshold",
-    "--fail-on-regression",
-}
-"""Flags that make no sense for one run of the group."""
+_INPUT = "the input"
+"""What a group is shown to be evaluated on if it has no dataset."""
 
 
 class ChosenPrompt(NamedTuple):
@@ -72,37 +62,31 @@ def short_names(files: Sequence[Path]) -> dict[Path, str]:
     return {file: next(name for name in _endings(file) if _is_only(name, file, files)) for file in files}
 
 
-def matrix_parts(options: EvaluateOptions, prompts: Sequence[ChosenPrompt | None], models: Sequence[str]) -> list[Part]:
-    """Every model with every prompt, None for no system prompt, as parts of one group."""
+def matrix_parts(options: EvaluateOptions, prompts: Sequence[ChosenPrompt], models: Sequence[str]) -> list[Part]:
+    """Every model with every prompt, as parts of one group."""
     return [
         Part(
             Member(
-                dataset=options.dataset.name if options.dataset else "",
+                dataset=options.dataset.name if options.dataset else _INPUT,
                 model=model,
-                prompt=prompt.label if prompt else NO_PROMPT,
+                prompt=prompt.label,
             ),
             msgspec.structs.replace(
                 options,
-                system_prompt=prompt.path if prompt else None,
+                system_prompt=prompt.path,
                 generator_model=model,
-                command=_command(options.command, prompts, prompt, model if len(models) > 1 else None),
+                command=command_alone(
+                    options.command,
+                    {
+                        **({"--generator-model": quoted_word(model)} if len(models) > 1 else {}),
+                        **({"--system-prompt": prompt.word} if len(prompts) > 1 else {}),
+                    },
+                ),
             ),
         )
         for prompt in prompts
         for model in models
     ]
-
-
-def _command(
-    command: CommandLine | None, prompts: Sequence[ChosenPrompt | None], own: ChosenPrompt | None, model: str | None
-) -> CommandLine | None:
-    """Return the command that makes one run alone; no command makes one without a prompt alone, but both together."""
-    flags = {"--generator-model": quoted_word(model)} if model is not None else {}
-    if command is not None and own is not None and None not in prompts:
-        kept = tuple(option for option in command.options if option[0] not in _OF_THE_GROUP)
-        command = msgspec.structs.replace(command, name=_ALONE, options=kept)
-        flags["--system-prompt"] = own.word
-    return command_alone(command, flags)
 
 
 def _endings(file: Path) -> Iterator[str]:

@@ -11,13 +11,12 @@ from prompt_evaluator.app.compare import comparison_document
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
 from prompt_evaluator.app.report_files import table_kind, write_tables, written_file
 from prompt_evaluator.app.run_names import stored_name
-from prompt_evaluator.errors import ConfigurationError, InputError
+from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
 from prompt_evaluator.reports.chart_files import javascript_bundle
 from prompt_evaluator.reports.parquet import check_installed
-from prompt_evaluator.syntax.source import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,11 +48,6 @@ class ReportRequest(msgspec.Struct, frozen=True, kw_only=True):
     options: ReportOptions = ReportOptions()
 
 
-class _Compared(msgspec.Struct):
-    baseline: str
-    candidate: str
-
-
 def report_files(paths: Sequence[Path]) -> list[ReportFile]:
     """The files to write, if all of them can be written. Nothing is written yet.
 
@@ -70,20 +64,6 @@ def report_files(paths: Sequence[Path]) -> list[ReportFile]:
     if any(file.table == "parquet" for file in files):
         check_installed()
     return files
-
-
-def compared_names(path: Path) -> tuple[str, str]:
-    """The names of the two runs in a file that `compare-runs` wrote.
-
-    Raises:
-        InputError: It is not such a file.
-    """
-    try:
-        found = msgspec.json.decode(read_bytes(path), type=_Compared)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        advice = "Give a file that `prompt-evaluator compare-runs --output` wrote, or the runs' names to `report`."
-        raise InputError(f"The file is not a comparison: {error}", path=path, advice=advice) from None
-    return found.baseline, found.candidate
 
 
 def write_reports(

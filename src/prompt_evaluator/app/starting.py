@@ -15,8 +15,6 @@ from prompt_evaluator.model.run import NOT_STARTED
 from prompt_evaluator.store.artifacts import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.app.planning.prepared import Prepared
     from prompt_evaluator.app.session import Session
@@ -56,7 +54,6 @@ def create_run(
     session: Session,
     *,
     begins: Begins = "now",
-    check: Callable[[RunPlan], None] | None = None,
 ) -> RunRecord:
     """Store a new run with its cases, which are read, checked and stored in one pass; nothing if a case is invalid.
 
@@ -65,7 +62,6 @@ def create_run(
         models: The models to call.
         session: The session of the run.
         begins: When the run is to be started: by the caller now or later, or by a worker that takes it.
-        check: Raises an error if the run must not be started; called with the whole plan.
     """
     record = RunRecord(plan=prepared.draft, status="queued" if begins == "queued" else "running", started_at=now())
     if begins == "later":  # looks like a run that was stopped before its first sample and can be resumed
@@ -75,8 +71,6 @@ def create_run(
         nonlocal record
         plan = prepared.finish()
         check_models(plan, models, session)
-        if check is not None:
-            check(plan)
         record = msgspec.structs.replace(record, plan=plan)
         RunFolder(record).make_parent()
         return record

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from prompt_evaluator.app.evaluate import ONE_INPUT
+from prompt_evaluator.app.run_cases import show_case
 from prompt_evaluator.cli.command_line import program
+from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.run_table import SHORT_ID
-from prompt_evaluator.cli.text import SEPARATOR, clean, fit, flow, hang, wrap
+from prompt_evaluator.cli.text import SEPARATOR, clean, columns, fit, flow, hang, wrap
 from prompt_evaluator.model.wording import decimal, kind, many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prompt_evaluator.app.run_cases import WholeCase
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.query import SampleLine, ScoreLine
 
 _MOST_LINES = 6
@@ -24,7 +29,12 @@ _MOST_ANSWERS = 10
 _WIDEST_TEXT = 110
 
 
-def answers(found: WholeCase, width: int) -> list[str]:
+def print_answers(settings: Settings, run_id: str) -> None:
+    """Print the answers of a run that has one input."""
+    print_lines([*_answers(show_case(settings, run_id, ONE_INPUT), columns(sys.stdout) - 1), ""])
+
+
+def _answers(found: WholeCase, width: int) -> list[str]:
     """Return each sample's answer with its scores, flags and errors, in coloured lines of at most `width` columns."""
     samples = found.view.samples or ()
     width = min(width, _WIDEST_TEXT)

@@ -11,7 +11,7 @@ from prompt_evaluator.app.compare import open_comparison
 from prompt_evaluator.app.comparison_findings import SHOWN_CASES, ComparedRuns, is_regression
 from prompt_evaluator.app.comparison_json import comparison_json
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing, fail_on_regression_option
+from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, comparing
 from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.cli.pairwise import JudgedPairs
     from prompt_evaluator.model.comparison import Comparison
 
-REGRESSION = 1
-"""Exit code."""
+_REGRESSION = 1
 
 
 @click.command("compare", cls=ShowCommand, epilog=comparison_legend())
@@ -41,7 +40,7 @@ REGRESSION = 1
     help=f"Show N cases with the answers of both runs, the most certain drops first.  [default: N is {SHOWN_CASES}]",
 )
 @pairwise_options
-@fail_on_regression_option
+@click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @settings_options
 def compare_command(
@@ -77,7 +76,7 @@ def compare_command(
             print_comparisons(opened, ComparedRuns(settings, runs), show=show, below=below)
         code = pairs.conclude() if pairs else 0
         worse = (pairs is not None and pairs.is_worse) or any(map(is_regression, opened.comparisons))
-        sys.exit(code or (REGRESSION if fail_on_regression and worse else 0))
+        sys.exit(code or (_REGRESSION if fail_on_regression and worse else 0))
 
 
 def _judged(

@@ -23,17 +23,12 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 def compare_options(command: F) -> F:
     """Add the options that say what to compare by."""
-    return threshold_options(_allow_different(_slices(command)))
-
-
-def threshold_options(command: F) -> F:
-    """Add the options that say which differences matter."""
-    for add in reversed(_THRESHOLDS):
+    for add in reversed(_OPTIONS):
         command = add(command)
     return command
 
 
-_THRESHOLDS: tuple[Callable[[Any], Any], ...] = (
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--metric-threshold",
         type=number_type(METRIC_THRESHOLD),
@@ -50,22 +45,19 @@ _THRESHOLDS: tuple[Callable[[Any], Any], ...] = (
         metavar="X",
         help="Smallest difference of shares that matters.",
     ),
-)
-_allow_different = click.option(
-    "--allow-different",
-    is_flag=True,
-    help="Compare runs with different datasets, rubrics or judges, on the cases that both have unchanged.",
-)
-_slices = click.option(
-    "--slice",
-    "slices",
-    multiple=True,
-    callback=several_words,
-    metavar="KEY",
-    help="Metadata key to slice the cases by.  [default: every key that divides them into a few groups] " + SEVERAL,
-)
-fail_on_regression_option = click.option(
-    "--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse."
+    click.option(
+        "--allow-different",
+        is_flag=True,
+        help="Compare runs with different datasets, rubrics or judges, on the cases that both have unchanged.",
+    ),
+    click.option(
+        "--slice",
+        "slices",
+        multiple=True,
+        callback=several_words,
+        metavar="KEY",
+        help="Metadata key to slice the cases by.  [default: every key that divides them into a few groups] " + SEVERAL,
+    ),
 )
 
 

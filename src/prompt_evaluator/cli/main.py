@@ -22,27 +22,11 @@ COMMANDS = {
         "prompt_evaluator.cli.evaluate_dataset:evaluate_dataset_command",
         "Evaluate a prompt on every case of a dataset.",
     ),
-    "evaluate-single": (
-        "prompt_evaluator.cli.evaluate_single:evaluate_single_command",
-        "Evaluate a prompt on one input.",
-    ),
-    "compare-prompts": (
-        "prompt_evaluator.cli.compare_prompts:compare_prompts_command",
-        "Evaluate several prompts on a dataset and compare them.",
-    ),
     "resume": ("prompt_evaluator.cli.resume:resume_command", "Continue an interrupted run."),
     "score": ("prompt_evaluator.cli.score:score_command", "Judge the stored answers of a run again."),
     "compare": ("prompt_evaluator.cli.compare:compare_command", "Say whether one run is better than another."),
-    "compare-runs": (
-        "prompt_evaluator.cli.compare_runs:compare_runs_command",
-        "Compare two runs for a script: fail if something got worse.",
-    ),
     "gate": ("prompt_evaluator.cli.gate:gate_command", "Decide whether a run may be released."),
     "report": ("prompt_evaluator.cli.report:report_command", "Write a report on a run, or on two compared."),
-    "render-report": (
-        "prompt_evaluator.cli.render_report:render_report_command",
-        "Write a report on a run's folder or a comparison's file.",
-    ),
     "runs": ("prompt_evaluator.cli.runs:runs_command", "List, show, watch, edit, pin, export, rebuild or delete runs."),
     "trends": ("prompt_evaluator.cli.trends:trends_command", "Show how a metric went over time, and where it changed."),
     "leaderboard": (
@@ -58,7 +42,6 @@ COMMANDS = {
     ),
     "serve": ("prompt_evaluator.cli.serve:serve_command", "Serve the HTTP API and the pages."),
     "work": ("prompt_evaluator.cli.work:work_command", "Make the runs that wait in the queue of a server."),
-    "generate": ("prompt_evaluator.cli.generate:generate_command", "Send one prompt to a model."),
     "metrics": ("prompt_evaluator.cli.metrics:metrics_command", "List the metrics."),
     "rubric": ("prompt_evaluator.cli.rubric:rubric_command", "List the rubrics, or show one."),
     "providers": ("prompt_evaluator.cli.providers:providers_command", "List model providers, or test one."),

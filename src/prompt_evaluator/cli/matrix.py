@@ -1,4 +1,4 @@
-"""Evaluates several prompts and models as one group, and compares the prompts of each model if wanted."""
+"""Evaluates several prompts and models as one group, and compares the prompts of each model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import click
 
 from prompt_evaluator.app.matrix import choose_prompts, matrix_parts
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
-from prompt_evaluator.cli.prompt_comparison import DEFAULTS, conclude_compared
+from prompt_evaluator.cli.prompt_comparison import conclude_compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.app.groups import Part
-    from prompt_evaluator.app.matrix import ChosenPrompt
-    from prompt_evaluator.cli.prompt_comparison import Comparing
     from prompt_evaluator.cli.running import RunCommand
     from prompt_evaluator.model.options import EvaluateOptions
 
@@ -24,13 +22,7 @@ class Matrix:
     """Every model with every prompt."""
 
     def __init__(
-        self,
-        command: RunCommand,
-        options: EvaluateOptions,
-        prompts: Sequence[str],
-        models: Sequence[str],
-        *,
-        without: bool = False,
+        self, command: RunCommand, options: EvaluateOptions, prompts: Sequence[str], models: Sequence[str]
     ) -> None:
         """Look up the prompts; warn about those that are the same.
 
@@ -39,13 +31,10 @@ class Matrix:
             options: Options of every run.
             prompts: Paths or short names, as typed.
             models: As typed; the model of the options if empty.
-            without: Whether to evaluate without a system prompt, too, before all others.
         """
         self._command, self._options = command, options
         self._models = models or (options.generator_model,)
-        self._prompts: list[ChosenPrompt | None] = [None] if without else []
-        found, warnings = choose_prompts(command.settings, prompts)
-        self._prompts += found
+        self._prompts, warnings = choose_prompts(command.settings, prompts)
         for warning in warnings:
             click.echo(f"Warning: {warning}", err=True)
 
@@ -54,22 +43,15 @@ class Matrix:
         """Whether this is more than one run."""
         return len(self._prompts) * len(self._models) > 1
 
-    @property
-    def has_several_prompts(self) -> bool:
-        return len(self._prompts) > 1
-
     def estimate(self) -> int:
         """Print what the runs would take."""
         print_estimates(self._command, self._parts())
         return 0
 
     def run(self) -> int:
-        """Run all, print the results and return the worst exit code."""
-        return conclude_group(self._command, run_parts(self._command, self._parts()))
-
-    def compare(self, comparing: Comparing = DEFAULTS) -> int:
-        """Run all, compare each with the run of the same model and the first prompt, and do the same as `run`."""
-        return conclude_compared(self._command, run_parts(self._command, self._parts()), comparing)
+        """Run all, print the results, compare the prompts if there are several, and return the worst exit code."""
+        conclude = conclude_compared if len(self._prompts) > 1 else conclude_group
+        return conclude(self._command, run_parts(self._command, self._parts()))
 
     def _parts(self) -> list[Part]:
         return matrix_parts(self._options, self._prompts, self._models)

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.compare import open_comparison
-from prompt_evaluator.app.comparison_findings import ComparedRuns, is_regression, letter
+from prompt_evaluator.app.comparison_findings import ComparedRuns, letter
 from prompt_evaluator.app.comparison_json import comparison_list
 from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.comparison_view import GUTTER
@@ -31,19 +31,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.group import Member
 
 _ENDED = ("completed", "partial")
-_REGRESSION = 1
 _LETTERS = 3
 """Columns."""
-
-
-class Comparing(NamedTuple):
-    """What to compare by, and what follows from a regression."""
-
-    options: CompareOptions = CompareOptions()
-    fail_on_regression: bool = False
-
-
-DEFAULTS = Comparing()
 
 
 class _Compared(NamedTuple):
@@ -58,31 +47,30 @@ class _Compared(NamedTuple):
         return f"{who} compared with {baseline.subject}{SEPARATOR}{baseline.model}"
 
 
-def conclude_compared(command: RunCommand, members: Sequence[Member], comparing: Comparing) -> int:
+def conclude_compared(command: RunCommand, members: Sequence[Member]) -> int:
     """Print the group and the comparisons, or JSON, and return the worst exit code."""
     code = 0 if command.as_json else conclude_group(command, members)
     with ExitStack() as stack:
-        compared, errors = _compared(command, members, comparing.options, stack)
+        compared, errors = _compared(command, members, stack)
         if command.as_json:
             write_lines(_json(members, compared), None)
             code = conclude_members(command, members)
         else:
             _print(command, compared)
-        worse = any(is_regression(comparison) for each in compared for comparison in each.opened.comparisons)
     for sentence in (*_incomplete(members), *(f"Error: {error}" for error in errors)):
         click.echo(sentence, err=True)
-    regression = _REGRESSION if worse and comparing.fail_on_regression else 0
-    return max(code, regression, *(error.exit_code for error in errors))
+    return max([code, *(error.exit_code for error in errors)])
 
 
 def _compared(
-    command: RunCommand, members: Sequence[Member], options: CompareOptions, stack: ExitStack
+    command: RunCommand, members: Sequence[Member], stack: ExitStack
 ) -> tuple[list[_Compared], list[PromptEvaluatorError]]:
     """Compare the prompts of each model, and return why some could not be compared."""
     found, errors = [], []
     for alike in _by_model(members):
+        runs = [_run_id(each) for each in alike]
         try:
-            opened = stack.enter_context(open_comparison(command.settings, [_run_id(each) for each in alike], options))
+            opened = stack.enter_context(open_comparison(command.settings, runs, CompareOptions()))
         except PromptEvaluatorError as error:
             errors.append(error)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,52 +19,29 @@ from prompt_evaluator.cli.text import clean
 from prompt_evaluator.model.several import REPEATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from prompt_evaluator.model.report import CompareReport, RunReport
 
-F = TypeVar("F", bound="Callable[..., Any]")
 DEFAULT = Path("report.html")
 COMMENT = Path("pr-comment.md")
 _MOST_RUNS = 2
 _KIB = 1024
 
 
-def output_option(default: str) -> Callable[[F], F]:
-    """The option that names the files to write."""
-    return click.option(
-        "--output",
-        "-o",
-        "outputs",
-        multiple=True,
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"A file to write: {', '.join(ENDINGS)}. {REPEATED}  [default: {default}]",
-    )
-
-
-def report_options(command: F) -> F:
-    """Add the options that say how a report is made."""
-    for add in reversed(_OPTIONS):
-        command = add(command)
-    return command
-
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--title", metavar="TEXT", help="The report's title.  [default: what was run]"),
-    click.option("--no-charts", is_flag=True, help="Leave out the charts, which make an HTML file larger."),
-)
-
-
-def making(options: dict[str, Any]) -> ReportOptions:
-    """Take how a report is made out of a command's options."""
-    return ReportOptions(title=options.pop("title"), charts=not options.pop("no_charts"), program=program())
-
-
 @click.command("report")
 @click.argument("runs", nargs=-1, metavar="RUN [B]")
-@output_option(str(DEFAULT))
-@report_options
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"A file to write: {', '.join(ENDINGS)}. {REPEATED}  [default: {DEFAULT}]",
+)
+@click.option("--title", metavar="TEXT", help="The report's title.  [default: what was run]")
+@click.option("--no-charts", is_flag=True, help="Leave out the charts, which make an HTML file larger.")
 @click.option(
     "--github",
     is_flag=True,
@@ -80,10 +57,12 @@ def making(options: dict[str, Any]) -> ReportOptions:
 )
 @compare_options
 @settings_options
-def report_command(
+def report_command(  # noqa: PLR0913 - one for each flag
     runs: tuple[str, ...],
     *,
     outputs: tuple[Path, ...],
+    title: str | None,
+    no_charts: bool,
     github: bool,
     comment: Path | None,
     config_path: Path | None,
@@ -105,10 +84,11 @@ def report_command(
     comment = comment or COMMENT
     if github and comment.resolve() in {file.path.resolve() for file in files}:
         raise click.UsageError(f"{comment} would be the comment and a report: give one of them another name.")
-    request = ReportRequest(runs=runs, compare=comparing(options), options=making(options))
+    how = ReportOptions(title=title, charts=not no_charts, program=program())
+    request = ReportRequest(runs=runs, compare=comparing(options), options=how)
     report = _told(config_path, request, comment) if github else None
     if files:
-        print_written(write_reports(read_settings(config_path), request, files, report))
+        _print_written(write_reports(read_settings(config_path), request, files, report))
 
 
 def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> RunReport | CompareReport | None:
@@ -122,7 +102,7 @@ def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> Ru
     return told.report
 
 
-def print_written(paths: Sequence[Path]) -> None:
+def _print_written(paths: Sequence[Path]) -> None:
     """Say which files were written, and how large they are."""
     print_lines(f"Wrote {clean(str(path))} ({size_in_words(path.stat().st_size)})." for path in paths)
 

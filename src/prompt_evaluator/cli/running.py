@@ -21,6 +21,7 @@ from prompt_evaluator.app.planning.options import run_limits
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.cli.answers import print_answers
 from prompt_evaluator.cli.command_line import program, typed_command
 from prompt_evaluator.cli.options import options
 from prompt_evaluator.cli.output import print_json
@@ -79,7 +80,12 @@ class RunCommand:
     """Runs a use case, handles signals, and reports how it ended."""
 
     def __init__(
-        self, flags: RunFlags, config_path: Path | None = None, given: Mapping[str, Any] | None = None
+        self,
+        flags: RunFlags,
+        config_path: Path | None = None,
+        given: Mapping[str, Any] | None = None,
+        *,
+        shows_answers: bool = False,
     ) -> None:
         """Read the settings and prepare a session.
 
@@ -87,8 +93,9 @@ class RunCommand:
             flags: The flags of every such command.
             config_path: The configuration file, if one was given.
             given: Values of the command's other options.
+            shows_answers: Whether the answers of a run are shown before its summary.
         """
-        self._flags, self._given = flags, frozenset(given or ())
+        self._flags, self._given, self._shows_answers = flags, frozenset(given or ()), shows_answers
         self.settings = read_settings(config_path, {**(given or {}), **flags.limits})
         self._caught: signal.Signals | None = None
         self._run: Stoppable | None = None
@@ -112,18 +119,11 @@ class RunCommand:
         """Return the command line as typed, to store with the run."""
         return with_variables(typed_command(click.get_current_context()), self.settings, {*self._given, *LIMITS})
 
-    def carry_out(
-        self,
-        use_case: Callable[[Session], Coroutine[None, None, Outcome]],
-        *,
-        before_summary: Callable[[Outcome], None] | None = None,
-    ) -> None:
+    def carry_out(self, use_case: Callable[[Session], Coroutine[None, None, Outcome]]) -> None:
         """Run the use case, print the result, and exit with its code."""
         outcome = self.wait_for(use_case(self.session))
         if self._flags.as_json:
             print_json(run_document(outcome))
-        elif before_summary:
-            before_summary(outcome)
         sys.exit(self.conclude(outcome))
 
     def wait_for(self, work: Coroutine[None, None, T]) -> T:
@@ -137,6 +137,8 @@ class RunCommand:
         """Print the run's summary, unless JSON or no summary is wanted, and return its exit code."""
         summary = summary and not self._flags.as_json
         if summary:
+            if self._shows_answers:
+                print_answers(self.settings, outcome.record.plan.run_id)
             print_summary(outcome)
         self._warn(outcome, seen=summary and sys.stdout.isatty())
         return self.exit_code(outcome)

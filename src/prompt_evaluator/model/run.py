@@ -87,8 +87,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     """Without the program: `evaluate-dataset`, or `benchmark` and `run`."""
     options: tuple[tuple[str, ...], ...] = ()
     """Each a long flag and, unless it is a switch, its value. What only an environment variable said is among them."""
-    arguments: tuple[str, ...] | None = ()
-    """None where a text came on standard input in their place."""
+    arguments: tuple[str, ...] = ()
     folder: str
     """Absolute; where its relative paths start."""
 

@@ -92,8 +92,6 @@ def _tell_more(metrics: Mapping[str, PairedResult], letters: Letters, by: Compar
     more = [each.more_samples_needed for each in undecided if each.more_samples_needed]
     if more and len(more) == len(undecided) and max(more) <= _MOST_MORE_SAMPLES:
         steps = [_sampled_again(plan, max(more), by) for plan in by.plans]
-        if steps[0] and steps[0] == steps[1]:  # one command makes both runs and compares them
-            return (steps[0],)
         if steps[0] and steps[1]:
             return steps[0], steps[1], _command("compare", _LATEST_TWO, by)
     both = f"evaluate {letters.baseline} and {letters.candidate} again"

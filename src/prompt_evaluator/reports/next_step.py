@@ -25,7 +25,6 @@ _SAMPLES, _TEMPERATURE, _REUSE, _RUBRIC = "--num-samples", "--temperature", "--r
 _HARNESS_SAMPLES, _HARNESS_FOLDER = "--samples", "--evals-dir"
 _SAME_AS = {_SAMPLES: ("--quick",)}
 """Switches that set the same value as the flag."""
-_PIPE = "pipe the same input into:"
 _CARRIED = ("--config", "--store")
 """Options that a command about a run repeats if the run was started with them."""
 _WITH_JUDGE = (*_CARRIED, "--allow-mock-judge")
@@ -187,8 +186,6 @@ class _Writer:
         if typed is None or not _is_printable(typed):
             words = f"the same command{' with ' if added else ''}{shlex.join(added)}"
             return NextStep(code=code, before=before if otherwise is None else None, text=otherwise or words)
-        if typed.arguments is None:
-            before = f"{before.removesuffix(':')} {_PIPE}" if before else _PIPE
         replaced = {*changes, *(same for flag in changes for same in _SAME_AS.get(flag, ()))}
         return self._command(code, (*_words(typed, replaced), *added), typed.folder, before=before)
 
@@ -211,8 +208,7 @@ def _is_printable(typed: CommandLine) -> bool:
 
 def _words(typed: CommandLine, without: set[str] | tuple[str, ...]) -> tuple[str, ...]:
     """Return the command as typed, without the program; arguments come first, so that no flag takes one."""
-    arguments = typed.arguments or ()
     options = [part for option in typed.options if option[0] not in without for part in option]
-    if any(argument.startswith("-") for argument in arguments):
-        return (*typed.name, *options, "--", *arguments)
-    return (*typed.name, *arguments, *options)
+    if any(argument.startswith("-") for argument in typed.arguments):
+        return (*typed.name, *options, "--", *typed.arguments)
+    return (*typed.name, *typed.arguments, *options)
