@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prompt_evaluator.app.evaluate import ONE_INPUT
-from prompt_evaluator.app.run_cases import show_case
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.output import print_lines
 from prompt_evaluator.cli.run_table import SHORT_ID
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prompt_evaluator.app.run_cases import WholeCase
-    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.query import SampleLine, ScoreLine
 
 _MOST_LINES = 6
@@ -29,9 +26,9 @@ _MOST_ANSWERS = 10
 _WIDEST_TEXT = 110
 
 
-def print_answers(settings: Settings, run_id: str) -> None:
-    """Print the answers of a run that has one input."""
-    print_lines([*_answers(show_case(settings, run_id, ONE_INPUT), columns(sys.stdout) - 1), ""])
+def print_answers(found: WholeCase) -> None:
+    """Print each answer with its scores, flags and errors."""
+    print_lines([*_answers(found, columns(sys.stdout) - 1), ""])
 
 
 def _answers(found: WholeCase, width: int) -> list[str]:

@@ -16,8 +16,10 @@ import click
 from prompt_evaluator.app.calls import Meter
 from prompt_evaluator.app.command_line import with_variables
 from prompt_evaluator.app.documents import run_document
+from prompt_evaluator.app.evaluate import ONE_INPUT
 from prompt_evaluator.app.findings import how_to_continue
 from prompt_evaluator.app.planning.options import run_limits
+from prompt_evaluator.app.run_cases import show_case
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
@@ -138,7 +140,7 @@ class RunCommand:
         summary = summary and not self._flags.as_json
         if summary:
             if self._shows_answers:
-                print_answers(self.settings, outcome.record.plan.run_id)
+                print_answers(show_case(self.settings, outcome.record.plan.run_id, ONE_INPUT))
             print_summary(outcome)
         self._warn(outcome, seen=summary and sys.stdout.isatty())
         return self.exit_code(outcome)
