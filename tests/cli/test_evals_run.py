@@ -49,6 +49,18 @@ def test_every_run_is_in_the_store_in_one_group_and_can_be_listed_by_configurati
     assert [each["group_id"] for each in listed] == [run["runId"]]
 
 
+def test_runs_of_the_harness_are_called_by_its_folder_wherever_runs_have_a_dataset(offline: Workspace) -> None:
+    write_harness(offline, configs=TWO, folder="release-checks")
+
+    offline.run("evals", "run", "--evals-dir", "release-checks")
+
+    listed = offline.run("runs", "list", "--json").json["runs"]
+    board = offline.run("leaderboard", "--json").json["boards"][0]
+    trends = offline.run("trends", "--dataset", "release-checks", "--json").json
+    assert [each["dataset_name"] for each in (*listed, board)] == ["release-checks"] * 3
+    assert trends["dataset"]["name"] == "release-checks"
+
+
 def test_the_next_step_after_one_of_the_runs_is_a_command_of_the_harness(offline: Workspace) -> None:
     write_harness(offline, configs=[{**TWO[0], "simulated_quality": 1}, TWO[1]])
     run = offline.run("evals", "run", "--samples", "2", "--json").json["run"]

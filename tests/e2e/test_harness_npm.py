@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What a clone has of the harness, set up already: an environment whose programs are this one's."""
-    for name in ("Makefile", "package.json", "pyproject.toml"):
+    for name in ("Makefile", "package.json", "pyproject.toml", "constraints.txt"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     for name in ("tasks", "configs"):
         shutil.copytree(ROOT / "evals" / name, tmp_path / "evals" / name)

@@ -26,7 +26,9 @@ class DatasetRef(msgspec.Struct, frozen=True, kw_only=True):
     """The dataset of a run."""
 
     path: str | None
-    """None for cases that did not come from a file."""
+    """None for cases that did not come from one file."""
+    name: str | None = None
+    """What cases that did not come from one file are called, such as the folder of the release harness."""
     hash: str
     count: int
     """Cases in the file."""

@@ -42,9 +42,10 @@ def plan_columns(plan: RunPlan) -> dict[str, Any]:
     """The columns derived from the plan."""
     prompt, judges = plan.target.prompt, plan.judge_models
     path = plan.dataset.path
+    name = PurePath(path).stem if path else plan.dataset.name
     return {
         "kind": "pairwise" if plan.baseline_run_id else "scoring" if plan.parent_run_id else "evaluation",
-        "dataset_name": clean(PurePath(path).stem) if path else None,
+        "dataset_name": clean_or_none(name),
         "dataset_path": clean_or_none(path),
         "dataset_hash": plan.dataset.hash,
         "prompt_hash": prompt.hash if prompt else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from prompt_evaluator.app.planning.case_checks import problems_with_uses
@@ -22,7 +23,6 @@ from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from prompt_evaluator.app.models import Models
     from prompt_evaluator.model.options import EvaluateOptions
@@ -48,7 +48,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
 
     def dataset() -> DatasetRef:
         selection.refuse_typos(source.again)
-        return _reference(source)
+        return _reference(source, options)
 
     return Prepared(draft, selection.of(source), models, allow_mock_judge=options.allow_mock_judge, dataset=dataset)
 
@@ -66,7 +66,7 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
     return RunPlan(
         run_id=run_id,
         group_id=options.group_id or run_id,
-        dataset=_reference(source),
+        dataset=_reference(source, options),
         target=_target(options, generator, models),
         rubric=load_rubric(options.rubric, rubrics) if options.rubric else None,
         metrics=metric_uses(options),
@@ -91,10 +91,11 @@ def _source(options: EvaluateOptions) -> _Source:
     return InMemoryDataset(options.cases or ())
 
 
-def _reference(source: _Source) -> DatasetRef:
+def _reference(source: _Source, options: EvaluateOptions) -> DatasetRef:
     """What is known of the dataset; for a file, hash and count only once it has been read."""
     path = str(source.path) if source.path else None
-    return DatasetRef(path=path, hash=source.hash, count=source.count, selected=0)
+    name = Path(options.harness.folder).name if options.harness else None
+    return DatasetRef(path=path, name=name, hash=source.hash, count=source.count, selected=0)
 
 
 def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target:
