@@ -53,7 +53,7 @@ $(DEV): pyproject.toml constraints.txt
 demo: $(READY)
 	@cd examples/demo && PATH="$(CURDIR)/$(BIN):$$PATH" && say() { echo; echo "$$ $$*"; "$$@"; } && \
 	for version in v1 v2; do \
-		prompt-evaluator evaluate-dataset -d questions.jsonl -s prompt.txt --rubric none -n 1 \
+		prompt-evaluator evaluate-dataset -d questions.jsonl -s prompt.txt --rubric none \
 			--generator-model python:desk:$$version > /dev/null || exit; \
 	done && say prompt-evaluator compare @last~1 @last && say prompt-evaluator gate @last --baseline @last~1
 	@echo

@@ -40,7 +40,7 @@ class DashboardPicture(NamedTuple):
     size: tuple[int, int] = _WIDE
     dark: bool = False
     site: str = "seeded"
-    """`seeded`, `empty`, `large`, `boards`, or `data`: with versions of datasets and a history of the harness."""
+    """`seeded`, `large`, `boards`, or `data`: with versions of datasets and a history of the harness."""
     keys: tuple[str, ...] = ()
     """Pressed one after the other."""
     settled: str = ""
@@ -48,38 +48,17 @@ class DashboardPicture(NamedTuple):
 
 
 NAMED = {
-    "benchmarks-1400": DashboardPicture("/"),
-    "benchmarks-dark": DashboardPicture("/", dark=True),
-    "benchmarks-390": DashboardPicture("/", _PHONE),
-    "benchmarks-empty": DashboardPicture("/", site="empty"),
-    "benchmarks-keys": DashboardPicture("/", keys=("?",)),
     "dashboard-run-1400": DashboardPicture("/runs/{better}", (1400, 1300)),
-    "dashboard-run-dark": DashboardPicture("/runs/{better}", (1400, 1300), dark=True),
-    "dashboard-run-390": DashboardPicture("/runs/{better}", _PHONE),
-    "dashboard-run-errors": DashboardPicture("/runs/{with_errors}", (1400, 1300)),
-    "dashboard-run-large": DashboardPicture("/runs/large?q=failing", (1400, 1300), site="large"),
-    "case-1400": DashboardPicture("/runs/{better}/cases/returns-007?q=flaky"),
-    "case-390": DashboardPicture("/runs/{better}/cases/returns-007?q=flaky", _PHONE),
     "dashboard-compare-1400": DashboardPicture("/compare?a={baseline}&b={better}", (1400, 1300)),
-    "dashboard-compare-dark": DashboardPicture("/compare?a={baseline}&b={better}", (1400, 1300), dark=True),
-    "dashboard-compare-matrix": DashboardPicture("/compare?a={baseline}&b={better}&b={other_model}&view=matrix"),
     "slices-1400": DashboardPicture("/runs/{sliced}/slices", site="large"),
-    "slices-dark": DashboardPicture("/runs/{sliced}/slices", dark=True, site="large"),
     "errors-1400": DashboardPicture("/runs/{with_errors}/errors"),
-    "leaderboard-1400": DashboardPicture("/leaderboard?dataset=contracts", site="boards"),
-    "leaderboard-390": DashboardPicture("/leaderboard?dataset=contracts", _PHONE, site="boards"),
     "trends-1400": DashboardPicture("/trends?dataset=helpdesk", site="boards"),
-    "trends-dark": DashboardPicture("/trends?dataset=helpdesk", dark=True, site="boards"),
-    "datasets-1400": DashboardPicture("/datasets", (1400, 760), site="data"),
-    "dataset-problems": DashboardPicture("/datasets/broken", (1400, 760), site="data"),
     "harness-1400": DashboardPicture("/harness", (1400, 1400), site="data"),
-    "harness-390": DashboardPicture("/harness", _PHONE, site="data"),
     "labels-1400": DashboardPicture("/labels/{better}?queue={queue}", (1400, 620), settled="[data-place]"),
     "labels-390": DashboardPicture("/labels/{better}?queue={queue}", _PHONE, settled="[data-place]"),
     "labels-after": DashboardPicture(
         "/labels/{better}?queue={queue}", (1400, 620), keys=("4",), settled="[data-after]"
     ),
-    "dashboard-refusal": DashboardPicture("/runs/no-such-run", (1400, 420)),
 }
 
 
@@ -102,8 +81,6 @@ def running_sites(folder: Path, names: Iterable[str] = tuple(NAMED), *, cases: i
     needed = {NAMED[name].site for name in names}
     found: Seeded = seed(folder / "seeded", called="/home/team/support")
     workspaces, named = {"seeded": Workspace(folder / "seeded")}, {**found._asdict()}
-    if "empty" in needed:
-        workspaces["empty"] = Workspace(folder / "empty")
     if "large" in needed:
         workspaces["large"] = Workspace(folder / "large")
         workspaces["large"].configure()

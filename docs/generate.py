@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REFERENCE = Path(__file__).parent / "reference"
-README = Path(__file__).parents[1] / "README.md"
 TEXTS = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8"))
 _NOTE = "<!-- Written by docs/generate.py. Change the code, then run `make docs`. -->"
 _SEVERAL_VALUES = """## Several values
@@ -68,7 +67,6 @@ Schema = dict[str, Any]
 def main() -> int:
     """Write every page; with `--check`, only name the stale ones and return 1."""
     pages = {
-        README: readme(),
         REFERENCE / "cli.md": cli_page(),
         REFERENCE / "artifacts.md": artifacts_page(),
         REFERENCE / "errors.md": errors_page(),
@@ -81,7 +79,7 @@ def main() -> int:
     stale = [path for path, text in pages.items() if _current(path) != text]
     check = "--check" in sys.argv[1:]
     for path in stale:
-        print(f"{'stale' if check else 'written'}: {path.relative_to(README.parent)}")
+        print(f"{'stale' if check else 'written'}: {path.relative_to(REFERENCE.parents[1])}")
         if not check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(pages[path], encoding="utf-8")
@@ -92,34 +90,6 @@ def main() -> int:
 
 def _current(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-_IN_ONE_ROW = ("config", "store", "token")
-"""Groups of commands that the README describes together: few people need them, and rarely."""
-
-
-def readme() -> str:
-    """The README as it is, with a table of all commands between its two comments."""
-    before, start, rest = README.read_text(encoding="utf-8").partition("<!-- commands -->\n")
-    _, end, after = rest.partition("<!-- end of commands -->\n")
-    if not end:
-        raise SystemExit("README.md: put the comments `commands` and `end of commands` around the table of commands.")
-    return f"{before}{start}{_command_table()}\n{end}{after}"
-
-
-def _command_table() -> str:
-    rows: dict[str, tuple[list[str], str]] = {}
-    for context in _contexts(cli, "prompt-evaluator", None):
-        command, path = context.command, context.command_path
-        name = path.removeprefix("prompt-evaluator ")
-        group = name.partition(" ")[0]
-        row = group if group in _IN_ONE_ROW else name
-        line = (command.help or "").partition("\n\n")[0]
-        links, _ = rows.setdefault(row, ([], line))
-        if not isinstance(command, click.Group) or command.invoke_without_command:
-            links.append(f"[`{name}`](docs/reference/cli.md#{path.replace(' ', '-')})")
-    cells = [f"| {', '.join(links)} | {_in_a_cell(line)} |" for links, line in rows.values() if links]
-    return "\n".join(["| Command | What it does |", "|---|---|", *cells])
 
 
 def cli_page() -> str:

@@ -46,9 +46,6 @@ NAMED = {
     "run-print": Picture(RUN, A4, printed=True),
     "run-case": Picture(RUN, (1400, 760), part="cases"),
     "compare-1400": Picture(COMPARE, (1400, 1240)),
-    "compare-390": Picture(COMPARE, (390, 1560)),
-    "compare-dark": Picture(COMPARE, (1400, 1240), dark=True),
-    "compare-print": Picture(COMPARE, A4, printed=True),
 }
 
 

@@ -62,7 +62,7 @@ def test_the_pictures_in_the_docs_are_those_that_are_named() -> None:
 @pytest.mark.slow
 @pytest.mark.soak
 def test_pictures_of_the_dashboard_can_be_taken_again(browser: Browser, tmp_path: Path) -> None:
-    names = list(DASHBOARD) if SOAKING else ["benchmarks-empty", "dashboard-run-large", "dashboard-compare-matrix"]
+    names = list(DASHBOARD) if SOAKING else ["dashboard-run-1400", "slices-1400"]
     with running_sites(tmp_path / "sites", names, cases=trials(2_000, soak=20_000)) as sites:
         taken = list(take_dashboard_pictures(sites, tmp_path / "pictures", browser, names))
 
@@ -141,7 +141,7 @@ def test_the_docs_show_the_pictures_with_words_for_those_who_cannot_see_them() -
     shown = {page.name: _SHOWN.findall(page.read_text("utf-8")) for page in PAGES}
 
     assert "compare-1400" in shown["README.md"] + shown["compare-runs.md"]
-    assert shown["README.md"] == ["compare-1400", "benchmarks-1400", "dashboard-compare-1400"]
+    assert shown["README.md"] == ["compare-1400", "dashboard-compare-1400"]
     assert "dashboard-run-1400" in shown["use-the-dashboard.md"]
     assert "run-1400" in shown["write-reports.md"]
     assert {name for names in shown.values() for name in names} <= {*NAMED, *DASHBOARD}

@@ -30,7 +30,6 @@ PAGES = [
     if any(block.kind == "bash" for block in blocks(page))
 ]
 NOT_RUN = {
-    "make ": "sets up an environment; tests/structure/test_makefile.py runs it",
     "pip install ": "the command is installed already",
     "docker run ": "needs Docker and an image",
     "prompt-evaluator evaluate-dataset -d support -s system --engine ray": "starts a Ray: tests/e2e/test_ray.py does",
@@ -45,7 +44,6 @@ ENDS = {
 }
 """Exit codes other than 0, by what is in the command."""
 NOT_OUTPUT = {
-    "  cases  ──▶": "a drawing",
     "OPENAI_API_KEY=": "the file .env",
     "# a comment": "the file .env",
     "Customer ({{": "a template",
