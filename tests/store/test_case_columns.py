@@ -220,15 +220,6 @@ def test_a_run_that_goes_on_is_read_from_its_rows_again(store: Store, record: Ma
     assert after != before[0]
 
 
-def test_a_deleted_run_leaves_no_columns(store: Store, record: MakeRecord, location: Path | str) -> None:
-    add_run(store, record("run-a"), results(), cases())
-    end(store, "run-a")
-
-    store.delete_run("run-a")
-
-    assert stored(location) == 0
-
-
 def test_many_cases_come_in_pieces_of_the_same_size(store: Store, record: MakeRecord) -> None:
     many = [TestCase(id=f"c{at}", input="x") for at in range(CASES_AT_ONCE + 3)]
     run = add_run(store, record("run-a"), [scored("c0", [4.0])], many)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from stores import everything
 
-from prompt_evaluator.errors import LabelledRunError, StoreError, UnknownNameError
+from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import Label, Secret, current_labels
 
 if TYPE_CHECKING:
@@ -108,34 +108,6 @@ def test_a_comment_may_have_any_character_and_no_secret(
 
     assert store.labels(run_id)[0].comment == "it says [secret]�!"
     assert key.reveal().encode() not in everything(location)
-
-
-def test_a_run_with_labels_is_not_deleted(store: Store, run_id: str, label: MakeLabel) -> None:
-    store.add_labels([label(), label(reviewer="ben")])
-
-    with pytest.raises(
-        LabelledRunError, match=r"Run run-0001 has 2 labels.* --with-labels to delete the run and its labels"
-    ) as refused:
-        store.delete_run(run_id)
-
-    assert (refused.value.run_id, refused.value.labels) == (run_id, 2)
-    assert store.run(run_id).plan.run_id == run_id
-    assert len(list(store.case_ids(run_id))) == 10
-    assert len(store.labels(run_id)) == 2
-
-
-def test_a_run_goes_with_its_labels_when_that_is_wanted_and_others_stay(
-    store: Store, record: MakeRecord, label: MakeLabel
-) -> None:
-    for run_id in ("run-kept", "run-gone"):
-        store.create_run(record(run_id), [])
-        store.add_labels([label(run_id)])
-
-    store.delete_run("run-gone", with_labels=True)
-
-    assert store.labels() == [label("run-kept")]
-    with pytest.raises(UnknownNameError):
-        store.run("run-gone")
 
 
 def test_the_labels_of_one_case_can_be_read_alone(store: Store, run_id: str, label: MakeLabel) -> None:

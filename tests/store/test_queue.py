@@ -283,12 +283,6 @@ def test_a_run_that_a_process_works_on_does_not_wait_again(store: Store, run_id:
         store.requeue("run-nowhere", {}, requested_at="1")
 
 
-def test_a_deleted_run_leaves_the_queue(store: Store, queued: str) -> None:
-    store.delete_run(queued)
-
-    assert store.queue() == []
-
-
 def test_a_request_is_lost_when_neither_its_worker_nor_an_owner_of_its_run_is_there(store: Store, queued: str) -> None:
     with store.own("worker-a"):
         taken = store.take_next(started_at="2", worker="worker-a")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from case_results import JUDGES, case_result, failed_sample, flag, run_result, sample, stats
+from case_results import JUDGES, case_result, failed_sample, run_result, sample, stats
 from stores import everything, sql
 
-from prompt_evaluator.errors import PinnedRunError, UnknownNameError
+from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import CallFailure, RunProgress, Secret, TestCase, ToolCall
 from prompt_evaluator.model.query import CaseFlag, CaseMetric, CaseQuery, RunQuery
 from prompt_evaluator.model.release import Baseline
@@ -333,25 +333,6 @@ def test_a_case_has_the_same_hash_wherever_it_is_written_down(store: Store, reco
 
     assert hashes[0] == hashes[1] != hashes[2]
     assert (store.case_detail("run-1", "a").case.file, store.case_detail("run-1", "a").case.line) == ("/two.jsonl", 30)
-
-
-def test_a_deleted_run_leaves_no_row(store: Store, run_id: str, location: Path | str) -> None:
-    put(store, run_id, (0, case_result(per_flag_stats={"rude": flag(1)})))
-
-    store.delete_run(run_id)
-
-    assert not any(rows(location).values())
-
-
-def test_a_baseline_is_not_deleted(store: Store, run_id: str) -> None:
-    store.pin(Baseline(name="support", run_id=run_id, pinned_at="2026"))
-
-    with pytest.raises(PinnedRunError, match=r"baseline of 'support'. Unpin it or pin another run first"):
-        store.delete_run(run_id)
-    store.unpin("support")
-    store.delete_run(run_id)
-
-    assert store.runs() == []
 
 
 def test_a_case_gets_its_rows_a_moment_later_though_nothing_follows_and_nobody_waits(store: Store, run_id: str) -> None:

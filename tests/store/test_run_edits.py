@@ -12,9 +12,8 @@ import pytest
 from case_results import case_result, run_result
 
 from prompt_evaluator.errors import UnknownNameError
-from prompt_evaluator.ports import Description
 from prompt_evaluator.store.artifacts import update_index
-from prompt_evaluator.store.run_edits import describe_files
+from prompt_evaluator.store.run_edits import Description, describe_files
 from prompt_evaluator.store.run_files import RunFiles
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, event
 from stores import ON_FILE, ON_SERVER, everything, sql
 
-from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
+from prompt_evaluator.errors import StoreError, UnknownNameError
 from prompt_evaluator.model import Criterion, JudgeConfig, MetricUse, PromptRef, Rubric, Secret, Target, TestCase
 from prompt_evaluator.store import Store, StoredCase
 
@@ -275,27 +275,6 @@ def test_a_run_has_failures_until_they_are_made_good(store: Store, run_id: str, 
 
     assert (before, failed, store.has_failures(run_id)) == (False, True, False)
     assert store.has_failures("another") is False
-
-
-def test_a_deleted_run_is_gone_with_its_units_and_no_other_is(store: Store, record: MakeRecord, unit: MakeUnit) -> None:
-    for run_id in ("run-kept", "run-gone"):
-        store.create_run(record(run_id), [TestCase(id="case", input="")])
-        _write(store, run_id, unit("case", run_id.encode()))
-
-    store.delete_run("run-gone")
-
-    assert [run.plan.run_id for run in store.runs()] == ["run-kept"]
-    assert store.finished([b"run-gone", b"run-kept"]).keys() == {b"run-kept"}
-    assert list(store.case_ids("run-gone")) == []
-    with pytest.raises(UnknownNameError):
-        store.delete_run("run-gone")
-
-
-def test_a_run_that_is_being_worked_on_is_not_deleted(store: Store, run_id: str) -> None:
-    with store.own(run_id), pytest.raises(RunBusyError):
-        store.delete_run(run_id)
-
-    assert store.run(run_id).plan.run_id == run_id
 
 
 def test_no_secret_gets_into_the_store(store: Store, location: Path | str, record: MakeRecord, unit: MakeUnit) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sqlite3
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import locked
+from stores import ON_FILE, locked
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store import LedgerWriter, Store
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
-    from prompt_evaluator.model import Unit
+    from prompt_evaluator.model import RunRecord, Unit
 
     MakeUnit = Callable[..., Unit]
 
@@ -172,3 +173,21 @@ def test_a_program_that_ends_without_closing_neither_hangs_nor_loses(
 
     assert process.wait(timeout=30) == 0
     assert sum(map(len, store.units(run_id, [f"case-{at}" for at in range(10)]).values())) == 3_000
+
+
+def test_any_number_of_writers_leave_the_store_to_its_readers(store: Store, record: Callable[..., RunRecord]) -> None:
+    run_ids = [f"run-{at:02}" for at in range(20)]
+    for run_id in run_ids:
+        store.create_run(record(run_id), [])
+    writers = [store.writer(run_id) for run_id in run_ids]
+
+    read = [store.run(run_id).plan.run_id for run_id in run_ids]
+
+    for writer in writers:
+        writer.close()
+    assert read == run_ids
+
+
+@ON_FILE
+def test_the_store_leaves_sqlite3_as_it_is_for_the_rest_of_the_process(store: Store) -> None:  # noqa: ARG001 - is open
+    assert [kind for kind, _ in sqlite3.adapters if kind in (type(None), bool, bytes)] == []

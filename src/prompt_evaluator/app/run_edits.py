@@ -11,8 +11,7 @@ from msgspec import UNSET
 from prompt_evaluator.app.run_queries import interrupted_runs
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.errors import ConfigurationError, RunBusyError, UnknownNameError
-from prompt_evaluator.ports import Description
-from prompt_evaluator.store.run_edits import describe_files
+from prompt_evaluator.store.run_edits import Description, describe_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunPlan
-    from prompt_evaluator.ports import StoredCase
-    from prompt_evaluator.store import Store
+    from prompt_evaluator.store import Store, StoredCase
     from prompt_evaluator.store.scored_answers import ScoredAnswer
 
 _CASES_AT_ONCE = 128

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.pipeline.case_work import CaseWork
     from prompt_evaluator.pipeline.events import Events
     from prompt_evaluator.pipeline.execute import Executor
-    from prompt_evaluator.ports import Engine, Files, Lease, Ledger, Store, UnitSink
+    from prompt_evaluator.ports import Engine, UnitSink
+    from prompt_evaluator.store import LedgerWriter, Store
+    from prompt_evaluator.store.ownership import Held
+    from prompt_evaluator.store.run_files import RunFiles
 
 _BRIEFLY = 5.0
 _EVERY = 2.0
@@ -58,9 +61,9 @@ class Driver:
         store: Store,
         engine: Engine,
         events: Events,
-        make_files: Callable[[], Files],
+        make_files: Callable[[], RunFiles],
         make_executor: Callable[[UnitSink], Executor],
-        make_ledger: Callable[[], Ledger],
+        make_ledger: Callable[[], LedgerWriter],
         now: Callable[[], str],
         on_stop: Callable[[], None] = lambda: None,
         throttled: Callable[[], float] = lambda: 0.0,
@@ -96,9 +99,9 @@ class Driver:
         self._stop_reason: str | None = None
         self._stopped_by: PromptEvaluatorError | None = None
         self._is_lost = False
-        self._lease: Lease
-        self._files: Files
-        self._ledger: Ledger
+        self._lease: Held
+        self._files: RunFiles
+        self._ledger: LedgerWriter
         self._executor: Executor
         self._loader: Loader
         self._feed: Feed[WorkItem]
@@ -129,7 +132,7 @@ class Driver:
             finally:
                 self.events.tell(RunEnded, status=status, stop_reason=self._stop_reason)
 
-    async def _owned(self, stack: AsyncExitStack) -> Lease:
+    async def _owned(self, stack: AsyncExitStack) -> Held:
         """Take the run, in a thread, because the server may first have to end an earlier owner's transaction."""
         loop = asyncio.get_running_loop()
 

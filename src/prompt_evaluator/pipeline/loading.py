@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Answer, RunPlan, TestCase, Unit
     from prompt_evaluator.pipeline.execute import Executor
-    from prompt_evaluator.ports import Store
+    from prompt_evaluator.store import Store
 
 BATCH = 256
 """How many cases are read from the store at a time."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import JudgeConfig
     from prompt_evaluator.pipeline.scoring import RecordedJudge
     from prompt_evaluator.pipeline.uses import AppliedMetric
-    from prompt_evaluator.ports import Metric, Store, UnitSink
+    from prompt_evaluator.ports import Metric, UnitSink
+    from prompt_evaluator.store import Store
 
 NO_CASE = ""
 """Case id of units that do not belong to a case; no case can have it."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 from prompt_evaluator.ports.calls import Admission, Grant, ModelClient, Provider, SharedBudgets, SharedLimits
 from prompt_evaluator.ports.reading import ColumnRun, ComparedRun
 from prompt_evaluator.ports.scoring import JudgeClient, Metric
-from prompt_evaluator.ports.storing import Description, Files, Lease, Ledger, Store, StoredCase
 from prompt_evaluator.ports.working import Desk, Engine, Items, RemoteWorker, Results, UnitSink, Worker
 
 __all__ = [
     "Admission",
     "ColumnRun",
     "ComparedRun",
-    "Description",
     "Desk",
     "Engine",
-    "Files",
     "Grant",
     "Items",
     "JudgeClient",
-    "Lease",
-    "Ledger",
     "Metric",
     "ModelClient",
     "Provider",
@@ -28,8 +23,6 @@ __all__ = [
     "Results",
     "SharedBudgets",
     "SharedLimits",
-    "Store",
-    "StoredCase",
     "UnitSink",
     "Worker",
 ]

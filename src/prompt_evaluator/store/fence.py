@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
@@ -11,6 +11,8 @@ from prompt_evaluator.store.texts import storable
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from prompt_evaluator.store.ownership import Held
 
 _IDLE = "10000"
 """Milliseconds after which the server ends a transaction whose process was stopped: others may wait for it."""
@@ -22,17 +24,6 @@ _CHECK = """
 """
 _SHARED = text(_CHECK.format(lock="SHARE"))
 _ALONE = text(_CHECK.format(lock="NO KEY UPDATE"))  # a transaction that would begin with SHARE could deadlock
-
-
-class Fenced(Protocol):
-    """A run that this process owns."""
-
-    @property
-    def run_id(self) -> str: ...
-
-    @property
-    def epoch(self) -> int | None:
-        """How many owners the run has had, this one included; None if nobody can take it while it is held."""
 
 
 def limit_idling(connection: Connection) -> None:
@@ -49,7 +40,7 @@ def raise_epoch(connection: Connection, run_id: str) -> int | None:
     return epoch
 
 
-def check_owner(connection: Connection, lease: Fenced | None, *, shared: bool = False) -> None:
+def check_owner(connection: Connection, lease: Held | None, *, shared: bool = False) -> None:
     """Raise `OwnershipLostError` if the run has a newer owner; otherwise there is none until the transaction ends.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 from sqlalchemy import Row, delete, insert, select, update
@@ -12,7 +12,6 @@ from sqlalchemy.exc import IntegrityError
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import RunPlan, RunRecord, TestCase, Unit
-from prompt_evaluator.ports import StoredCase
 from prompt_evaluator.store.case_columns import piece_starts, write_piece
 from prompt_evaluator.store.case_tables import CaseTables
 from prompt_evaluator.store.compared_run import StoredRun
@@ -52,6 +51,13 @@ if TYPE_CHECKING:
 
 _CHUNK = 256
 _IDS_AT_ONCE = 512
+
+
+class StoredCase(NamedTuple):
+    """A case of a run and its position in the file, counted from 0 over the selected cases."""
+
+    position: int
+    case: TestCase
 
 
 class Store(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from sqlalchemy import select, update
 
 from prompt_evaluator.model import REDACTOR, RunPlan
-from prompt_evaluator.ports import Description
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.artifacts import INDEX_FILE, RunFolder, update_index
 from prompt_evaluator.store.files import atomic, own_ending, sentences
@@ -30,6 +29,13 @@ _COPIED_AT_ONCE = 1 << 20
 _decode = msgspec.json.Decoder(RunPlan).decode
 
 
+class Description(NamedTuple):
+    """What people may change of a run at any time."""
+
+    tags: dict[str, str]
+    note: str | None
+
+
 class RunEdits(Access):
     """The part of the store that changes plans."""
 
@@ -42,7 +48,7 @@ class RunEdits(Access):
         return self._change_plan(run_id, described)
 
     def description(self, run_id: str) -> Description:
-        """The tags and the note of a run as they are now."""
+        """The tags and the note of a run as they are now; people may change them while it is in progress."""
         with self._read() as connection:
             row = connection.execute(select(RUNS.c.tags, RUNS.c.note).where(RUNS.c.run_id == run_id)).first()
             if row is None:

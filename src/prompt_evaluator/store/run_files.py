@@ -34,6 +34,7 @@ class RunFiles:
         self._main = MainFile(folder.path)
 
     async def save(self, position: int, result: CaseResult) -> None:
+        """Save the result of a case so far. A finished case gets its own file, or a line if the run is very large."""
         text = self._add(position, result)
         if self._saver and result.status != "pending":
             await self._saver.save(result.test_case_id, text)
@@ -54,10 +55,12 @@ class RunFiles:
         return text
 
     def flush(self) -> None:
+        """Return when all case files have been written. Nothing may be saved afterwards."""
         if self._saver:
             self._saver.close()
 
     def write(self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation] = ()) -> None:
+        """Write the main file: the saved cases, and all others as pending. Publish the pack, if there is one."""
         if self._pack:
             self._pack.show()
         self._main.write(record, result, prepared, self._case_ids())

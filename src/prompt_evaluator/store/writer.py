@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Unit
     from prompt_evaluator.model.result import CaseResult
     from prompt_evaluator.store.case_batches import CaseBatch
-    from prompt_evaluator.store.fence import Fenced
+    from prompt_evaluator.store.ownership import Held
 
 CAPACITY = 512
 """How many uncommitted units may be queued before callers have to wait: what a crash can lose."""
@@ -63,7 +63,7 @@ class LedgerWriter:
         where: str,
         run_id: str,
         *,
-        lease: Fenced | None,
+        lease: Held | None,
         flush_at: int,
         on_commit: Callable[[float], None] | None = None,
         on_end: Callable[[], None] = lambda: None,

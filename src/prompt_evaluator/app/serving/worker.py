@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.outcome import Outcome
     from prompt_evaluator.model.queue import QueuedRequest
     from prompt_evaluator.model.run_limits import RunLimits
-    from prompt_evaluator.ports import Lease
     from prompt_evaluator.store import Store
+    from prompt_evaluator.store.ownership import Held
 
 _LOG = logging.getLogger("prompt_evaluator.worker")
 _EVERY = 1.0
@@ -70,7 +70,7 @@ class Worker:
         """Whether the queue could not be read the last time."""
         self._presence, self._name = ExitStack(), ""
         """A name that this worker owns in the store, so that others can see that it is there."""
-        self._lease: Lease | None = None
+        self._lease: Held | None = None
         self._look_at = 0.0
 
     def wake(self) -> None:
