@@ -3,14 +3,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import time
 from collections import Counter
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from calling import Calls
+from entries import each
 
 from prompt_evaluator.errors import (
     AuthenticationError,
@@ -24,12 +23,27 @@ from prompt_evaluator.errors import (
     TimedOutError,
     UnavailableError,
 )
-from prompt_evaluator.model import Answer, Limits, Message, MetricUse, ProviderSettings, Request, TestCase
+from prompt_evaluator.metrics.catalogue import METRICS
+from prompt_evaluator.metrics.judge_prompt import judgement_schema, object_schema, system_message, user_message
+from prompt_evaluator.metrics.preference import Preference
+from prompt_evaluator.model import (
+    Answer,
+    Criterion,
+    Flag,
+    Limits,
+    Message,
+    MetricUse,
+    ProviderSettings,
+    Request,
+    Rubric,
+    Scored,
+    Skipped,
+    TestCase,
+)
 from prompt_evaluator.providers.mock.judge import RATIONALES
+from prompt_evaluator.providers.mock.provider import MockOptions, MockProvider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prompt_evaluator.ports import ModelClient
 
 ONE_TRY = Limits(max_tries=1)
@@ -38,25 +52,6 @@ REFERENCE = (
     "However, collisions have to be handled. Many languages have one built in."
 )
 CASE = TestCase(id="hash", input="What is a hash table?", reference=REFERENCE)
-GRADE: dict[str, Any] = {
-    "type": "object",
-    "properties": {"score": {"type": "integer", "minimum": 1, "maximum": 5}, "rationale": {"type": "string"}},
-    "required": ["score", "rationale"],
-}
-RUBRIC: dict[str, Any] = {
-    "type": "object",
-    "$defs": {"grade": GRADE},
-    "properties": {
-        "metrics": {
-            "type": "object",
-            "properties": {"fidelity": {"$ref": "#/$defs/grade"}, "quality": {"$ref": "#/$defs/grade"}},
-            "required": ["fidelity", "quality"],
-        },
-        "flags": {"type": "object", "properties": {"invented": {"type": "boolean"}}, "required": ["invented"]},
-        "overall_comment": {"type": "string"},
-    },
-    "required": ["metrics", "flags", "overall_comment"],
-}
 WEATHER = {
     "name": "get_weather",
     "parameters": {
@@ -89,12 +84,39 @@ async def texts(provider: ModelClient, count: int, **fields: Any) -> list[str]:
     return [(await ask(provider, asking(question, sample=n, **fields))).text for n in range(count)]
 
 
-def judge_prompt(output: str) -> str:
-    return f"<input>\n{CASE.input}\n</input>\n<reference>\n{REFERENCE}\n</reference>\n<output>\n{output}\n</output>"
+RUBRIC = Rubric(
+    name="r",
+    hash="h",
+    metrics=(Criterion(name="fidelity", description="Same meaning"), Criterion(name="quality", description="Good")),
+    flags=(Flag(name="invented_facts", description="Made up"),),
+)
 
 
-async def judged(provider: ModelClient, prompt: str, schema: dict[str, Any], **fields: Any) -> Any:
-    return json.loads((await ask(provider, asking(prompt, response_schema=schema, **fields))).text)
+class Judge:
+    """The mock, as metrics ask it."""
+
+    def __init__(self, case: TestCase = CASE, model: str = "default", **fields: Any) -> None:
+        self._case, self._model, self._fields = case, model, {"temperature": 0.0, **fields}
+        self._provider = MockProvider("mock", MockOptions())
+
+    async def ask(self, messages: tuple[Message, ...], *, schema: Any = None, **_: object) -> Answer:
+        request = Request(model=self._model, messages=messages, response_schema=schema, case=self._case, **self._fields)
+        return await self._provider.answer(request, 10)
+
+
+def said(text: str) -> Answer:
+    return Answer(text=text, latency_ms=1, model="m")
+
+
+async def marked(metric: Any, text: str, **fields: Any) -> Scored:
+    score = await metric.score(CASE, said(text), Judge(**fields))
+    assert isinstance(score, Scored)
+    return score
+
+
+async def by_rubric(text: str, **fields: Any) -> Any:
+    messages = (system_message(RUBRIC, None), user_message(CASE, said(text)))
+    return json.loads((await Judge(**fields).ask(messages, schema=judgement_schema(RUBRIC))).text)
 
 
 # Answers
@@ -117,7 +139,7 @@ async def test_the_same_request_gets_the_same_answer_from_another_provider_objec
     assert first.text == second.text
 
 
-@pytest.mark.parametrize("change", [{"seed": 2}, {"sample": 1}, {"attempt": 1}, {"temperature": 0.9}], ids=str)
+@each("change", [{"seed": 2}, {"sample": 1}, {"attempt": 1}, {"temperature": 0.9}], ids=str)
 async def test_what_names_a_generation_changes_the_answer(change: dict[str, Any]) -> None:
     case = TestCase(id="a", input="Plan a garden.")
     base = {"case": case, "seed": 1, "temperature": 0.5}
@@ -131,12 +153,6 @@ async def test_what_names_a_generation_changes_the_answer(change: dict[str, Any]
     ]
 
     assert sum(one.text != other.text for one, other in pairs) >= 9
-
-
-async def test_samples_differ_in_wording() -> None:
-    found = await texts(mock(), 20, case=CASE)
-
-    assert len(set(found)) >= 15
 
 
 async def test_samples_hardly_differ_at_temperature_0() -> None:
@@ -166,18 +182,6 @@ async def test_most_answers_meet_the_required_and_forbidden_phrases_and_some_do_
     assert shares[1] == 1
 
 
-async def test_another_attempt_is_more_often_good() -> None:
-    check = MetricUse(metric="includes", options={"phrases": ["rollback"]})
-    case = TestCase(id="a", input="How do I deploy?", checks=(check,))
-
-    first, second = [
-        mean("rollback" in text for text in await texts(mock(quality=0.5), 300, case=case, attempt=attempt))
-        for attempt in (0, 1)
-    ]
-
-    assert second > first + 0.1
-
-
 async def test_code_in_a_reference_is_kept_as_it_is() -> None:
     code = "```python\ndef often(many):\n    return many  # because\n```"
     case = TestCase(id="a", input="Write it.", reference=f"Use this function. It also helps.\n\n{code}\n\nThat is it.")
@@ -188,23 +192,14 @@ async def test_code_in_a_reference_is_kept_as_it_is() -> None:
     assert len(set(found)) > 5
 
 
-@pytest.mark.parametrize("reference", ["42", '{"a": [1, 2]}', "x = 1"], ids=str)
+@each("reference", ["42", '{"a": [1, 2]}', "x = 1"], ids=str)
 async def test_a_reference_is_repeated_word_for_word_where_the_wording_counts(reference: str) -> None:
     case = TestCase(id="a", input="?", reference=reference, checks=(MetricUse(metric="exact_match"),))
 
     assert set(await texts(mock(quality=1), 10, case=case)) == {reference}
 
 
-async def test_without_a_reference_the_answer_comes_from_the_context() -> None:
-    context = ["Bees live in hives. The moon is far away.", "Honey is made by bees from nectar."]
-    case = TestCase(id="a", input="How do bees make honey?", metadata={"context": context})
-
-    found = await texts(mock(quality=1), 10, case=case)
-
-    assert all("bees" in text.lower() and "moon" not in text for text in found)
-
-
-@pytest.mark.parametrize(
+@each(
     "case",
     [
         TestCase(id="a", input=""),
@@ -215,16 +210,12 @@ async def test_without_a_reference_the_answer_comes_from_the_context() -> None:
     ],
     ids=["empty", "odd characters", "open fence", "odd context", "odd phrases"],
 )
-@pytest.mark.parametrize("quality", [0, 1])
+@each("quality", [0, 1])
 async def test_odd_cases_still_get_an_answer(case: TestCase, quality: float) -> None:
     for sample in range(20):
         answer = await ask(mock(quality=quality), asking(case.input, case=case, sample=sample))
 
         assert isinstance(answer.text, str)
-
-
-async def test_a_request_without_any_message_gets_an_answer() -> None:
-    assert (await ask(mock(), Request(model="default", messages=()))).text
 
 
 async def test_few_tokens_cut_the_answer_short() -> None:
@@ -254,13 +245,13 @@ async def test_the_expected_tools_are_mostly_called_with_the_expected_arguments(
     assert {len(a.tool_calls) for a in answers} == {0, 1}
 
 
-async def test_arguments_that_are_not_given_follow_the_schema_and_the_question() -> None:
+async def test_arguments_that_are_not_given_are_of_the_types_that_the_tool_requires() -> None:
     case = tool_case({"name": "get_weather"})
     tool = {"type": "function", "function": WEATHER}
 
     answer = await ask(mock(quality=1), asking(case.input, case=case, tools=(tool,)))
 
-    assert answer.tool_calls[0].arguments == {"city": "Lisbon", "days": 3, "unit": "celsius"}
+    assert answer.tool_calls[0].arguments == {"city": "example", "days": 1, "unit": "celsius"}
 
 
 async def test_no_tool_is_called_that_was_not_offered() -> None:
@@ -289,14 +280,6 @@ async def test_a_wanted_order_is_kept_and_takes_its_arguments_from_the_other_wis
     assert [(call.name, call.arguments) for call in answer.tool_calls] == [("a", {}), ("b", {"x": 1}), ("c", {})]
 
 
-async def test_tools_expected_in_metadata_are_called_too() -> None:
-    case = TestCase(id="t", input="Go.", metadata={"expected_tools": [{"name": "go", "args": {"far": True}}]})
-
-    answer = await ask(mock(quality=1), asking("Go.", case=case, tools=({"name": "go"},)))
-
-    assert [(call.name, call.arguments) for call in answer.tool_calls] == [("go", {"far": True})]
-
-
 async def test_where_no_call_is_expected_only_bad_answers_make_one() -> None:
     request = asking(case=tool_case(), tools=(WEATHER,))
 
@@ -308,273 +291,116 @@ async def test_where_no_call_is_expected_only_bad_answers_make_one() -> None:
 # The judge
 
 
-async def test_a_rubric_is_answered_in_its_shape_with_high_but_varying_scores() -> None:
-    outputs = await texts(mock(), 200, case=CASE)
-    replies = [await judged(mock(), judge_prompt(text), RUBRIC, case=CASE, temperature=0.0) for text in outputs]
+async def test_a_rubric_is_answered_with_high_but_varying_scores() -> None:
+    replies = [await by_rubric(text) for text in await texts(mock(), 200, case=CASE)]
 
     scores = [metric["score"] for reply in replies for metric in reply["metrics"].values()]
-    assert all(type(score) is int and 1 <= score <= 5 for score in scores)
+    assert all(1 <= score <= 5 for score in scores)
     assert 0.7 <= (mean(scores) - 1) / 4 <= 0.9
     assert len(set(scores)) >= 3
-    assert all(metric["rationale"] for reply in replies for metric in reply["metrics"].values())
-    assert 0.01 <= mean(reply["flags"]["invented"] for reply in replies) <= 0.15
+    assert 0.01 <= mean(reply["flags"]["invented_facts"] for reply in replies) <= 0.25
 
 
-async def test_a_rationale_fits_its_score() -> None:
-    schema = {**GRADE, "properties": {**GRADE["properties"], "score": {"type": "number", "minimum": 0, "maximum": 1}}}
-    outputs = await texts(mock(quality=0.5), 100, case=CASE)
-    replies = [await judged(mock(), judge_prompt(text), schema, case=CASE) for text in outputs]
+async def test_a_rationale_fits_its_score_and_where_a_flag_is_raised_nothing_is_praised() -> None:
+    replies = [await by_rubric(text) for text in await texts(mock(quality=0.5), 300, case=CASE)]
+    grades = [grade for reply in replies for grade in reply["metrics"].values()]
+    flagged = [reply for reply in replies if reply["flags"]["invented_facts"]]
 
-    fitting = [next(row for row in RATIONALES if reply["score"] < row[0]) for reply in replies]
+    fitting = [next(row for row in RATIONALES if round((grade["score"] - 1) / 4, 2) < row[0]) for grade in grades]
 
-    assert all(reply["rationale"] in row for reply, row in zip(replies, fitting, strict=True))
+    assert all(grade["rationale"] in row for grade, row in zip(grades, fitting, strict=True))
     assert len(set(fitting)) == 4
-
-
-async def test_where_a_flag_is_raised_scores_and_rationales_are_not_good_and_the_comment_names_it() -> None:
-    outputs = await texts(mock(), 400, case=CASE)
-    replies = [await judged(mock(), judge_prompt(text), RUBRIC, case=CASE) for text in outputs]
-    praise = [text for row in RATIONALES[2:] for text in row[1:]]
-
-    flagged = [reply for reply in replies if reply["flags"]["invented"]]
-
     assert flagged
-    assert all(grade["score"] <= 3 for reply in flagged for grade in reply["metrics"].values())
-    assert not any(grade["rationale"] in praise for reply in flagged for grade in reply["metrics"].values())
-    assert all(reply["overall_comment"].endswith("Flagged: invented.") for reply in flagged)
-    assert not any("Flagged" in reply["overall_comment"] for reply in replies if not reply["flags"]["invented"])
+    assert all(grade["score"] <= 3.4 for reply in flagged for grade in reply["metrics"].values())
+    assert all(reply["overall_comment"].endswith("Flagged: invented facts.") for reply in flagged)
+    assert not any("Flagged" in reply["overall_comment"] for reply in replies if reply not in flagged)
 
 
-async def test_filler_is_never_excellent() -> None:
-    case = TestCase(id="a", input="How do I return a lamp?")
-    outputs = await texts(mock(quality=1), 100, case=case)
-    prompts = [f"<input>\n{case.input}\n</input>\n<output>\n{text}\n</output>" for text in outputs]
-
-    scores = [(await judged(mock(), prompt, GRADE, case=case))["score"] for prompt in prompts]
-
-    assert set(scores) <= {2, 3, 4}
-
-
-async def test_a_poor_output_is_scored_below_a_good_one() -> None:
+async def test_a_poor_output_is_scored_below_a_good_one_and_the_reference_itself_is_good() -> None:
     [good], [bad] = await texts(mock(quality=1), 1, case=CASE), await texts(mock(quality=0), 1, case=CASE)
 
-    first, second = [
-        mean([(await judged(mock(), judge_prompt(text), GRADE, case=CASE, seed=n))["score"] for n in range(20)])
-        for text in (good, bad)
+    means = [
+        mean([(await by_rubric(text, seed=n))["metrics"]["quality"]["score"] for n in range(20)])
+        for text in (good, bad, REFERENCE)
     ]
 
-    assert first > second + 1
-
-
-async def test_an_output_that_is_the_reference_itself_is_good() -> None:
-    scores = [(await judged(mock(), judge_prompt(REFERENCE), GRADE, case=CASE, seed=n))["score"] for n in range(20)]
-
-    assert mean(scores) >= 4
+    assert means[0] > means[1] + 1
+    assert means[2] > 3.8
 
 
 async def test_repeats_of_a_judgement_vary_a_little() -> None:
-    schema = {"type": "object", "properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}}}
-
-    scores = [
-        (await judged(mock(), judge_prompt(REFERENCE), schema, case=CASE, temperature=0.0, sample=n))["score"]
-        for n in range(20)
-    ]
+    scores = [(await by_rubric(REFERENCE, sample=n))["metrics"]["quality"]["score"] for n in range(20)]
 
     assert len(set(scores)) > 5
-    assert max(scores) - min(scores) < 0.35
+    assert max(scores) - min(scores) < 1.4
 
 
-SCHEMAS: list[dict[str, Any]] = [
-    {"type": "integer", "minimum": 0, "maximum": 10},
-    {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
-    {"type": "integer", "multipleOf": 5, "minimum": 6, "maximum": 11},
-    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.001},
-    {"type": "string", "minLength": 300},
-    {"type": "string", "maxLength": 3},
-    {"const": {"a": 1}},
-    {"enum": ["a", 3, None]},
-    {"type": ["null", "boolean"]},
-    {"anyOf": [{"type": "null"}, {"type": "integer"}]},
-    {"allOf": [{"properties": {"a": {"type": "null"}}, "required": ["a"]}, {"required": ["b"]}]},
-    {"type": "array", "items": {"enum": ["x", "y", "z"]}, "minItems": 3, "uniqueItems": True},
-    {"type": "array", "items": {"type": "boolean"}, "minItems": 7, "maxItems": 9},
-    {"type": "array", "prefixItems": [{"type": "integer"}, {"const": 1}], "items": False},
-    {"type": "array", "items": {"type": "string"}, "maxItems": 0},
-    {
-        "$defs": {
-            "tree": {
-                "type": "object",
-                "properties": {
-                    "left": {"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}]},
-                    "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
-                },
-                "required": ["left"],
-            }
-        },
-        "$ref": "#/$defs/tree",
-    },
-]
-
-
-def fits(value: Any, schema: Any, root: dict[str, Any]) -> bool:
-    """Whether a value is an instance of a schema, as far as the schemas above go."""
-    if isinstance(schema, bool):
-        return schema
-    if "$ref" in schema:
-        return fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
-    kinds["number"] = float
-    named = schema.get("type", [])
-    limits: dict[str, Callable[[Any], bool]] = {
-        "minimum": lambda limit: value >= limit,
-        "maximum": lambda limit: value <= limit,
-        "exclusiveMinimum": lambda limit: value > limit,
-        "exclusiveMaximum": lambda limit: value < limit,
-        "multipleOf": lambda limit: value % limit == 0,
-        "minLength": lambda limit: len(value) >= limit,
-        "maxLength": lambda limit: len(value) <= limit,
-        "minItems": lambda limit: len(value) >= limit,
-        "maxItems": lambda limit: len(value) <= limit,
-        "uniqueItems": lambda _: len(set(value)) == len(value),
-        "const": lambda limit: value == limit,
-        "enum": lambda limit: value in limit,
-        "anyOf": lambda parts: any(fits(value, part, root) for part in parts),
-        "allOf": lambda parts: all(fits(value, part, root) for part in parts),
-        "required": lambda names: all(name in value for name in names),
-        "properties": lambda parts: all(fits(value[k], part, root) for k, part in parts.items() if k in value),
-        "items": lambda part: all(fits(item, part, root) for item in value[len(schema.get("prefixItems", [])) :]),
-        "prefixItems": lambda parts: all(fits(item, part, root) for item, part in zip(value, parts, strict=False)),
-    }
-    return (
-        not named or type(value) in {kinds[kind] for kind in ([named] if isinstance(named, str) else named)}
-    ) and all(holds(schema[key]) for key, holds in limits.items() if key in schema)
-
-
-@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: json.dumps(schema)[:60])
-async def test_a_reply_is_an_instance_of_the_schema(schema: dict[str, Any]) -> None:
-    for sample in range(30):
-        value = await judged(mock(), f"Rate this {sample}.", schema, sample=sample)
-
-        assert fits(value, schema, schema), value
-
-
-def listing(name: str, item: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: {"type": "array", "items": item}}, "required": [name]}
-
-
-async def test_there_is_one_verdict_for_each_numbered_item() -> None:
-    item = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no", "idk"]}, "reason": {"type": "string"}}}
-    prompt = "Instructions:\n1. Read.\n2. Decide.\n\nStatements:\n" + "\n".join(f"{n}. It is so." for n in range(1, 6))
-
-    replies = [await judged(mock(), f"{prompt}\n\n{n}", listing("verdicts", item)) for n in range(100)]
-
-    assert {len(reply["verdicts"]) for reply in replies} == {5}
-    verdicts = Counter(verdict["verdict"] for reply in replies for verdict in reply["verdicts"])
-    assert 0.8 <= verdicts["yes"] / 500 <= 0.97
-    assert set(verdicts) == {"yes", "no", "idk"}
-
-
-async def test_there_is_one_verdict_for_each_string_of_a_json_list() -> None:
-    prompt = 'Claims: ["Water is wet.", "Fire is \\"hot\\".", "Ice is cold."]'
-
-    reply = await judged(mock(), prompt, listing("verdicts", {"type": "string"}))
-
-    assert len(reply["verdicts"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("statements", ["Bees make honey.", "They live in hives."]),
-        ("claims", ["Bees make honey.", "They live in hives."]),
-        ("truths", ["Honey is made by bees."]),
-    ],
-)
-@pytest.mark.parametrize("form", ["<{0}>\n{1}\n</{0}>", "{0}:\n{1}\n", "## {0}\n\n{1}\n", "{0}: {1}"])
-async def test_statements_are_taken_from_the_text_they_are_about(form: str, name: str, expected: list[str]) -> None:
-    parts = {"context": "Honey is made by bees.", "actual output": "Bees make honey. They live in hives."}
-    prompt = "Take it apart. Be exact.\n\n" + "\n\n".join(form.format(*part) for part in parts.items())
-
-    reply = await judged(mock(), prompt, listing(name, {"type": "string"}))
-
-    assert reply[name] == expected
-
-
-async def test_there_are_three_or_four_evaluation_steps() -> None:
-    replies = [await judged(mock(), f"Criteria {n}", listing("steps", {"type": "string"})) for n in range(20)]
-
-    assert {len(set(reply["steps"])) for reply in replies} == {3, 4}
-
-
-@pytest.mark.parametrize(
-    "example",
-    [
-        '```json\n{"metrics": {"tone": {"score": 1, "rationale": "why"}}, "flags": {"rude": true}, "comment": ""}\n```',
-        '{"metrics": {"tone": {"score": <1-5>, "rationale": "<why>"}}, "flags": {"rude": true|false}, "comment": "…"}',
-    ],
-    ids=["fenced", "with blanks"],
-)
-async def test_a_rubrics_json_is_returned_also_when_it_is_only_shown(example: str) -> None:
-    prompt = f"Judge the tone from 1 to 5.\n\nAnswer like this:\n{example}\n\n<output>\n```json\n{{}}\n```\n</output>"
-
-    reply = json.loads((await ask(mock(), asking(prompt))).text)
-
-    assert set(reply) == {"metrics", "flags", "comment"}
-    assert reply["metrics"]["tone"]["score"] in range(1, 6)
-    assert type(reply["flags"]["rude"]) is bool
-
-
-async def test_a_scale_stands_next_to_its_metric() -> None:
-    prompt = (
-        "tone: from 1 to 5\ndepth: from 50 to 90\nReturn JSON only:\n"
-        '```json\n{"tone": {"score": 0}, "depth": {"score": 0}}\n```'
+async def test_every_metric_that_asks_a_judge_gets_a_reply_that_it_can_read() -> None:
+    case = TestCase(
+        id="a", input=CASE.input, reference=REFERENCE, metadata={"context": [REFERENCE, "Bees make honey."]}
     )
+    names = [name for name in METRICS.names() if getattr(METRICS.get(name), "needs_judge", False) is True]
+    assert {"correctness", "faithfulness", "answer_relevancy", "contextual_recall"} <= set(names)
+    for name in names:
+        judge = Judge(case)
+        metric = await METRICS.get(name)().prepared(judge)
+        score = await metric.score(case, said("A hash table stores pairs. It also has 1. keys and 2. values."), judge)
+        assert isinstance(score, Scored | Skipped), (name, score)
 
-    reply = json.loads((await ask(mock(), asking(prompt))).text)
 
-    assert 1 <= reply["tone"]["score"] <= 5
-    assert 50 <= reply["depth"]["score"] <= 90
+async def test_a_question_that_no_metric_asks_is_answered_in_prose() -> None:
+    schema = {"type": "object", "properties": {"colour": {"type": "string"}}}
 
+    answer = await ask(mock(), asking("Which?", response_schema=schema))
 
-async def test_a_cases_own_question_about_json_is_answered_with_its_reference() -> None:
-    question = 'Return JSON like this:\n```json\n{"a": 1}\n```'
-    case = TestCase(id="a", input=question, reference='{"a": 7}')
-
-    assert (await ask(mock(quality=1), asking(question, case=case))).text == '{"a": 7}'
+    assert "{" not in answer.text
 
 
 async def test_unreadable_judge_replies_come_at_the_chosen_rate() -> None:
-    provider = mock(bad_judge=0.3)
+    provider, schema = mock(bad_judge=0.3), judgement_schema(RUBRIC)
 
-    replies = [(await ask(provider, asking("Judge.", response_schema=GRADE, sample=n))).text for n in range(300)]
+    replies = [(await ask(provider, asking("Judge.", response_schema=schema, sample=n))).text for n in range(300)]
 
     assert 0.2 <= mean("{" not in reply for reply in replies) <= 0.4
 
 
+@each("first", ["candidate", "baseline"])
+async def test_the_better_answer_is_preferred_in_either_place(first: Any) -> None:
+    poor = "It depends on several things that I cannot go into."
+
+    assert (await marked(Preference(first=first, rival=said(poor)), REFERENCE)).value == 1
+    assert (await marked(Preference(first=first, rival=said(REFERENCE)), poor)).value == 0
+
+
+async def test_neither_place_is_preferred_and_orders_usually_agree() -> None:
+    firsts = agree = 0.0
+    for number in range(300):
+        ours, theirs = f"Answer {number} says this.", f"Something else is said in {number}."
+        one = await marked(Preference(first="candidate", rival=said(theirs)), ours)
+        other = await marked(Preference(first="baseline", rival=said(theirs)), ours)
+        firsts += one.value + 1 - other.value
+        agree += one.value == other.value
+
+    assert 0.42 < firsts / 600 < 0.58
+    assert 180 < agree < 300
+
+
 async def test_log_probabilities_add_up_to_the_text_and_weigh_a_score_by_its_neighbours() -> None:
-    schema = {"type": "integer", "minimum": 5, "maximum": 9}
+    schema = object_schema({"reason": {"type": "string"}, "score": {"type": "integer", "minimum": 5, "maximum": 9}})
 
     answer = await ask(mock(), asking("Score it.", response_schema=schema, top_logprobs=4))
-    [choice] = answer.logprobs or ()
 
-    assert choice.token == answer.text
-    assert choice.top[choice.token] == choice.logprob
+    tokens = {choice.token: choice for choice in answer.logprobs or ()}
+    choice = tokens[str(json.loads(answer.text)["score"])]
+    assert "".join(each.token for each in answer.logprobs or ()) == answer.text
     assert {int(token) - int(choice.token) for token in choice.top} == {0, -1, 1, -2}
     assert 0.8 < sum(map(math.exp, choice.top.values())) <= 1
-
-
-async def test_a_score_inside_json_is_a_token_of_its_own() -> None:
-    answer = await ask(mock(), asking("Score it.", response_schema=GRADE, top_logprobs=5))
-
-    tokens = [choice.token for choice in answer.logprobs or ()]
-    assert "".join(tokens) == answer.text
-    assert str(json.loads(answer.text)["score"]) in tokens
 
 
 # Bad days
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "error"),
     [
         ("rate_limited", RateLimitedError),
@@ -592,13 +418,6 @@ async def test_each_kind_of_fault_raises_its_error(kind: str, error: type[Provid
         await ask(mock(faults={kind: 1}), asking())
 
     assert caught.value.provider == "mock"
-
-
-async def test_a_simulated_rate_limit_asks_to_wait() -> None:
-    with pytest.raises(RateLimitedError) as caught:
-        await ask(mock(faults={"rate_limited": 1}, retry_after_s=0.2), asking())
-
-    assert (caught.value.retry_after, caught.value.status) == (0.2, 429)
 
 
 async def failures(**options: Any) -> list[int]:
@@ -629,30 +448,10 @@ async def test_another_try_draws_anew() -> None:
     assert len({answer.tries for answer in answers}) > 1
 
 
-async def test_a_simulated_time_out_takes_the_time_only_when_that_is_short() -> None:
-    took = []
-    for timeout in (0.05, 30.0):
-        start = time.perf_counter()
-        with pytest.raises(TimedOutError):
-            await ask(mock(Limits(max_tries=1, try_timeout=timeout), faults={"timeout": 1}), asking())
-        took.append(time.perf_counter() - start)
-
-    assert 0.04 < took[0] < 1
-    assert took[1] < 1
-
-
 async def test_latency_is_spent_and_reported() -> None:
     answer = await ask(mock(latency_ms=30), asking())
 
-    assert 29 < answer.latency_ms < 500
-
-
-async def test_jitter_makes_latencies_differ() -> None:
-    provider = mock(latency_ms=20, latency_jitter=0.9)
-
-    took = [(await ask(provider, asking(f"{n}"))).latency_ms for n in range(8)]
-
-    assert max(took) - min(took) > 5
+    assert answer.latency_ms > 29
 
 
 async def test_a_simulated_latency_is_reported_and_not_waited_for() -> None:
@@ -664,21 +463,7 @@ async def test_a_simulated_latency_is_reported_and_not_waited_for() -> None:
     assert 15_000 < min(reported) < max(reported) < 240_000
 
 
-async def test_a_simulated_latency_differs_by_model_sample_and_question() -> None:
-    first = asking("a", options={"simulated_latency_ms": 800})
-    changes: list[dict[str, Any]] = [
-        {}, {"model": "other"}, {"sample": 1}, {"attempt": 1}, {"messages": asking("b").messages}
-    ]  # fmt: skip
-
-    requests = [msgspec.structs.replace(first, **each) for each in changes]
-    reported = {(await ask(mock(), request)).latency_ms for request in requests}
-
-    assert len(reported) == 5
-
-
-@pytest.mark.parametrize(
-    "options", [{"simulated_latency_ms": "fast"}, {"simulated_latency_ms": -1}, {"simulated_quality": 2}], ids=repr
-)
+@each("options", [{"simulated_latency_ms": "fast"}, {"simulated_latency_ms": -1}, {"simulated_quality": 2}], ids=repr)
 async def test_a_simulation_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RequestRefusedError, match=next(iter(options))):
         await ask(mock(), asking(options=options))
@@ -689,18 +474,10 @@ async def test_a_latency_beyond_the_time_out_is_a_time_out() -> None:
         await ask(mock(Limits(max_tries=1, try_timeout=0.02), latency_ms=60_000), asking())
 
 
-async def test_cancelling_takes_effect_at_once() -> None:
-    task = asyncio.create_task(ask(mock(latency_ms=60_000), asking()))
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 # Options
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"latencyms": 5}, "Did you mean 'latency_ms'"),

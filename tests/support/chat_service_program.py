@@ -142,7 +142,8 @@ def _by_the_mock(asked: dict[str, Any], schema: dict[str, Any], digest: str) -> 
     from prompt_evaluator.providers.mock.judge import judgement  # noqa: PLC0415
 
     messages = tuple(Message(message["role"], message["content"]) for message in asked["messages"])
-    return judgement(schema, Request(model=asked["model"], messages=messages), Random(digest), Random(digest))
+    request = Request(model=asked["model"], messages=messages, response_schema=schema)
+    return judgement(request, Random(digest), Random(digest))
 
 
 class _Connection(asyncio.Protocol):

@@ -29,7 +29,6 @@ from prompt_evaluator.providers.calls.client import TRY
 from prompt_evaluator.providers.mock.answers import write
 from prompt_evaluator.providers.mock.judge import judgement, prose
 from prompt_evaluator.providers.mock.logprobs import logprobs
-from prompt_evaluator.providers.mock.prompt import schema_asked_for
 from prompt_evaluator.providers.mock.tools import tool_calls
 from prompt_evaluator.syntax.wording import described
 
@@ -185,11 +184,11 @@ class MockProvider:
             raise RequestRefusedError(what, provider=self._name) from None
 
     def _reply(self, request: Request, source: _Source) -> tuple[str, tuple[ToolCall, ...]]:
-        if (schema := schema_asked_for(request)) is not None:
+        if request.response_schema is not None:
             varied = source.rng("judge", request.sample)
             if varied.random() < self._options.bad_judge:
                 return prose(varied), ()
-            return judgement(schema, request, source.opinion(), varied), ()
+            return judgement(request, source.opinion(), varied), ()
         rng = source.rng("answer", source.effective_sample())
         asked = self._simulated(request, SIMULATED_QUALITY, bounds.SHARE)
         quality = self._options.quality if asked is None else asked

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.model import ToolCall
-from prompt_evaluator.providers.mock.schema import Path, fill, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import Request, TestCase
 
-_WHOLE_QUESTION = {"input", "message", "prompt", "q", "query", "question", "search", "text"}
-_PLACES = {"city", "country", "destination", "location", "origin", "place"}
 _WRONG_ARGUMENT = 0.6
 """Share of bad samples with a wrong argument; the others lack a call."""
 
@@ -26,17 +22,16 @@ def tool_calls(request: Request, rng: Random, *, good: bool) -> tuple[ToolCall, 
     expected = _expected(request.case) if request.case and offered else None
     if expected is None or request.case is None:
         return ()
-    author = _Caller(request.case.input, rng)
     calls = [
         ToolCall(
             name=call["name"],
-            arguments=_arguments(call, offered[call["name"]], author),
+            arguments=_arguments(call, offered[call["name"]]),
             id=f"call_{rng.getrandbits(64):016x}",
         )
         for call in expected
         if call["name"] in offered
     ]
-    return tuple(calls if good else _spoilt(calls, list(offered.values()), author, rng))
+    return tuple(calls if good else _spoilt(calls, list(offered.values()), rng))
 
 
 def _function(tool: dict[str, Any]) -> dict[str, Any]:
@@ -71,12 +66,18 @@ def _calls(value: Any) -> list[dict[str, Any]] | None:
     return [call for call in value if isinstance(call, dict) and isinstance(call.get("name"), str)]
 
 
-def _arguments(call: dict[str, Any], tool: dict[str, Any], author: _Caller) -> dict[str, Any]:
+def _arguments(call: dict[str, Any], tool: dict[str, Any]) -> dict[str, Any]:
+    """The expected arguments or, where any will do, one of its type for each that the tool requires."""
     if isinstance(call.get("args"), dict):
         return {name: _meant(value) for name, value in call["args"].items()}
-    schema = tool.get("parameters")
-    made = fill(schema, author) if isinstance(schema, dict) else {}
-    return made if isinstance(made, dict) else {}
+    schema = tool.get("parameters") or {}
+    properties = schema.get("properties") or {}
+    return {name: _sample(properties.get(name) or {}) for name in schema.get("required") or ()}
+
+
+def _sample(schema: dict[str, Any]) -> Any:
+    kinds = {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
+    return schema["enum"][0] if schema.get("enum") else kinds.get(schema.get("type", ""), "example")
 
 
 def _meant(value: Any) -> Any:
@@ -93,13 +94,11 @@ def _meant(value: Any) -> Any:
     return {name: _meant(inner) for name, inner in value.items()}
 
 
-def _spoilt(
-    calls: list[ToolCall], offered: Sequence[dict[str, Any]], author: _Caller, rng: Random
-) -> Sequence[ToolCall]:
+def _spoilt(calls: list[ToolCall], offered: Sequence[dict[str, Any]], rng: Random) -> Sequence[ToolCall]:
     """Add one mistake: a wrong argument, a missing call, or an unexpected one."""
     if not calls:
         tool = rng.choice(offered)
-        return [ToolCall(name=tool["name"], arguments=_arguments({}, tool, author), id="call_uncalled_for")]
+        return [ToolCall(name=tool["name"], arguments=_arguments({}, tool), id="call_uncalled_for")]
     at = rng.randrange(len(calls))
     call = calls[at]
     if not isinstance(call.arguments, dict) or not call.arguments or rng.random() >= _WRONG_ARGUMENT:
@@ -119,44 +118,3 @@ def _other(value: Any) -> Any:
             return f"{value} or similar" if value else "unknown"
         case _:
             return None
-
-
-class _Caller:
-    """Takes arguments from the user's question where possible."""
-
-    def __init__(self, question: str, rng: Random) -> None:
-        self._question, self._rng = question[:2_000], rng
-
-    def enter(self, path: Path, names: Sequence[str]) -> None:
-        """Do nothing."""
-
-    def text(self, path: Path) -> str:
-        name = name_of(path).lower()
-        if name in _WHOLE_QUESTION:
-            return self._question
-        proper = re.findall(r"(?<=\w )[A-Z][\w-]+", self._question)
-        if name in _PLACES and proper:
-            return str(proper[0])
-        words = proper or re.findall(r"\w{4,}", self._question) or ["example"]
-        return str(self._rng.choice(words))
-
-    def number(self, path: Path, low: float | None, high: float | None) -> float:
-        del path
-        least, most = (1.0 if low is None else low), (10.0 if high is None else high)
-        mentioned = [float(number) for number in re.findall(r"\d{1,9}(?:\.\d{1,9})?", self._question)]
-        fitting = [
-            number for number in mentioned if (low is None or number >= low) and (high is None or number <= high)
-        ]
-        return fitting[0] if fitting else float(round(self._rng.uniform(least, max(least, most))))
-
-    def choice(self, path: Path, options: Sequence[Any]) -> Any:
-        del path
-        asked = self._question.lower()
-        return next((option for option in options if isinstance(option, str) and option.lower() in asked), options[0])
-
-    def flag(self, path: Path) -> bool:
-        return name_of(path).lower().replace("_", " ") in self._question.lower()
-
-    def size(self, path: Path) -> int:
-        del path
-        return 1
