@@ -85,17 +85,6 @@ def mock(**options: Any) -> ModelClient:
     return Calls().open(ProviderSettings(kind="mock", options=options), "mock")
 
 
-class WithoutSchema:
-    """A provider that is shown the shape of the reply in words alone."""
-
-    def __init__(self, provider: ModelClient) -> None:
-        self._provider = provider
-        self.name = provider.name
-
-    async def complete(self, request: Request) -> Answer:
-        return await self._provider.complete(msgspec.structs.replace(request, response_schema=None))
-
-
 # What is asked
 
 
@@ -495,10 +484,8 @@ def test_a_scale_that_does_not_rise_is_refused_with_its_line(tmp_path: Path, sca
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("structured", [True, False], ids=["with a schema", "by the shape shown in the prompt"])
-async def test_the_offline_judge_follows_every_rubric_that_ships(name: str, *, structured: bool) -> None:
-    rubric = preset(name)
-    offline = scorer(mock() if structured else WithoutSchema(mock()))
+async def test_the_offline_judge_follows_every_rubric_that_ships(name: str) -> None:
+    rubric, offline = preset(name), scorer(mock())
 
     for repeat in range(10):
         output = answer(f"Steep it for {repeat} minutes.")
