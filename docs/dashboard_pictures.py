@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from board_site import fill as fill_boards
 from data_site import make_data_site
-from labelled_site import add_label_queue
 from seeded_site import large_run, seed
 from served import served
 from sliced_site import fill
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from seeded_site import Seeded
 
 _WIDE = (1400, 1000)
-_PHONE = (390, 900)
 _LARGE = 20_000
 _DRAWN = """() => [...document.querySelectorAll("figure[data-chart] .chart")]
     .every((each) => each.dataset.drawn && each.querySelector(".for-print svg"))"""
@@ -41,10 +39,6 @@ class DashboardPicture(NamedTuple):
     dark: bool = False
     site: str = "seeded"
     """`seeded`, `large`, `boards`, or `data`: with versions of datasets and a history of the harness."""
-    keys: tuple[str, ...] = ()
-    """Pressed one after the other."""
-    settled: str = ""
-    """What has to be there before keys are pressed, or after them if there are any."""
 
 
 NAMED = {
@@ -54,16 +48,11 @@ NAMED = {
     "errors-1400": DashboardPicture("/runs/{with_errors}/errors"),
     "trends-1400": DashboardPicture("/trends?dataset=helpdesk", site="boards"),
     "harness-1400": DashboardPicture("/harness", (1400, 1400), site="data"),
-    "labels-1400": DashboardPicture("/labels/{better}?queue={queue}", (1400, 620), settled="[data-place]"),
-    "labels-390": DashboardPicture("/labels/{better}?queue={queue}", _PHONE, settled="[data-place]"),
-    "labels-after": DashboardPicture(
-        "/labels/{better}?queue={queue}", (1400, 620), keys=("4",), settled="[data-after]"
-    ),
 }
 
 
 class Sites(NamedTuple):
-    """Addresses of servers with different stores, and the runs and the label queue of the seeded one."""
+    """Addresses of servers with different stores, and the runs of the seeded one."""
 
     addresses: dict[str, str]
     runs: dict[str, str]
@@ -98,7 +87,6 @@ def running_sites(folder: Path, names: Iterable[str] = tuple(NAMED), *, cases: i
         servers = {name: stack.enter_context(served(each)) for name, each in workspaces.items()}
         servers["seeded"].client.delete(found.hostile)  # texts that only a test wants to see
         addresses = {name: server.address for name, server in servers.items()}
-        named["queue"] = str(add_label_queue(found))
         yield Sites(addresses, {name: value for name, value in named.items() if isinstance(value, str)})
 
 
@@ -128,15 +116,10 @@ def _opened(picture: DashboardPicture, sites: Sites, browser: Browser) -> Iterat
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     try:
         context.set_default_timeout(120_000)
-        context.add_init_script("localStorage.setItem('reviewer', 'anna')")
         page = context.new_page()
         page.goto(sites.addresses[picture.site] + picture.path.format(**sites.runs))
         page.wait_for_load_state("networkidle")
         page.wait_for_function(_DRAWN)
-        for key in picture.keys:
-            page.keyboard.press(key)
-        if picture.settled:
-            page.wait_for_selector(picture.settled)
         yield page
     finally:
         context.close()

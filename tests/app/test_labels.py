@@ -57,7 +57,7 @@ def test_a_label_keeps_everything_that_its_line_says(settings: Settings, here: P
         "rubric_hash": f"sha256:{RUBRIC.hash.upper()}",
         "answer_hash": answer_hash("refund", 1, 1),
         "probability": 0.25,
-        "judge_seen": "no",
+        "judge_seen": "false",
         "question": "a field of somebody's own",
     }
 
@@ -98,14 +98,15 @@ def test_a_metric_that_is_not_of_the_rubric_has_no_rubric_hash(settings: Setting
     assert [(label.metric, label.rubric_hash) for label in stored(settings)] == [("similarity", None), ("length", None)]
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [(True, 1.0), ("Yes", 1.0), (1, 1.0), ("1.0", 1.0), (False, 0.0), (" no ", 0.0), (0, 0.0), ("FALSE", 0.0)],
-)
-def test_a_flag_is_yes_or_no_in_any_spelling(settings: Settings, here: Path, written: object, value: float) -> None:
-    import_labels(settings, jsonl(here, {**LINE, "metric": "leaks_data", "value": written}))
+def test_a_flag_is_yes_or_no_in_any_spelling(settings: Settings, here: Path) -> None:
+    yes: list[object] = [True, "Yes", 1, "1.0"]
+    no: list[object] = [False, " no ", 0, "FALSE"]
+    flag = {**LINE, "metric": "leaks_data"}
+    lines = [{**flag, "value": written, "reviewer": f"{at}"} for at, written in enumerate([*yes, *no])]
 
-    assert [label.value for label in stored(settings)] == [value]
+    import_labels(settings, jsonl(here, *lines))
+
+    assert [label.value for label in stored(settings)] == [1.0] * 4 + [0.0] * 4
 
 
 def test_a_time_without_a_zone_is_in_utc(settings: Settings, here: Path) -> None:
@@ -122,11 +123,19 @@ def test_the_reviewer_of_the_command_is_that_of_lines_that_name_none(settings: S
     assert [label.reviewer for label in stored(settings)] == ["anna", "ben"]
 
 
+def test_a_file_can_take_a_label_back(settings: Settings, here: Path) -> None:
+    later = {**LINE, "withdrawn": "true", "created_at": "2030-01-01T00:00:00Z"}
+    file = jsonl(here, {**LINE, "created_at": "2029-01-01T00:00:00Z"}, later)
+
+    assert [import_labels(settings, file).added for _ in range(2)] == [2, 0]
+    assert current_labels(stored(settings)) == {}
+
+
 def test_the_same_label_twice_is_refused(settings: Settings, here: Path) -> None:
     problem = refused(settings, jsonl(here, LINE, {**LINE, "reviewer": "ben"}, {**LINE, "value": "4.0"}))
 
-    assert problem.what == "Duplicate label"
-    assert (problem.line, problem.note) == (3, "first at line 1")
+    assert problem.line == 3
+    assert problem.what.startswith("Duplicate label (first at line 1)")
 
 
 def test_two_scores_of_one_person_are_refused_when_no_time_says_which_is_later(settings: Settings, here: Path) -> None:
@@ -134,8 +143,8 @@ def test_two_scores_of_one_person_are_refused_when_no_time_says_which_is_later(s
 
     problem = refused(settings, jsonl(here, timed, {**LINE, "value": 2}))
 
-    assert problem.what == "A second score by 'anna' for the same sample and metric"
-    assert (problem.line, problem.note) == (2, "first at line 1")
+    assert problem.line == 2
+    assert problem.what.startswith("A second score by 'anna' for the same sample and metric (first at line 1)")
 
 
 def test_a_change_of_mind_with_its_times_is_kept_and_the_later_one_counts(settings: Settings, here: Path) -> None:

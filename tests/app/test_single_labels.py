@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from workspace import Workspace
 
-from prompt_evaluator.app.labels import NewLabel, add_label, export_labels, import_labels, list_labels
+from prompt_evaluator.app.labelling.checks import NewLabel
+from prompt_evaluator.app.labels import add_label, export_labels, import_labels, list_labels
 from prompt_evaluator.app.run_queries import case_detail
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import InvalidLabelError, UnknownNameError
@@ -72,36 +73,18 @@ def test_the_same_opinion_is_kept_once_and_a_new_one_beside_it(run_id: str) -> N
 def test_a_flag_and_a_check_of_a_single_case_can_be_labelled(run_id: str) -> None:
     assert add_label(read_settings(), new(run_id, metric="invented_constraints", value=1)).rubric_hash
     assert add_label(read_settings(), new(run_id, case_id="late", metric="length", value=1)).rubric_hash is None
-    with pytest.raises(InvalidLabelError, match="has no score 'length'"):
+    with pytest.raises(UnknownNameError, match="There is no score 'length'"):
         add_label(read_settings(), new(run_id, metric="length", value=1))
 
 
-WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
-    "an unknown metric": ({"metric": "semantic_fidelty"}, "metric", "Did you mean 'semantic_fidelity'?"),
-    "a sample beyond the last": (
-        {"sample": 2},
-        "sample",
-        "has no sample 3. Samples of this run are numbered from 1 to 2.",
-    ),
-    "a sample before the first": ({"sample": -1}, "sample", "has no sample 0"),
-    "a value outside the scale": ({"value": 6}, "value", "The value 6 is outside the scale"),
-    "a flag that is half true": ({"metric": "invented_constraints", "value": 0.5}, "value", "is a flag"),
-    "nobody": ({"reviewer": " "}, "reviewer", "The label has no reviewer. Say who gave it."),
-    "a NUL": ({"comment": "a\0b"}, "comment", "comment contains a NUL character. Remove it."),
-    "an unlikely probability": ({"probability": 2}, "probability", "probability is"),
-    "another answer": ({"answer_hash": "0" * 64}, "answer_hash", "The label is for another answer"),
-    "another rubric": ({"rubric_hash": "0" * 64}, "rubric_hash", "The label is for another rubric"),
-    "no case": ({"case_id": ""}, "case_id", "The label has no test_case_id"),
-}
-
-
-@pytest.mark.parametrize(("given", "field", "words"), WRONG.values(), ids=list(WRONG))
-def test_a_wrong_label_is_refused_with_the_field(run_id: str, given: dict[str, Any], field: str, words: str) -> None:
-    with pytest.raises(InvalidLabelError) as caught:
-        add_label(read_settings(), new(run_id, **given))
-
-    assert words in str(caught.value)
-    assert caught.value.field == field
+def test_what_does_not_fit_is_refused_with_the_field_and_counted_as_programs_count(run_id: str) -> None:
+    for sample in (2, -1):
+        words = f"Case 'refund' has no sample {sample}. Samples are numbered from 0 to 1."
+        with pytest.raises(InvalidLabelError, match=words) as caught:
+            add_label(read_settings(), new(run_id, sample=sample))
+        assert caught.value.field == "sample"
+    with pytest.raises(InvalidLabelError, match="The label has no reviewer"):
+        add_label(read_settings(), new(run_id, reviewer=" "))
     assert list_labels(read_settings()) == []
 
 

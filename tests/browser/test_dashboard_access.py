@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe import violations
-from labelled_site import add_label_queue
 from seeded_site import seed
 from served import served
 from soak import SOAKING
@@ -46,10 +45,8 @@ PAGES = {
     "leaderboard": "/leaderboard",
     "leaderboard of a dataset": "/leaderboard?dataset=support",
     "trends": "/trends?dataset=support",
-    "labels": "/labels",
-    "what to label": "/labels/{better}",
-    "label a sample": "/labels/{better}?queue=1&place=4&after=2&judge=1",
-    "labelled samples": "/labels/{better}?queue=1&view=labelled",
+    "what to label": "/runs/{better}/label",
+    "label an answer": "/runs/{better}/label?metric=correct&reviewer=anna",
 }
 
 _DEPEND_ON_WIDTH = () if SOAKING else ("scrollable-region-focusable", "link-name", "button-name", "label")
@@ -58,9 +55,7 @@ _DEPEND_ON_WIDTH = () if SOAKING else ("scrollable-region-focusable", "link-name
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
-    found = seed(tmp_path_factory.mktemp("site"))
-    add_label_queue(found)
-    return found
+    return seed(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +68,7 @@ def server(seeded: Seeded) -> Iterator[Served]:
     ("name", "scheme"),
     [
         *((name, "light") for name in PAGES),
-        *((name, "dark") for name in (PAGES if SOAKING else ("run", "compare", "groups", "label a sample"))),
+        *((name, "dark") for name in (PAGES if SOAKING else ("run", "compare", "groups", "label an answer"))),
     ],
 )
 def test_axe_finds_nothing(browser: Browser, server: Served, seeded: Seeded, name: str, scheme: Any) -> None:

@@ -140,7 +140,7 @@ def test_50_labels_in_a_terminal_survive_a_kill_in_the_middle(folder: Path) -> N
 def test_without_a_terminal_keys_are_lines(folder: Path) -> None:
     keys = "5\nc fine\no\n1\nu\n2\nx\n"
     done = subprocess.run(
-        [*COMMAND, "--draw", "uncertain", "--count", "3", "--show-judge"],
+        [*COMMAND, "--reviewer", "ben", "--draw", "uncertain", "--count", "3", "--show-judge"],
         cwd=folder,
         env=_environment(folder),
         input=keys,

@@ -77,9 +77,7 @@ def test_a_wrong_label_is_an_error_with_its_place(project: Workspace, run_id: st
     done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
 
     assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        f"Error: labels.csv:3: Run {run_id} has no score 'semantic_fidelty'. Did you mean 'semantic_fidelity'?\n"
-    )
+    assert done.err == "Error: labels.csv:3: There is no score 'semantic_fidelty'. Did you mean 'semantic_fidelity'?\n"
     assert project.run("labels", "export").out == ""
 
 

@@ -10,7 +10,6 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
 from asgi_site import AsgiSite, asgi_site
-from labelled_site import add_label_queue
 from seeded_site import seed
 from soak import trials
 
@@ -65,9 +64,7 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
-    found = seed(tmp_path_factory.mktemp("seeded"))
-    add_label_queue(found)
-    return found
+    return seed(tmp_path_factory.mktemp("seeded"))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +82,7 @@ def _html(site: AsgiSite, address: str) -> _Page | None:
 
 @pytest.mark.soak
 def test_no_link_is_dead_and_none_leads_away(pages: AsgiSite) -> None:
-    starts = ["/", "/compare", "/leaderboard", "/trends", "/datasets", "/harness", "/labels"]
+    starts = ["/", "/compare", "/leaderboard", "/trends", "/datasets", "/harness"]
     waiting, seen = deque(starts), {*starts}
     while waiting and len(seen) < MOST:
         address = waiting.popleft()
@@ -110,7 +107,6 @@ def test_no_link_is_dead_and_none_leads_away(pages: AsgiSite) -> None:
         "trends",
         "datasets",
         "harness",
-        "labels",
         "api",
     }
 

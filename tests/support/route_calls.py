@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 MISSING = "00000000-0000-0000-0000-000000000000"
 CASE = "py-lru-cache"
-NO_QUEUE = "999"
 ROUTES = all_routes()
 CHANGING = [route for route in ROUTES if route.changes]
 WITH_BODY = [route for route in ROUTES if route.body]
@@ -31,22 +30,10 @@ def address(route: Route, site: AsgiSite | None = None) -> str:
     run = MISSING if site is None else site.run_ids[0]
     name = next((name for part, name in _NAMES.items() if part in route.path), "x")
     values = {"{run_id}": run, "{case_id}": CASE, "{name}": name, "{version}": "1"}
-    if "{queue_id}" in route.path:
-        values["{queue_id}"] = NO_QUEUE if site is None or site.site.needs_token else _queue(site)
     path = route.path
     for placeholder, value in values.items():
         path = path.replace(placeholder, value)
     return path
-
-
-def _queue(site: AsgiSite) -> str:
-    """A queue of samples to be labelled, which is made the first time."""
-    path = "/api/v1/benchmarks/label-queues"
-    found = site.send("GET", path).json["queues"]
-    if not found:
-        asked = {"run": site.run_ids[0], "metric": "correctness", "size": 3}
-        found = [site.send("POST", path, asked).json]
-    return str(found[0]["queue"]["id"])
 
 
 def body(route: Route, site: AsgiSite) -> Any:
@@ -61,10 +48,6 @@ def body(route: Route, site: AsgiSite) -> Any:
         "CompareManyRequest": {"baseline": first, "candidates": [second]},
         "GateRunRequest": {"run": second, "baseline": first},
         "LabelRequest": {"run": first, "case_id": CASE, "sample": 0, "metric": "correctness", "value": 1.0},
-        "LabelQueueRequest": {"run": first, "metric": "correctness", "size": 2},
-        "ReviewerRequest": {},
-        "QueueLabelRequest": {"place": 1, "value": 1.0},
-        "QueueSkipRequest": {"place": 1},
         "SignIn": {"token": "pe_00000000_" + "x" * 43},
     }
     return bodies[route.body.__name__]

@@ -9,13 +9,16 @@ from msgspec import Meta
 
 from prompt_evaluator.model.bounds import (
     FLAG_THRESHOLD,
+    LABEL_COUNT,
     METRIC_THRESHOLD,
     PAGE_SIZE,
+    PROBABILITY,
     SAMPLE_INDEX,
     SCORE,
     SKIPPED,
     TREND_RUNS,
 )
+from prompt_evaluator.model.labelling import USUAL_COUNT
 
 _Name = Annotated[str, Meta(min_length=1, max_length=300)]
 _Note = Annotated[str, Meta(max_length=2_000)]
@@ -170,3 +173,24 @@ class LabelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     comment: _Note = ""
     judge_seen: bool | None = None
     """Whether the reviewer had seen the judge's score."""
+    probability: Annotated[float, PROBABILITY.meta] | None = None
+    """With which the sample was drawn; by default, it was not drawn at random."""
+    answer_hash: Annotated[str, Meta(max_length=80)] | None = None
+    """Of the answer that was shown; if it is given, a label of another answer is refused."""
+
+
+class LabelPageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which answer of a run to label next."""
+
+    metric: _Name | None = None
+    """What to label; by default, a form asks for it."""
+    reviewer: Annotated[str, Meta(max_length=300)] = ""
+    """Who labels; where tokens are needed, it is the name of the token."""
+    count: Annotated[int, LABEL_COUNT.meta] = USUAL_COUNT
+    """How many answers are drawn at random."""
+    skip: Annotated[int, SKIPPED.meta] = 0
+    """How many of them to leave out."""
+    after: _Name | None = None
+    """The case that was labelled last, to be shown beside with the judge's opinion."""
+    sample: Annotated[int, SAMPLE_INDEX.meta] = 0
+    """Its sample."""

@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+class AnswerKey(NamedTuple):
+    """Which answer of a run."""
+
+    case_id: str
+    sample: int
+    """Starts at 0."""
+    attempt: int
+
+
 class LabelKey(NamedTuple):
     """Who scored what. Several labels with the same key are one opinion that changed."""
 
@@ -51,6 +60,10 @@ class Label(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> LabelKey:
         return LabelKey(self.run_id, self.case_id, self.sample, self.attempt, self.metric, self.reviewer)
+
+    @property
+    def answer(self) -> AnswerKey:
+        return AnswerKey(self.case_id, self.sample, self.attempt)
 
 
 def newest_labels(labels: Iterable[Label]) -> dict[LabelKey, Label]:

@@ -1,16 +1,18 @@
-"""Queues of samples to be labelled: which sample a person gets next, and how it was drawn."""
+"""Answers that people are asked to label: how they are drawn, what the judge said, and the keys of a scale."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 import msgspec
 
-from prompt_evaluator.model.bounds import QUEUE_SIZE, SEED
-from prompt_evaluator.model.label import Label
+from prompt_evaluator.model.bounds import LABEL_COUNT, SEED
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model.label import AnswerKey
 
 Draw = Literal["random", "stratified", "uncertain"]
-"""How samples are drawn: uniformly, evenly over the judge's scores, or those that the judge is least sure of."""
+"""How answers are drawn: uniformly, evenly over the judge's scores, or those that the judge is least sure of."""
 DRAWS: tuple[Draw, ...] = get_args(Draw)
 DRAWN: dict[Draw, str] = {
     "random": "at random",
@@ -18,45 +20,26 @@ DRAWN: dict[Draw, str] = {
     "uncertain": "where the judge is least sure",
 }
 """Completes "drawn …"."""
-USUAL_SIZE = 50
-"""Samples of a queue, unless another number is asked for."""
+USUAL_COUNT = 50
+"""How many answers are drawn, unless another number is asked for."""
 
 
-class NewQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """Which samples to draw."""
+class LabelDraw(msgspec.Struct, frozen=True, kw_only=True):
+    """Which answers of a run to label. The same draw has the same answers in the same order."""
 
     run_id: str
-    metric: str
-    """A metric of the run, or one of its rubric's criteria or flags."""
-    draw: Draw = "random"
-    size: Annotated[int, QUEUE_SIZE.meta] = USUAL_SIZE
-    """At most this many samples."""
-    seed: Annotated[int, SEED.meta] | None = None
-    """The same seed draws the same samples, such as for a second opinion. None for any."""
-
-
-class LabelQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples of a run that were drawn to be labelled on one metric."""
-
-    id: int
-    run_id: str
-    metric: str
-    draw: Draw
-    seed: int
-    size: int
-    """How many samples were drawn."""
-    population: int
-    """How many samples they were drawn from: all that have an answer."""
-    created_at: str
-    created_by: str
+    metric: str | None = None
+    """A metric of the run, or one of its rubric's criteria or flags. None for the first one."""
+    how: Draw = "random"
+    count: Annotated[int, LABEL_COUNT.meta] = USUAL_COUNT
+    """At most this many answers."""
+    seed: Annotated[int, SEED.meta] = 1
 
 
 class Candidate(NamedTuple):
-    """A sample that can be drawn, and what its judge said."""
+    """An answer that can be drawn, and what its judge said."""
 
-    position: int
-    sample: int
-    attempt: int
+    answer: AnswerKey
     value: float | None
     """None if there is no score."""
     passed: bool | None
@@ -65,47 +48,11 @@ class Candidate(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A sample in the order in which it is to be labelled."""
+    """An answer that is to be labelled."""
 
-    position: int
-    sample: int
-    attempt: int
+    answer: AnswerKey
     probability: float | None
     """Probability with which it was drawn; None if it was chosen."""
-
-
-class LabelItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One place of a queue."""
-
-    queue_id: int
-    place: int
-    """Starts at 1."""
-    case_id: str
-    sample: int
-    """Starts at 0."""
-    attempt: int
-    probability: float | None
-    reserved_by: str | None = None
-    """Who is looking at it."""
-    reserved_until: str | None = None
-    labelled_by: str | None = None
-    labelled_at: str | None = None
-
-
-class QueueProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a queue is."""
-
-    queue: LabelQueue
-    labelled: int
-    skipped: int
-    """Samples without a label that at least one person has skipped."""
-    reviewers: tuple[str, ...]
-    last_at: str | None
-    """When the last label was given."""
-
-    @property
-    def left(self) -> int:
-        return self.queue.size - self.labelled
 
 
 class Opinion(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,18 +98,3 @@ class LabelScale(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     pass_at: float
     keys: tuple[ScaleKey, ...]
-
-
-class LabelStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reviewer gets after a label, a skip or an undo."""
-
-    place: int | None
-    """The place of the next sample, which is now reserved for the reviewer; None if nothing is left."""
-    done: int | None
-    """The place that was labelled; None if none was."""
-    progress: QueueProgress
-    label: Label | None = None
-    """The label that was added."""
-    opinion: Opinion | None = None
-    """What the judge said about the sample that was labelled."""
-    agreement: Agreement

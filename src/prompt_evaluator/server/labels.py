@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.labels import NewLabel, add_label, list_labels
+from prompt_evaluator.app.labelling.checks import NewLabel
+from prompt_evaluator.app.labels import add_label, list_labels
 from prompt_evaluator.app.run_queries import whole_id
 from prompt_evaluator.model import Label
 from prompt_evaluator.model.api_requests import LabelRequest, LabelsQuery
@@ -53,6 +54,8 @@ def label(call: Call[None, LabelRequest]) -> Created:
         reviewer=reviewer_of(call, asked.reviewer),
         comment=asked.comment,
         judge_seen=asked.judge_seen,
+        probability=asked.probability,
+        answer_hash=asked.answer_hash,
     )
     made = add_label(settings, new)
     return Created(made, f"{BENCHMARKS}/labels?run={made.run_id}")

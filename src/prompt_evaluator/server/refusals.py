@@ -23,7 +23,7 @@ from prompt_evaluator.model.api import ApiError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_THINGS = ("run", "test case", "sample", "label", "label queue", "place", "token", "group")
+_THINGS = ("run", "test case", "sample", "label", "token", "group")
 """What has an address of its own: without it, there is nothing at that address."""
 _FIELDS = {"benchmark": "dataset", "provider": "model", "metric": "metrics", "tag": "tags"}
 """Fields of requests that are named differently from what they name."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from sqlalchemy import and_, select
+from sqlalchemy import and_, join, select
 
+from prompt_evaluator.model.label import AnswerKey
 from prompt_evaluator.model.labelling import Candidate, Opinion
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SAMPLE = SAMPLE_RESULTS.c
+_ANSWER = (CASES.c.case_id, _SAMPLE.sample, _SAMPLE.attempt)
+_OF_CASES = join(SAMPLE_RESULTS, CASES, and_(CASES.c.run_id == _SAMPLE.run_id, CASES.c.position == _SAMPLE.position))
 _NO_SCORE = StoredScore()
 _flags = msgspec.json.Decoder(dict[str, bool]).decode
 
@@ -36,43 +39,33 @@ class LabelOpinions(Access):
 
     def label_candidates(self, run_id: str, judged: Judged) -> list[Candidate]:
         """All samples of a run that have an answer and that the metric is about, in dataset order."""
-        said = _SAMPLE.flags if judged.is_flag else _SAMPLE.scores
-        wanted = select(_SAMPLE.position, _SAMPLE.sample, _SAMPLE.attempt, said)
+        wanted = select(*_ANSWER, _SAMPLE.flags, _SAMPLE.scores).select_from(_OF_CASES)
         wanted = wanted.where(_SAMPLE.run_id == run_id, _SAMPLE.answer.is_not(None))
         with self._read() as connection:
             rows = connection.execute(wanted.order_by(_SAMPLE.position, _SAMPLE.sample))
-            found = (_flagged(judged.name, *row) if judged.is_flag else _scored(judged, *row) for row in rows)
+            found = (_candidate(judged, AnswerKey(*row[:3]), *row[3:]) for row in rows)
             return [candidate for candidate in found if candidate is not None]
 
-    def opinions(self, run_id: str, judged: Judged, case_ids: Iterable[str]) -> dict[tuple[str, int, int], Opinion]:
-        """What was said about all samples of these cases, by case, sample and attempt; only those with a score."""
-        found: dict[tuple[str, int, int], Opinion] = {}
+    def opinions(self, run_id: str, judged: Judged, case_ids: Iterable[str]) -> dict[AnswerKey, Opinion]:
+        """What was said about all samples of these cases that have a score."""
+        found: dict[AnswerKey, Opinion] = {}
+        said = select(*_ANSWER, _SAMPLE.flags, _SAMPLE.comment, _SAMPLE.scores, _SAMPLE.judges).select_from(_OF_CASES)
         with self._read() as connection:
             for chunk in chunks(sorted(set(case_ids))):
-                own = (_SAMPLE.run_id == run_id, CASES.c.run_id == run_id, CASES.c.case_id.in_(chunk))
-                for case_id, sample, attempt, *said in connection.execute(_SAID.where(*own)):
-                    if opinion := _opinion(judged, *said):
-                        found[case_id, sample, attempt] = opinion
+                for row in connection.execute(said.where(_SAMPLE.run_id == run_id, CASES.c.case_id.in_(chunk))):
+                    if opinion := _opinion(judged, *row[3:]):
+                        found[AnswerKey(*row[:3])] = opinion
         return found
 
 
-_SAID = select(
-    CASES.c.case_id,
-    *(_SAMPLE[name] for name in ("sample", "attempt", "flags", "comment", "scores", "judges")),
-).join_from(SAMPLE_RESULTS, CASES, and_(CASES.c.run_id == _SAMPLE.run_id, CASES.c.position == _SAMPLE.position))
-
-
-def _flagged(name: str, position: int, sample: int, attempt: int, flags: str | None) -> Candidate:
-    raised = _flags(flags).get(name) if flags else None
-    value = None if raised is None else float(raised)
-    return Candidate(position, sample, attempt, value, None if raised is None else not raised)
-
-
-def _scored(judged: Judged, position: int, sample: int, attempt: int, scores: str | None) -> Candidate | None:
+def _candidate(judged: Judged, answer: AnswerKey, flags: str | None, scores: str | None) -> Candidate | None:
+    if judged.is_flag:
+        raised = _flags(flags).get(judged.name) if flags else None
+        return Candidate(answer, None, None) if raised is None else Candidate(answer, float(raised), not raised)
     score = read_scores(scores).get(judged.name, _NO_SCORE if judged.everywhere else None)
     if score is None or score.outcome == "skipped":
         return None
-    return Candidate(position, sample, attempt, score.value, score.passed, score.repeats or ())
+    return Candidate(answer, score.value, score.passed, score.repeats or ())
 
 
 def _opinion(

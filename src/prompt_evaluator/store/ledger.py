@@ -25,7 +25,6 @@ from prompt_evaluator.store.fence import check_owner
 from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.label_opinions import LabelOpinions
-from prompt_evaluator.store.label_queues import LabelQueues
 from prompt_evaluator.store.labels import insert_labels, read_labels, refuse_labelled
 from prompt_evaluator.store.queue import Queue, leave_queue, start_values
 from prompt_evaluator.store.report_rows import ReportRows
@@ -74,7 +73,6 @@ class Store(
     ScoredAnswers,
     RunEdits,
     ErrorRows,
-    LabelQueues,
     LabelOpinions,
     LimitRows,
 ):

@@ -1,4 +1,4 @@
-"""Tables of primary data: runs, cases, units, labels and their queues. Derived data is in `result_tables`."""
+"""Tables of primary data: runs, cases, units and labels. Derived data is in `result_tables`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,6 @@ def of_run(table: str) -> Column[str]:
     """The column that says to which run a row of this table belongs. The row is deleted with the run."""
     run = ForeignKey("runs.run_id", name=f"fk_{table}_run_id", ondelete="CASCADE")
     return Column("run_id", Text, run, nullable=False)
-
-
-def _of_queue(table: str) -> Column[int]:
-    queue = ForeignKey("label_queues.id", name=f"fk_{table}_queue_id", ondelete="CASCADE")
-    return Column("queue_id", Integer, queue, nullable=False)
 
 
 RUNS = Table(
@@ -131,46 +126,4 @@ LABELS = Table(
     Column("withdrawn", Boolean, nullable=False, server_default=false()),
     Index("ix_labels_run_id_case_id", "run_id", "case_id"),
     sqlite_autoincrement=True,  # never reuse the id of a deleted row, as on a server
-)
-
-LABEL_QUEUES = Table(
-    "label_queues",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    of_run("label_queues"),
-    Column("metric", Text, nullable=False),
-    Column("draw", Text, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("size", Integer, nullable=False),
-    Column("population", Integer, nullable=False),
-    Column("created_at", Text, nullable=False),
-    Column("created_by", Text, nullable=False),
-    Index("ix_label_queues_run_id", "run_id"),
-    sqlite_autoincrement=True,
-)
-
-LABEL_ITEMS = Table(
-    "label_items",
-    METADATA,
-    _of_queue("label_items"),
-    Column("place", Integer, nullable=False),
-    Column("case_id", Text, nullable=False),
-    Column("sample", Integer, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("probability", Float),
-    Column("reserved_by", Text),
-    Column("reserved_until", Text),
-    Column("labelled_by", Text),
-    Column("labelled_at", Text),
-    PrimaryKeyConstraint("queue_id", "place", name="pk_label_items"),
-)
-
-LABEL_SKIPS = Table(
-    "label_skips",
-    METADATA,
-    _of_queue("label_skips"),
-    Column("place", Integer, nullable=False),
-    Column("reviewer", Text, nullable=False),
-    Column("skipped_at", Text, nullable=False),
-    PrimaryKeyConstraint("queue_id", "place", "reviewer", name="pk_label_skips"),
 )

@@ -1,4 +1,4 @@
-"""How far people and the judge agree on the samples of a queue."""
+"""How far people and the judge agree on the answers that people were asked to label."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from prompt_evaluator.model import Label
+    from prompt_evaluator.model.label import AnswerKey
     from prompt_evaluator.model.labelling import Draw, LabelScale, Opinion
 
 _UNEQUAL = "Some answers were more likely to be drawn than others, so the whole run may differ."
@@ -19,13 +20,9 @@ _YES_OR_NO = 2
 """Keys of a scale on which there is nothing but the two sides."""
 
 
-def agreement(
-    labels: Iterable[Label], opinions: Mapping[tuple[str, int, int], Opinion], scale: LabelScale
-) -> Agreement:
+def agreement(labels: Iterable[Label], opinions: Mapping[AnswerKey, Opinion], scale: LabelScale) -> Agreement:
     """Count the labels that agree with the judge. The interval takes labels for independent of each other."""
-    pairs = [
-        (label, found) for label in labels if (found := opinions.get((label.case_id, label.sample, label.attempt)))
-    ]
+    pairs = [(label, found) for label in labels if (found := opinions.get(label.answer))]
     same = sum(agrees(label.value, opinion, scale) for label, opinion in pairs)
     values = [key.value for key in scale.keys]
     step = min((abs(a - b) for a in values for b in values if a != b), default=1.0)

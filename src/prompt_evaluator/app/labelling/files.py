@@ -5,20 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from prompt_evaluator.app.labelling.fields import Fields
+from prompt_evaluator.app.clock import as_text
+from prompt_evaluator.app.labelling.checks import NewLabel
 from prompt_evaluator.app.spreadsheets import csv_line, original_text
 from prompt_evaluator.datasets.jsonl import JsonlFile
-from prompt_evaluator.datasets.positions import Position, stop_at_the_first
+from prompt_evaluator.datasets.positions import stop_at_the_first
 from prompt_evaluator.errors import InputError, InvalidLabelError
-from prompt_evaluator.model.bounds import ATTEMPT_INDEX, SAMPLES
+from prompt_evaluator.model.bounds import ATTEMPT_INDEX, PROBABILITY, SAMPLES
 from prompt_evaluator.syntax.source import check_text, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from prompt_evaluator.model import Label
@@ -39,47 +41,33 @@ _EXPORTED = (
     "judge_seen",
     "withdrawn",
 )
-_COLUMNS = (*_EXPORTED, "sample")
-_CALLED = {"test_case_id": "case_id", "sample_id": "sample"}
-"""Maps columns of files to the fields of a label."""
-_REQUIRED = ("run_id", "test_case_id", "metric", "value")
+_FIELD = re.compile(r"(?:at `\$\.|field `)(\w+)`")
 
 
-class NoFile:
-    """Where a label is from that is not from a file: its problems name only the field."""
+class LabelRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a file. Other fields are ignored: a file may have its own, such as the answer."""
 
-    label = "the same request"
-
-    def problem(self, what: str, *, advice: str, field: str | None = None, note: str = "") -> InvalidLabelError:
-        what = f"{what} ({note})" if note else what
-        return InvalidLabelError(what, advice=advice, field=_CALLED.get(field, field) if field else None)
-
-
-class LabelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A label as somebody wrote it: well formed, but not yet checked against its run."""
-
-    where: Position | NoFile
     run_id: str
-    case_id: str
-    sample: int
-    """Counted from 0."""
-    attempt: int | None
-    """None if the line does not say; it then means the attempt that counts, which is the one exports show."""
+    test_case_id: str
     metric: str
-    value: Any
+    value: float | bool | str
     """As written: its meaning depends on the metric."""
-    reviewer: str
-    created_at: str | None
-    comment: str
-    rubric_hash: str | None
-    answer_hash: str | None
-    probability: float | None
-    judge_seen: bool | None
-    withdrawn: bool
+    sample_id: str | None = None
+    sample: Annotated[int, SAMPLES.meta] | None = None
+    """Starts at 1; either this or `sample_id` is there."""
+    attempt: Annotated[int, ATTEMPT_INDEX.meta] | None = None
+    reviewer: str = ""
+    created_at: str | None = None
+    comment: str = ""
+    rubric_hash: str | None = None
+    answer_hash: str | None = None
+    probability: Annotated[float, PROBABILITY.meta] | None = None
+    judge_seen: bool | None = None
+    withdrawn: bool = False
 
 
-def read_labels(path: Path, reviewer: str | None) -> list[LabelLine]:
-    """Read the labels of a file.
+def read_labels(path: Path, reviewer: str | None) -> list[tuple[int, NewLabel]]:
+    """Read the labels of a file, each with its line.
 
     Args:
         path: A `.jsonl` or `.csv` file.
@@ -92,20 +80,15 @@ def read_labels(path: Path, reviewer: str | None) -> list[LabelLine]:
     if suffix not in (".jsonl", ".csv"):
         what = f"Unsupported label file format: {path.suffix or '(none)'}. Supported formats: .jsonl, .csv"
         raise InputError(what, path=path, advice="Save the labels in one of these formats.")
-    records = _csv_records(path) if suffix == ".csv" else _jsonl_records(path)
-    lines = [_line(Fields(record, Position(path, number), _COLUMNS), reviewer) for number, record in records]
-    if not lines:
+    labels = []
+    for line, record in _csv_records(path) if suffix == ".csv" else _jsonl_records(path):
+        try:
+            labels.append((line, _label(record, (reviewer or "").strip())))
+        except InvalidLabelError as error:
+            raise InputError(error.what, advice=error.advice, path=path, line=line, field=error.field) from None
+    if not labels:
         raise InputError("The file has no labels", path=path, advice="Add at least one.")
-    return lines
-
-
-def read_label(record: dict[str, Any]) -> LabelLine:
-    """Read one label that is not from a file, with the names of columns.
-
-    Raises:
-        InvalidLabelError: A field is missing or wrong.
-    """
-    return _line(Fields(record, NoFile(), _COLUMNS), None)
+    return labels
 
 
 def label_lines(labels: Iterable[Label], kind: str) -> Iterator[bytes]:
@@ -113,61 +96,81 @@ def label_lines(labels: Iterable[Label], kind: str) -> Iterator[bytes]:
     if kind == "csv":
         yield csv_line(_EXPORTED)
     for label in labels:
-        record = _record(label)
+        names = {"test_case_id": label.case_id, "sample_id": _sample_id(label.case_id, label.sample)}
+        values = {**msgspec.structs.asdict(label), **names}
+        record = {name: values[name] for name in _EXPORTED}
         yield csv_line(record.values()) if kind == "csv" else msgspec.json.encode(record) + b"\n"
 
 
-def _line(fields: Fields, reviewer: str | None) -> LabelLine:
-    case_id = fields.required("test_case_id")
-    who = (fields.text("reviewer") or reviewer or "").strip()
-    if not who:
-        raise fields.missing("reviewer", "Add who gave the label, or pass --reviewer.")
-    value = fields.get("value")
-    if value is None:
-        raise fields.missing("value", "Write the score, or remove the line.")
-    return LabelLine(
-        where=fields.where,
-        run_id=fields.required("run_id"),
-        case_id=case_id,
-        sample=_sample(fields, case_id),
-        attempt=fields.whole_number("attempt", ATTEMPT_INDEX),
-        metric=fields.required("metric"),
-        value=value,
-        reviewer=who,
-        created_at=fields.time("created_at"),
-        comment=fields.text("comment") or "",
-        rubric_hash=fields.hash("rubric_hash"),
-        answer_hash=fields.hash("answer_hash"),
-        probability=fields.probability(),
-        judge_seen=fields.truth("judge_seen"),
-        withdrawn=bool(fields.truth("withdrawn")),
+def _label(record: dict[str, Any], reviewer: str) -> NewLabel:
+    given = {name: value for name, value in record.items() if not _is_empty(value)}
+    try:
+        row = msgspec.convert(given, LabelRow, strict=False)
+    except msgspec.ValidationError as error:
+        found = _FIELD.search(str(error))
+        field = found[1] if found else "run_id"
+        if field not in given:
+            raise InvalidLabelError(f"The label has no {field}", advice="Add it.", field=field) from None
+        what = f"{field} cannot be {str(record[field])[:40]!r}"
+        raise InvalidLabelError(what, advice="Correct it.", field=field) from None
+    if not (row.reviewer or reviewer):
+        advice = "Add who gave the label, or pass --reviewer."
+        raise InvalidLabelError("The label has no reviewer", advice=advice, field="reviewer")
+    return NewLabel(
+        run_id=row.run_id,
+        case_id=row.test_case_id,
+        sample=_sample(row),
+        attempt=row.attempt,
+        metric=row.metric,
+        value=row.value,
+        reviewer=row.reviewer or reviewer,
+        created_at=_in_utc(row.created_at) if row.created_at else None,
+        comment=row.comment,
+        rubric_hash=_digits(row.rubric_hash),
+        answer_hash=_digits(row.answer_hash),
+        probability=row.probability,
+        judge_seen=row.judge_seen,
+        withdrawn=row.withdrawn,
     )
 
 
-def _sample(fields: Fields, case_id: str) -> int:
-    number, sample_id = fields.whole_number("sample", SAMPLES), fields.text("sample_id")
-    if sample_id is not None:
-        found = re.fullmatch(re.escape(case_id) + "-sample-([0-9]{1,9})", sample_id)
-        if not found:
-            advice = f"Write it as {_sample_id(case_id, 0)!r} for the first sample, or write sample: 1."
-            raise fields.wrong("sample_id", f"{sample_id!r} is not a sample of case {case_id!r}", advice)
-        if number not in (None, int(found[1])):
-            raise fields.wrong("sample_id", f"{sample_id!r} is not sample {number}", "Keep the correct one.")
-        number = int(found[1])
-    if number is None:
-        advice = f"Write sample_id, such as {_sample_id(case_id, 0)!r}, or sample, starting at 1."
-        raise fields.missing("sample_id", advice)
-    return number - 1
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _sample(row: LabelRow) -> int:
+    if row.sample is None and row.sample_id is None:
+        advice = f"Write sample_id, such as {_sample_id(row.test_case_id, 0)!r}, or sample, starting at 1."
+        raise InvalidLabelError("The label has no sample_id", advice=advice, field="sample_id")
+    if row.sample_id is None:
+        return (row.sample or 0) - 1
+    case_id, _, number = row.sample_id.rpartition("-sample-")
+    at = int(number) - 1 if re.fullmatch("[0-9]{1,9}", number) else None
+    if at is None or case_id != row.test_case_id or row.sample not in (None, at + 1):
+        which = f"sample {row.sample} of " if row.sample else "a sample of "
+        what = f"sample_id {row.sample_id!r} is not {which}case {row.test_case_id!r}"
+        advice = f"The first sample is {_sample_id(row.test_case_id, 0)!r}."
+        raise InvalidLabelError(what, advice=advice, field="sample_id")
+    return at
 
 
 def _sample_id(case_id: str, sample: int) -> str:
     return f"{case_id}-sample-{sample + 1}"
 
 
-def _record(label: Label) -> dict[str, Any]:
-    places = {"test_case_id": label.case_id, "sample_id": _sample_id(label.case_id, label.sample)}
-    values = {**msgspec.structs.asdict(label), **places}
-    return {name: values[name] for name in _EXPORTED}
+def _digits(given: str | None) -> str | None:
+    """The bare digits of a hash, without the prefix `sha256:` that artifacts have."""
+    return given.strip().lower().removeprefix("sha256:") if given else None
+
+
+def _in_utc(text: str) -> str:
+    try:
+        found = datetime.fromisoformat(text.strip())
+        in_utc = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        advice = "Write it as 2026-01-31T12:00:00Z, or leave it out."
+        raise InvalidLabelError(f"created_at cannot be {text[:40]!r}", advice=advice, field="created_at") from None
+    return as_text(in_utc)
 
 
 def _jsonl_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -176,36 +179,25 @@ def _jsonl_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = _csv_rows(check_text(read_bytes(path), path).decode(), path)
-    first, header = next(rows, (1, []))
-    names = [name.strip() for name in header]
-    _check_header(names, Position(path, first))
-    for number, cells in rows:
-        if len(cells) > len(names):
-            what = f"The line has {len(cells)} cells, but the header has {len(names)} columns"
-            raise InputError(what, path=path, line=number, advice="Put texts with commas in double quotes.")
-        yield number, {name: original_text(cell) for name, cell in zip(names, cells, strict=False) if name}
-
-
-def _csv_rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Non-empty rows, each with the number of its first line: a cell may span several lines."""
+    """Rows, each with the number of its first line: a cell may span several lines."""
+    text = check_text(read_bytes(path), path).decode()
     # Spreadsheets write semicolons in some locales; no column name contains any of these characters.
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    number = 1
+    names: list[str] = []
+    line = 1
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield number, cells
-            number = reader.line_num + 1
+            if len(cells) > len(names) and names:
+                what = f"The line has {len(cells)} cells, but the header has {len(names)} columns"
+                raise InputError(what, path=path, line=line, advice="Put texts with commas in double quotes.")
+            if not names:
+                names = [name.strip() for name in cells]
+                if twice := next((name for name in names if name and names.count(name) > 1), None):
+                    raise InputError(f"Duplicate column {twice!r}", path=path, line=line, advice="Keep one of them.")
+            elif any(cell.strip() for cell in cells):
+                yield line, {name: original_text(cell) for name, cell in zip(names, cells, strict=False) if name}
+            line = reader.line_num + 1
     except csv.Error as error:
         advice = "Put texts with quotes, commas or line breaks in double quotes, and double the quotes inside."
-        raise InputError(f"Invalid CSV: {error}", path=path, line=number, advice=advice) from None
-
-
-def _check_header(names: Sequence[str], where: Position) -> None:
-    if twice := next((name for name in names if name and names.count(name) > 1), None):
-        raise where.problem(f"Duplicate column {twice!r}", advice="Keep one of them.")
-    if absent := next((name for name in _REQUIRED if name not in names), None):
-        advice = f"Name the columns on the first line: {', '.join(_REQUIRED)}, reviewer, and sample_id or sample."
-        raise where.problem(f"Missing column {absent!r}", advice=advice)
+        raise InputError(f"Invalid CSV: {error}", path=path, line=line, advice=advice) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model.labelling import LabelScale, ScaleKey
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.rubric import Criterion, Flag
+    from prompt_evaluator.store import Store
 
 _STEP = re.compile(r"^\s*[-*•]?\s*(-?\d+)\s*(?:[:=)]|[-–]\s)\s*(.+?)\s*$", re.MULTILINE)  # noqa: RUF001 - a dash
 """A line of a guideline that says what one score means, such as `5: complete`."""
@@ -37,16 +37,10 @@ def label_scales(plan: RunPlan, more: Iterable[str] = ()) -> dict[str, LabelScal
     return found
 
 
-def label_scale(plan: RunPlan, metric: str, more: Iterable[str] = ()) -> LabelScale:
-    """How to label one of them.
-
-    Raises:
-        UnknownNameError: The run does not measure it.
-    """
-    scales = label_scales(plan, more)
-    if metric not in scales:
-        raise UnknownNameError("score", metric, scales)
-    return scales[metric]
+def metrics_of_cases(store: Store, run_id: str) -> list[str]:
+    """Everything that was measured in a run, which includes what only single cases ask for."""
+    summary = store.run_line(run_id).summary
+    return list(summary.overall_metric_stats) if summary else []
 
 
 def _criterion(each: Criterion) -> LabelScale:

@@ -1,169 +1,143 @@
-// One sample after the other: keys label, skip and take back. The server says which sample is next and keeps it for
-// some minutes; every label is stored before the next sample is shown.
-import { fetchPage, request, say } from "./talk.js";
+// A small form at each answer: `l` opens that of the current one, and a key labels it. On the page that labels one
+// answer after the other it is open, the judge is hidden, and the next answer follows.
+import { request, say } from "./talk.js";
 import { typing } from "./keys.js";
-import { askIn, keep, kept, namedIn } from "./reviewer.js";
 
-const main = document.querySelector("main");
-const RENEW = 4 * 60 * 1000;
-const seen = new Set();
+const KEPT = "reviewer";
+const template = () => document.querySelector("#quick-label-form");
+const asking = () => document.querySelector("[data-quick-label][data-next]");
 let busy = false;
-let name = null;
 
-const page = () => main.querySelector("[data-queue]");
-const place = () => Number(page()?.dataset.place) || null;
-
-function address(changes) {
-  const { run, queue, judge } = page().dataset;
-  const query = new URLSearchParams({ queue });
-  for (const [key, value] of Object.entries({ judge, ...changes })) if (value) query.set(key, value);
-  return `/labels/${run}?${query}`;
-}
-
-async function show(target) {
-  const next = await fetchPage(target);
-  history.replaceState(null, "", target);
-  document.title = next.title;
-  main.replaceChildren(...document.importNode(next.querySelector("main"), true).childNodes);
-  main.querySelector("h1").focus({ preventScroll: true });
-  scrollTo(0, 0);
-  note();
-}
-
-// What has been shown once has been seen, also if it is hidden again.
-function note() {
-  if (place() && main.querySelector("[data-opinion]")) seen.add(place());
-}
-
-async function send(what, body = {}) {
-  return request("POST", `/api/v1/benchmarks/label-queues/${page().dataset.queue}/${what}`, { reviewer: name, ...body });
-}
-
-async function follow(step, changes = {}) {
-  const after = step.done ?? changes.after;
-  await show(address({ after, place: step.place }));
-  if (step.place === null) finish(step);
-}
-
-function finish({ progress }) {
-  main.querySelector("[data-waiting]").hidden = true;
-  const left = progress.queue.size - progress.labelled;
-  main.querySelector("[data-finished-text]").textContent = left
-    ? `Nothing is left for you: ${progress.labelled} of ${progress.queue.size} are labelled, the others you skipped or somebody else is looking at.`
-    : `All ${progress.queue.size} samples are labelled.`;
-  main.querySelector("[data-finished]").hidden = false;
-}
-
-// Keys that come while a sample is on its way are dropped: they were not meant for the next one.
-async function act(work) {
-  if (busy) return;
-  busy = true;
-  page().setAttribute("aria-busy", "true");
+function kept() {
   try {
-    await work();
-  } catch (error) {
-    say(error.message);
-  } finally {
-    busy = false;
-    page()?.removeAttribute("aria-busy");
+    return localStorage.getItem(KEPT) ?? "";
+  } catch {
+    return "";
   }
 }
 
-const actions = {
-  skip: async () => place() && follow(await send("skips", { place: place() })),
-  undo: async () => {
-    const before = place();
-    const step = await send("undo");
-    if (step.place === before && !step.label) say("There is nothing to take back.");
-    await follow(step);
-  },
-  judge: () => show(address({ place: place(), judge: page().dataset.judge ? "" : "1" })),
-};
-
-async function label(value) {
-  const comment = main.querySelector("[name=comment]").value.trim();
-  const given = { place: place(), value, comment, judge_seen: seen.has(place()) };
-  await follow(await send("labels", { ...given, answer_hash: page().dataset.answerHash || null }));
+function keep(name) {
+  try {
+    localStorage.setItem(KEPT, name);
+  } catch { /* asked again on the next page */ }
 }
 
-function reviewer() {
-  const known = page().dataset.reviewer;
-  if (known) return Promise.resolve(null);
-  const form = document.querySelector("#who");
-  if (kept()) return Promise.resolve(kept());
-  main.querySelector("[data-waiting]")?.setAttribute("hidden", "");
-  form.hidden = false;
-  form.elements.reviewer.focus();
-  return new Promise((done) => form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const given = form.elements.reviewer.value.trim();
-    if (!given) return;
-    keep(given);
-    form.hidden = true;
-    done(given);
-  }));
-}
-
-async function begin() {
-  name = await reviewer();
-  if (new URLSearchParams(location.search).has("place") && !place()) return; // a sample that is labelled, to be read
-  await act(async () => {
-    const after = new URLSearchParams(location.search).get("after");
-    await follow(await send("next"), { after });
+function filled(box) {
+  let form = box.querySelector("form");
+  if (form) return form;
+  form = template().content.firstElementChild.cloneNode(true);
+  box.append(form);
+  if (!template().dataset.reviewer) {
+    form.querySelector("[data-who]").hidden = false;
+    form.elements.reviewer.value = kept();
+  }
+  form.elements.metric.addEventListener("change", () => choose(form));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-value]");
+    if (button) label(box, form, button);
   });
-  setInterval(async () => {
-    if (busy || document.hidden || !place()) return;
-    const step = await send("next").catch(() => null);
-    if (step && !busy && place() && step.place !== place()) act(() => follow(step));
-  }, RENEW);
+  return form;
 }
 
-if (page()) {
-  note();
-  begin();
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector("dialog[open]")) return;
-    const comment = main.querySelector("[name=comment]");
-    if (event.target === comment && event.key === "Enter") {
-      comment.blur();
+function choose(form) {
+  for (const group of form.querySelectorAll("[data-metric]")) group.hidden = group.dataset.metric !== form.elements.metric.value;
+}
+
+async function label(box, form, button) {
+  const { run, case: case_id, number, next } = box.dataset;
+  const named = form.elements.reviewer.value.trim();
+  const reviewer = template().dataset.reviewer ? box.dataset.reviewer : named;
+  if (busy) return;
+  if (reviewer === "") {
+    form.elements.reviewer.focus();
+    say("Say who labels.");
+    return;
+  }
+  if (named) keep(named);
+  const metric = form.elements.metric.value;
+  const comment = form.elements.comment.value.trim();
+  const asked = { run, case_id, sample: Number(number), metric, value: Number(button.dataset.value), comment, reviewer, judge_seen: true };
+  if (next) {
+    asked.judge_seen = box.dataset.judgeSeen === "true";
+    asked.probability = Number(box.dataset.probability);
+    asked.answer_hash = box.dataset.answerHash;
+  }
+  busy = true;
+  try {
+    const made = await request("POST", "/api/v1/benchmarks/labels", asked);
+    if (next) return location.assign(next);
+    form.elements.comment.value = "";
+    given(box, made);
+    say(`Labelled: ${metric} ${made.value}.`);
+  } catch (error) {
+    say(error.message);
+  }
+  busy = false;
+}
+
+function given(box, { reviewer, metric, value, comment }) {
+  const line = document.createElement("p");
+  const tag = document.createElement("span");
+  const text = document.createElement("bdi");
+  const number = document.createElement("b");
+  const note = document.createElement("bdi");
+  line.className = "given";
+  tag.className = "tag";
+  tag.textContent = "label";
+  text.textContent = `${reviewer}: ${metric}`;
+  number.textContent = value;
+  note.className = "soft";
+  note.textContent = comment;
+  line.append(tag, " ", text, " ", number, " ", note);
+  for (const old of box.parentElement.querySelectorAll(":scope > .given")) {
+    if (old.querySelector("bdi").textContent === text.textContent && !old.querySelector("small")) old.remove();
+  }
+  box.before(line);
+}
+
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.("[data-quick-label]") && event.target.open) filled(event.target);
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || document.querySelector("dialog[open]")) return;
+  const inside = event.target.closest?.("[data-quick-label]") ?? asking();
+  if (inside && event.key === "Escape" && !asking()) {
+    inside.open = false;
+    inside.querySelector("summary").focus();
+    event.preventDefault();
+  } else if (inside && event.key === "Enter" && event.target.matches("input")) {
+    event.target.blur();
+    event.preventDefault();
+  } else if (inside?.open && (!typing(event) || event.target.matches("select"))) {
+    const key = inside.querySelector(`[data-metric]:not([hidden]) [data-key="${CSS.escape(event.key)}"]`);
+    if (key) {
       event.preventDefault();
-    }
-    if (typing(event) || main.querySelector("[data-scoring]")?.hidden !== false) {
-      if (event.key !== "u" || typing(event) || !name && !page().dataset.reviewer) return;
-    }
-    const key = main.querySelector(`[data-scoring] [data-key="${CSS.escape(event.key)}"]`);
-    const action = { s: "skip", u: "undo", o: "judge" }[event.key];
-    if (key && place()) act(() => label(Number(key.dataset.value)));
-    else if (event.key === "c") comment.focus();
-    else if (action && (place() || action === "undo")) act(actions[action]);
-    else return;
+      event.stopPropagation();
+      key.click();
+    } else if (event.key === "c") {
+      event.preventDefault();
+      inside.querySelector("[name=comment]").focus();
+    } else if (event.key === "s" && asking()) document.querySelector("[data-skip]").click();
+  } else if (event.key === "l" && !typing(event)) {
+    const box = document.querySelector("[data-sample][aria-current] [data-quick-label]") ?? document.querySelector("[data-quick-label]");
+    if (!box) return;
+    box.open = true;
+    filled(box).elements.metric.focus();
+    box.scrollIntoView({ block: "nearest" });
     event.preventDefault();
-  }, true);
-  main.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-scoring] button");
-    if (!button || !place()) return;
-    if (button.dataset.do) act(actions[button.dataset.do]);
-    else act(() => label(Number(button.dataset.value)));
-  });
-}
+  }
+}, true);
 
-// The form that starts a queue.
-const start = document.querySelector("#start-queue");
-if (start) {
-  const known = start.dataset.reviewer;
-  const refused = document.querySelector("#start-refused");
-  askIn(start, known);
-  start.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    refused.hidden = true;
-    const { metric, draw, size } = Object.fromEntries(new FormData(start));
-    try {
-      const asked = { run: start.dataset.run, metric, draw, size: Number(size), reviewer: namedIn(start, known) };
-      const { queue } = await request("POST", "/api/v1/benchmarks/label-queues", asked);
-      location.assign(`/labels/${start.dataset.run}?queue=${queue.id}`);
-    } catch (error) {
-      refused.textContent = error.message;
-      refused.hidden = false;
-    }
-  });
+// An answer that the browser kept when it was left may have been labelled since.
+addEventListener("pageshow", (event) => {
+  if (event.persisted && asking()) location.reload();
+});
+
+const start = document.querySelector("#start-labelling");
+if (start?.elements.reviewer) {
+  start.elements.reviewer.value ||= kept();
+  start.addEventListener("submit", () => keep(start.elements.reviewer.value.trim()));
 }
+if (asking()) filled(asking());

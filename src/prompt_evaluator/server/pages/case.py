@@ -11,7 +11,7 @@ from prompt_evaluator.app.run_queries import whole_id
 from prompt_evaluator.app.serving.answer_views import clipped
 from prompt_evaluator.app.serving.case_page import List, case_page
 from prompt_evaluator.app.serving.case_table import NOT_KNOWN
-from prompt_evaluator.app.serving.label_pages import case_labels, quick_scales
+from prompt_evaluator.app.serving.label_pages import case_labels, run_scales
 from prompt_evaluator.app.serving.run_answers import run_answer
 from prompt_evaluator.model.case_api import CasePageQuery
 from prompt_evaluator.model.case_filter import asks_about_changes
@@ -69,7 +69,7 @@ def show_case_page(call: Call[CasePageQuery, None]) -> Page:
             "facts": case_facts(page.case, _shown_elsewhere(page)),
             "strip": strip,
             "labels": case_labels(call.site.settings, run_id, case_id),
-            "scales": quick_scales(call.site.settings, run_id) if call.caller.may("labeller") else (),
+            "scales": run_scales(call.site.settings, run_id) if call.caller.may("labeller") else (),
             "reviewer": call.caller.name if call.site.needs_token else "",
             "clip": lambda text: clipped(text, _SHOWN, _FOLDED // max(1, len(page.case.messages))),
         },

@@ -13,7 +13,7 @@ from prompt_evaluator.app.serving.compare_choice import choice
 from prompt_evaluator.app.serving.compare_filter import BOUND_STARTS, bound_words, changed_filter, quoted
 from prompt_evaluator.app.serving.compare_matrix import SHOWS
 from prompt_evaluator.app.serving.compare_page import Refused, compare_page
-from prompt_evaluator.app.serving.label_pages import case_labels, quick_scales
+from prompt_evaluator.app.serving.label_pages import case_labels, run_scales
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.api import ComparePageQuery
 from prompt_evaluator.server.routing import HTML, Page, Routes
@@ -81,7 +81,7 @@ def _labelling(call: Call[ComparePageQuery, None], run_ids: list[str]) -> dict[s
     may_label = bool(case) and call.caller.may("labeller")
     return {
         "labels": [case_labels(settings, run_id, case) if case else {} for run_id in run_ids[:2]],
-        "scales": quick_scales(settings, run_ids[1]) if may_label else (),
+        "scales": run_scales(settings, run_ids[1]) if may_label else (),
         "reviewer": call.caller.name if call.site.needs_token else "",
     }
 
