@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prompt_evaluator.cli.single_keys import Keys
-    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import Label
     from prompt_evaluator.model.labelling import Draw, Drawn, Opinion
 
@@ -107,7 +106,7 @@ def _user() -> str:
 class _Terminal:
     """Labels one answer after the other."""
 
-    def __init__(self, settings: Settings, session: LabelSession, keys: Keys) -> None:
+    def __init__(self, settings: ServedSettings, session: LabelSession, keys: Keys) -> None:
         self._settings, self._session, self._keys = settings, session, keys
         self._scale = session.scale
         self._values = {key.key: key.value for key in self._scale.keys}
