@@ -211,9 +211,6 @@ def main(plan: Plan, *, writes: bool) -> None:
         bench = Bench(Path(made), plan)
         bench.measure()
         grown = growth(plan.growth, Path(made))
-    known = figures.load() if figures.STORED.exists() else None
-    largest = plan.growth[-1]
-    further = [row for row in known.growth if row.cases > largest] if known else []  # of bench_million.py
     found = Figures(
         date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
         machine=f"{_number(os.cpu_count() or 1)} shared cores",
@@ -221,7 +218,7 @@ def main(plan: Plan, *, writes: bool) -> None:
         python=platform.python_version(),
         cases=plan.cases,
         tools=tuple(ToolFigures(tool.name, tool.version, _rounded(bench.cells.get(tool.name, {}))) for tool in TOOLS),
-        growth=(*grown, *further),
+        growth=tuple(grown),
     )
     print(figures.text_table(found))
     if writes:

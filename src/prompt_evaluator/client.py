@@ -232,9 +232,9 @@ class Client:
                 elif until is not None and time.monotonic() > until:
                     raise TimeoutError(f"Run {run_id} has not ended after {timeout:g} s.")
 
-    def export(self, run_id: str, kind: str = "results", **query: Any) -> Iterator[bytes]:
-        """A run's results (`format`: json, jsonl or csv) or, as `training`, pairs of answers; piece by piece."""
-        with self._open("GET", f"{_of(run_id)}/export/{kind}", query=query) as answer:
+    def export(self, run_id: str, **query: Any) -> Iterator[bytes]:
+        """A run's results (`format`: json, jsonl or csv), piece by piece."""
+        with self._open("GET", f"{_of(run_id)}/export/results", query=query) as answer:
             while piece := answer.read(_PIECE):
                 yield piece
 

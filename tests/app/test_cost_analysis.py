@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from case_results import case_result, failed_sample, run_result, sample
+from case_results import case_result, run_result, sample
 
 from prompt_evaluator.app.cost_analysis import cost_analysis
 from prompt_evaluator.app.settings import read_settings
@@ -63,31 +63,10 @@ def test_costs_and_tokens_are_split_into_answers_and_judgements(settings: Settin
     assert found.judge is not None
     assert (found.judge.cost, found.judge.input_tokens, found.judge.output_tokens) == (1.5, 60, 18)
     assert (found.generator.input_tokens, found.generator.output_tokens) == (30, 15)
-    assert (found.samples, found.answers, found.tries) == (3, 6, 3)
-    assert found.cost_per_sample == pytest.approx(3.25 / 3)
+    assert found.samples == 3
     assert [(each.case_id, each.cost) for each in found.most_expensive] == [("case-1", 1.75), ("case-0", 1.5)]
     assert found.most_expensive[0].share == pytest.approx(1.75 / 3.25)
-    assert (found.cases.mean, found.cases.median, found.cases.max, found.cases.cases) == (1.625, 1.625, 1.75, 2)
-
-
-def test_a_point_costs_what_a_sample_costs_divided_by_the_mean_score(settings: Settings) -> None:
-    add(settings, (sample(), sample(number=1)))
-
-    metric = cost_analysis(settings, RUN).metrics["clarity"]
-
-    assert (metric.mean, metric.scale) == (4.0, (1.0, 5.0))
-    assert metric.cost_per_point == pytest.approx(0.75 / 4)
-    assert metric.tokens_per_point == pytest.approx((10 + 5 + 20 + 6) / 4)
-
-
-def test_a_mean_of_zero_has_no_cost_per_point(settings: Settings) -> None:
-    add(settings, (sample(),))
-    with closing(Store.open(settings.store)) as store:
-        store.update_run(RUN, status="completed", summary=run_result(RUN, mean=0.0))
-
-    metric = cost_analysis(settings, RUN).metrics["clarity"]
-
-    assert (metric.mean, metric.cost_per_point, metric.tokens_per_point) == (0.0, None, None)
+    assert (found.cases.mean, found.cases.cases) == (1.625, 2)
 
 
 def test_an_unknown_price_is_counted_and_never_zero(settings: Settings) -> None:
@@ -99,32 +78,16 @@ def test_an_unknown_price_is_counted_and_never_zero(settings: Settings) -> None:
     assert (found.generator.cost, found.generator.unpriced_samples) == (None, 2)
     assert found.judge is not None
     assert (found.judge.cost, found.judge.unpriced_samples) == (None, 2)
-    assert (found.cases.mean, found.cases.p95, found.cases.cases, found.cases.unpriced_cases) == (None, None, 0, 1)
-    assert (found.cost_per_sample, found.cost_per_passed_sample, found.most_expensive) == (None, None, ())
-    assert found.metrics["clarity"].cost_per_point is None
+    assert (found.cases.mean, found.cases.cases, found.cases.unpriced_cases) == (None, 0, 1)
+    assert found.most_expensive == ()
 
 
-def test_errors_reuse_and_passing_samples_are_told_apart(settings: Settings) -> None:
-    late = sample(number=3, status="judge_error", error=failed_sample().error, scores={}, judge_cost=None)
-    add(settings, (sample(reused=True), sample(number=1), failed_sample(number=2), late), cost=0.75)
+def test_what_is_reused_is_not_paid_and_without_a_judge_there_is_no_judge_part(settings: Settings) -> None:
+    add(settings, (sample(reused=True), sample(number=1)), judge=None, cost=0.75)
 
     found = cost_analysis(settings, RUN)
 
-    assert (found.errors.samples, found.errors.cost, found.errors.unpriced_samples) == (2, 0.25, 1)
-    assert (found.reused.samples, found.reused.share) == (1, 0.25)
-    assert found.passed_samples == 2
-    assert found.cost_per_passed_sample == pytest.approx(1.75 / 2)
-    assert (found.paid, found.cost) == (0.75, 1.75)
-    assert found.latency.p50 == 200.0
-
-
-def test_without_errors_they_cost_nothing_and_without_a_judge_there_is_no_judge_part(settings: Settings) -> None:
-    add(settings, (sample(),), judge=None)
-
-    found = cost_analysis(settings, RUN)
-
-    assert (found.errors.samples, found.errors.cost) == (0, 0.0)
-    assert found.judge is None
+    assert (found.paid, found.cost, found.judge) == (0.75, 1.5, None)
 
 
 def test_an_unknown_run_is_refused(settings: Settings) -> None:

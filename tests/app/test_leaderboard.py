@@ -67,16 +67,15 @@ def test_the_newest_run_of_a_model_with_a_prompt_counts(store: Store) -> None:
     assert [(run.run_id, run.older_runs) for run in board.runs] == [(run_id(4), 0), (run_id(2), 1)]
 
 
-def test_a_mean_of_zero_is_ranked_and_has_no_cost_per_point(store: Store) -> None:
+def test_a_mean_of_zero_is_ranked_and_costs_are_those_of_a_sample(store: Store) -> None:
     add_ranked(store, 1, 0.0, model="openai/zero")
     add_ranked(store, 2, 4.0, model="openai/good")
 
     good, zero = boards()[0].runs
 
     assert (zero.rank, zero.scores[METRIC].mean) == (2, 0.0)
-    assert (zero.scores[METRIC].cost_per_point, zero.scores[METRIC].tokens_per_point) == (None, None)
-    assert good.scores[METRIC].cost_per_point == pytest.approx(1.5 / 10 / 4)
-    assert good.scores[METRIC].tokens_per_point == pytest.approx(800 / 10 / 4)
+    assert good.cost_per_sample == pytest.approx(1.5 / 10)
+    assert good.tokens_per_sample == pytest.approx(800 / 10)
 
 
 def test_an_unknown_price_is_not_free(store: Store) -> None:
@@ -84,7 +83,7 @@ def test_an_unknown_price_is_not_free(store: Store) -> None:
 
     (run,) = boards()[0].runs
 
-    assert (run.cost, run.unpriced_calls, run.scores[METRIC].cost_per_point) == (None, 20, None)
+    assert (run.cost, run.unpriced_calls, run.cost_per_sample) == (None, 20, None)
 
 
 def test_a_run_that_reused_answers_is_ranked_by_what_they_cost(store: Store) -> None:

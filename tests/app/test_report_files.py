@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 from entries import each
 from hostile import HOSTILE, storable
@@ -55,17 +54,13 @@ def hostile_answer(name: str) -> str:
     return HOSTILE[name].encode("utf-8", "replace").decode()
 
 
-def query(statement: str) -> list[tuple[Any, ...]]:
-    with closing(duckdb.connect()) as connection:
-        return connection.execute(statement).fetchall()
-
-
 def write(*runs: str, to: str, **options: Any) -> Path:
-    """Write tables and return the first file."""
+    """Write a table and return its path."""
     path = Path(to)
     kind = table_kind(path)
     assert kind is not None
-    return write_tables(read_settings(), runs, kind, path, **options)[0]
+    write_tables(read_settings(), runs, kind, path, **options)
+    return path
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -113,7 +108,7 @@ def hostile(hostile_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.jsonl", "jsonl"),
         ("a.junit.xml", "junit"),
         ("a.xml", "junit"),
-        ("A.PARQUET", "parquet"),
+        ("a.parquet", None),
         ("a.html", None),
         ("csv", None),
     ],
@@ -151,17 +146,6 @@ def test_hostile_text_in_junit_adds_no_test_case_and_changes_none() -> None:
         assert "\x1b" not in one.text
 
 
-@pytest.mark.usefixtures("hostile")
-def test_hostile_text_in_parquet_is_data() -> None:
-    write("@last", to="report.parquet")
-
-    outputs = query("SELECT output FROM 'report.samples.parquet' ORDER BY position")
-    reasons = query("SELECT reason FROM 'report.scores.parquet' ORDER BY position")
-    wanted = [(storable(text),) for text in HOSTILE.values()]
-    assert outputs == wanted
-    assert len(reasons) == len(wanted)
-
-
 def test_a_case_is_a_test_case_with_its_place_its_scores_and_what_is_wrong(sums: Evaluation) -> None:
     found = {each.name: each for each in read_junit(write(sums.run_id, to="report.junit.xml"))}
 
@@ -191,76 +175,6 @@ def test_a_suite_knows_the_run_its_hashes_and_its_means(sums: Evaluation) -> Non
     assert known["dataset_hash"].startswith("sha256:")
     assert float(known["exact_match.mean"]) == sums.metrics["exact_match"].mean_of_means
     assert known["exact_match.cases"] == "2"
-
-
-def test_duckdb_finds_our_means_and_counts_in_parquet(here: Path) -> None:
-    cases = [{"id": f"case-{at}", "input": f"Question {at}?"} for at in range(23)]
-    run = evaluate(cases, samples=7)
-
-    written = write_tables(read_settings(), [run.run_id], "parquet", here / "out" / "run.parquet")
-
-    assert [path.name for path in written] == ["run.runs.parquet", "run.samples.parquet", "run.scores.parquet"]
-    by_case = (
-        f"SELECT test_case_id AS id, metric, avg(score) AS mean, count(score) AS n FROM '{written[2]}' GROUP BY ALL"
-    )
-    found = {(case, metric): (count, mean) for case, metric, mean, count in query(by_case)}
-    # The last bit of a mean of fractions depends on the order in which they are added up.
-    assert found == {
-        (case.test_case_id, metric): (stats.count, pytest.approx(stats.mean, rel=1e-15))
-        for case in run.cases()
-        for metric, stats in case.per_metric_stats.items()
-    }
-    overall = query(f"SELECT metric, count(*), avg(mean) FROM ({by_case}) GROUP BY metric")
-    assert {metric: (cases, mean) for metric, cases, mean in overall} == {
-        metric: (each.num_cases, pytest.approx(each.mean_of_means, rel=1e-15)) for metric, each in run.metrics.items()
-    }
-    assert dict(query(f"SELECT status, count(*) FROM '{written[1]}' GROUP BY 1")) == run.totals.samples
-    raised = f"SELECT count(*) FROM '{written[1]}' WHERE (flags::JSON ->> 'invented_constraints') = 'true'"
-    assert query(raised) == [(run.flags["invented_constraints"].true_count,)]
-
-
-def test_duckdb_finds_exactly_our_mean_of_whole_scores(here: Path) -> None:
-    cases = [{"id": f"case-{at}", "input": "2+2", "reference": "4" if at % 3 else "5"} for at in range(16)]
-    run = evaluate(cases, four, rubric=None, metrics=["exact_match"], samples=4)
-
-    path = write(run.run_id, to=str(here / "run.parquet")).with_name("run.scores.parquet")
-
-    ((mean, count),) = query(f"SELECT avg(score), count(*) FROM '{path}' WHERE metric = 'exact_match'")
-    assert (mean, count) == (run.metrics["exact_match"].mean_of_means, 64)
-
-
-def test_columns_of_parquet_are_typed(sums: Evaluation) -> None:
-    write(sums.run_id, to="report.parquet")
-
-    types = {
-        table: {name: kind for name, kind, *_ in query(f"DESCRIBE FROM 'report.{table}.parquet'")}
-        for table in ("runs", "samples", "scores")
-    }
-    assert types["runs"]["started_at"] == "TIMESTAMP WITH TIME ZONE"
-    assert types["runs"]["cost"] == "DOUBLE"
-    assert types["runs"]["synthetic"] == "BOOLEAN"
-    assert (types["samples"]["line"], types["samples"]["latency_ms"]) == ("BIGINT", "DOUBLE")
-    assert (types["scores"]["score"], types["scores"]["passed"]) == ("DOUBLE", "BOOLEAN")
-    ((run_id, tags, kind),) = query("SELECT run_id, tags, kind FROM 'report.runs.parquet'")
-    assert (run_id, json.loads(tags), kind) == (sums.run_id, {"a": "b"}, "evaluation")
-    samples = query(
-        "SELECT test_case_id, line, status, error_kind, output FROM 'report.samples.parquet' WHERE sample = 0"
-    )
-    assert samples == [
-        ("good", 1, "completed", None, "4"),
-        ("bad", 2, "completed", None, "4"),
-        ("broken", 3, "generation_error", "TargetFailedError", None),
-        ("free", 4, "completed", None, "4"),
-    ]
-
-
-def test_parquet_of_two_runs_has_the_samples_of_both(sums: Evaluation, dataset: Path) -> None:
-    other = evaluate(dataset, five, rubric=None, metrics=["exact_match"], samples=2)
-
-    write(sums.run_id, other.run_id, to="both.parquet")
-
-    counted = query("SELECT run_id, count(*) FROM 'both.samples.parquet' GROUP BY 1")
-    assert dict(counted) == {sums.run_id: 12, other.run_id: 8}
 
 
 def test_a_comparison_has_a_row_per_case_and_metric(sums: Evaluation, dataset: Path) -> None:
@@ -349,16 +263,8 @@ def test_a_file_that_cannot_be_written_is_named(sums: Evaluation) -> None:
         write(sums.run_id, to="taken/report.csv")
 
 
-def test_without_pyarrow_the_extra_is_named(sums: Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-
-    with pytest.raises(ConfigurationError, match=r"Install prompt-evaluator\[parquet\] to write .parquet files"):
-        write(sums.run_id, to="report.parquet")
-    assert not list(Path().glob("*.parquet"))
-
-
 def test_the_store_is_closed_after_writing(sums: Evaluation) -> None:
-    for name in ("a.csv", "a.xml", "a.parquet"):
+    for name in ("a.csv", "a.xml"):
         write(sums.run_id, to=name)
 
     with closing(open_store(read_settings())) as store, store.own(sums.run_id):

@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_written_is_refused_in_a_sentence(here: Path, outp
         ("r.jsonl", (None, "jsonl")),
         ("r.xml", (None, "junit")),
         ("r.junit.xml", (None, "junit")),
-        ("new/folder/r.parquet", (None, "parquet")),
+        ("new/folder/r.csv", (None, "csv")),
     ],
 )
 def test_the_end_of_the_name_decides_the_format(here: Path, name: str, kinds: tuple[str | None, str | None]) -> None:

@@ -32,8 +32,7 @@ CASES = [
     for at in range(10)
 ]
 METRICS = ("--rubric", "none", "--metrics", "regex(pattern=yes)", "-n", "3")
-FORMATS = ("r.html", "r.md", "r.csv", "r.jsonl", "r.json", "r.junit.xml", "r.parquet")
-WRITTEN = (*FORMATS[:-1], "r.runs.parquet", "r.samples.parquet", "r.scores.parquet")
+FORMATS = ("r.html", "r.md", "r.csv", "r.jsonl", "r.json", "r.junit.xml")
 
 
 class Project:
@@ -86,7 +85,7 @@ def test_every_format_is_written_by_one_command(project: Project) -> None:
     done = project.report(project.after, *(part for name in FORMATS for part in ("-o", name)))
 
     assert (done.code, done.err) == (0, "")
-    assert [line.split()[1] for line in done.out.splitlines()] == list(WRITTEN)
+    assert [line.split()[1] for line in done.out.splitlines()] == list(FORMATS)
     assert project.text("r.md").startswith("# data with python:bot:after")
     assert project.text("r.csv").splitlines()[0].startswith("test_case_id,")
     assert len(project.text("r.jsonl").splitlines()) == 60
@@ -149,12 +148,10 @@ def test_a_file_made_elsewhere_can_be_compared_but_not_reported_on_alone(project
 
     alone = project.report("foreign.json", "-o", "alone.html")
     both = project.report("foreign.json", project.after, "-o", "both.html")
-    samples = project.report("foreign.json", project.after, "-o", "samples.html", "-o", "samples.parquet")
 
-    assert (alone.code, both.code, samples.code) == (2, 0, 2)
+    assert (alone.code, both.code) == (2, 0)
     assert "foreign.json: the run of this file is not in the store" in alone.err
     assert not (project.folder / "alone.html").exists()
-    assert not (project.folder / "samples.html").exists()
 
 
 def test_nothing_is_written_if_one_of_the_files_cannot_be(project: Project) -> None:
@@ -235,7 +232,7 @@ def test_no_secret_of_the_run_is_in_any_format(online: Workspace, service: Any) 
     done = online.run("report", "@last", *(part for name in FORMATS for part in ("-o", name)))
 
     assert (done.code, done.err) == (0, "")
-    for name in WRITTEN:
+    for name in FORMATS:
         written = (online.folder / name).read_bytes()
         assert key.encode() not in written, name
         assert header.encode() not in written, name

@@ -108,27 +108,3 @@ def test_runs_are_those_of_the_configuration_that_is_named(project: Workspace) -
     assert project.run("runs", "list", "--json").json == {"runs": [], "next": None}
     other = project.run("runs", "list", "--json", "-c", "other/prompt_evaluator.yaml").json
     assert [run["run_id"] for run in other["runs"]] == [run_id]
-
-
-def test_preference_pairs_are_exported_to_a_file(project: Workspace) -> None:
-    run_id = project.evaluate("-n", "4").run_id
-
-    done = project.run("runs", "export", run_id, "--training", "--metric", "semantic_fidelity", "-o", "pairs.jsonl")
-
-    assert (done.code, done.out, done.err) == (0, "", "")
-    pairs = [json.loads(line) for line in (project.folder / "pairs.jsonl").read_text("utf-8").splitlines()]
-    assert pairs
-    assert all(
-        pair["chosen_score"] > pair["rejected_score"] and pair["metric"] == "semantic_fidelity" for pair in pairs
-    )
-    assert pairs[0]["prompt"][0] == {"role": "system", "content": "Answer in one sentence.\n"}
-
-
-def test_an_export_without_pairs_says_why_and_wrong_flags_are_refused(project: Workspace) -> None:
-    run_id = project.evaluate("-n", "1").run_id
-
-    done = project.run("runs", "export", run_id, "--training")
-    assert (done.code, done.out) == (0, "")
-    assert done.err.startswith("No pairs: no case has two answers with different scores.")
-    assert "Remove --format" in project.run("runs", "export", run_id, "--training", "--format", "csv").err
-    assert "Add --training" in project.run("runs", "export", run_id, "--metric", "semantic_fidelity").err

@@ -16,8 +16,8 @@ from junit_files import read_junit
 from summaries import outcome, plan
 
 from prompt_evaluator.model.bars import MissedBar
-from prompt_evaluator.model.flat_rows import WorstSample
 from prompt_evaluator.model.query import CaseFlag, CaseLine, CaseMetric, RunLine
+from prompt_evaluator.model.worst_sample import WorstSample
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult, write_junit
 from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -140,6 +141,9 @@ def test_files_of_runs_and_groups_have_a_row_for_each(pages: AsgiSite, runs: Sli
         "worse",
         "",
     )
+    lines = pages.send("GET", f"{API}/runs/{runs.run}/export/slices?keys=topic&format=jsonl").body.splitlines()
+    assert [json.loads(line)["value"] for line in lines] == [cell["value"] for cell in cells]
+    assert list(json.loads(lines[0])) == list(cells[0])
     markdown = pages.send("GET", f"{API}/runs/{runs.run}/export/slices?keys=topic&format=markdown").body.decode()
     assert markdown.splitlines()[0].startswith("| key | value | metric | mean |")
     assert len(markdown.splitlines()) == 10

@@ -52,13 +52,13 @@ def board_data(board: DatasetBoard) -> ChartData:
     known = [
         _Priced(
             names[run.run_id],
-            run.cost / run.samples,
+            run.cost_per_sample,
             run.scores[board.metric].mean,
             run.scores[board.metric].interval,
             f"/runs/{quote(run.run_id, safe='')}",
         )
         for run in board.runs
-        if run.cost is not None and run.samples
+        if run.cost_per_sample is not None
     ]
     return ChartData(
         kind="cost",

@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from prompt_evaluator.app.cost_analysis import per_point
 from prompt_evaluator.app.findings import digits
 from prompt_evaluator.app.leaderboard_groups import CASE_SHARE, Group, best_group, groups, why_left_out
 from prompt_evaluator.app.run_versions import of_dataset
@@ -163,7 +162,7 @@ def _entry(run: FinishedRun, line: RunLine, rank: int | None, cost: float | None
         prompt_version=line.prompt_version,
         prompt_file=PurePath(prompt.path).name if prompt and prompt.path else None,
         synthetic=bool(line.synthetic),
-        scores={name: _score(each, samples, cost, tokens) for name, each in _stats(line).items()},
+        scores={name: _score(each) for name, each in _stats(line).items()},
         samples=samples,
         errors=samples - totals.samples.get("completed", 0),
         cost=cost,
@@ -173,7 +172,7 @@ def _entry(run: FinishedRun, line: RunLine, rank: int | None, cost: float | None
     )
 
 
-def _score(stats: OverallMetric, samples: int, cost: float | None, tokens: int | None) -> RankedScore:
+def _score(stats: OverallMetric) -> RankedScore:
     return RankedScore(
         mean=stats.mean_of_means,
         interval=stats.interval,
@@ -182,8 +181,6 @@ def _score(stats: OverallMetric, samples: int, cost: float | None, tokens: int |
         pass_interval=stats.pass_interval,
         cases=stats.num_cases,
         failed=stats.failed,
-        cost_per_point=per_point(cost, samples, stats.mean_of_means),
-        tokens_per_point=per_point(tokens, samples, stats.mean_of_means),
     )
 
 

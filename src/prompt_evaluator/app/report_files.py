@@ -1,8 +1,7 @@
-"""Writes reports on one run or two as tables and test results: CSV, JSONL, JUnit and Parquet."""
+"""Writes reports on one run or two as tables and test results: CSV, JSONL and JUnit."""
 
 from __future__ import annotations
 
-import gc
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -22,7 +21,6 @@ from prompt_evaluator.reports.junit import write_junit
 from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
 from prompt_evaluator.reports.next_step import shown_path
-from prompt_evaluator.reports.parquet import TABLES, check_installed, write_parquet
 from prompt_evaluator.reports.tables import COMPARISON_COLUMNS, comparison_rows
 from prompt_evaluator.store.files import atomic
 
@@ -37,8 +35,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.reports.junit import TestResult
     from prompt_evaluator.store import Store
 
-TableKind = Literal["csv", "jsonl", "junit", "parquet"]
-_KINDS: dict[str, TableKind] = {".csv": "csv", ".jsonl": "jsonl", ".xml": "junit", ".parquet": "parquet"}
+TableKind = Literal["csv", "jsonl", "junit"]
+_KINDS: dict[str, TableKind] = {".csv": "csv", ".jsonl": "jsonl", ".xml": "junit"}
 _DEFAULTS = CompareOptions()
 _CASES_AT_ONCE = 256
 
@@ -50,12 +48,11 @@ def table_kind(path: Path) -> TableKind | None:
 
 def write_tables(
     settings: Settings, runs: Sequence[str], kind: TableKind, path: Path, *, options: CompareOptions = _DEFAULTS
-) -> tuple[Path, ...]:
+) -> None:
     """Write one run, or two runs compared, as tables. Files are replaced as a whole; memory stays the same for any run.
 
     CSV and JSONL have a row per sample of a run, or per case and metric of a comparison; JUnit has a test case for
-    each. Parquet has the samples of both runs, in three files beside `path`: `NAME.runs.parquet`,
-    `NAME.samples.parquet` and `NAME.scores.parquet`.
+    each.
 
     Args:
         settings: Say where the store is.
@@ -64,18 +61,10 @@ def write_tables(
         path: The file.
         options: What to compare by.
 
-    Returns:
-        The files written.
-
     Raises:
-        ConfigurationError: There is no such run, a run is not in the store, the extra is missing, or a file cannot be
-            written.
+        ConfigurationError: There is no such run, a run is not in the store, or a file cannot be written.
         IncomparableError: The runs cannot be compared.
     """
-    if kind == "parquet":
-        check_installed()
-        with closing(open_store(settings)) as store:
-            return write_parquet_tables(store, [stored_name(settings, run) for run in runs], path)
     if len(runs) > 1:
         (comparison,) = compare_runs(settings, runs, options)
         if kind == "junit":
@@ -87,7 +76,6 @@ def write_tables(
         _write_junit(settings, runs[0], path)
     else:
         _write_lines(path, export_run(settings, stored_name(settings, runs[0]), kind))
-    return (path,)
 
 
 def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
@@ -162,18 +150,6 @@ def _places(
     return store.case_places(facts.run_id, list(dict.fromkeys(case.test_case_id for case in cases)))
 
 
-def write_parquet_tables(store: Store, runs: Sequence[str], path: Path) -> tuple[Path, ...]:
-    """Write runs of an open store; see `write_tables`."""
-    paths = tuple(path.with_name(f"{path.stem}.{table}.parquet") for table in TABLES)
-    lines = [store.run_line(run) for run in runs]
-    with ExitStack() as stack:
-        files = [stack.enter_context(written_file(each)) for each in paths]
-        stack.enter_context(_no_collector())
-        batches = chain.from_iterable(store.flat_rows(line.run_id) for line in lines)
-        write_parquet(files, lines, batches)
-    return paths
-
-
 @contextmanager
 def written_file(path: Path) -> Iterator[BinaryIO]:
     """A file that is replaced as a whole, in a folder that is made if necessary."""
@@ -184,15 +160,3 @@ def written_file(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         what = f"{path}: cannot write the file: {error.strerror or error}."
         raise ConfigurationError(f"{what} Choose another path with -o.") from None
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Millions of short-lived tuples without cycles: looking for cycles among them takes a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -10,13 +10,11 @@ import msgspec
 from prompt_evaluator.app.compare import comparison_document
 from prompt_evaluator.app.report import ReportOptions, collect_compare_report, collect_run_report
 from prompt_evaluator.app.report_files import table_kind, write_tables, written_file
-from prompt_evaluator.app.run_names import stored_name
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.report import CompareReport, RunReport
 from prompt_evaluator.reports.chart_files import javascript_bundle
-from prompt_evaluator.reports.parquet import check_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.report_files import TableKind
     from prompt_evaluator.config.loading import Settings
 
-ENDINGS = (".html", ".md", ".csv", ".jsonl", ".json", ".junit.xml", ".parquet")
+ENDINGS = (".html", ".md", ".csv", ".jsonl", ".json", ".junit.xml")
 _PAGES: dict[str, PageKind] = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}
 _DEFAULTS = CompareOptions()
 PageKind = Literal["html", "markdown", "json"]
@@ -52,8 +50,7 @@ def report_files(paths: Sequence[Path]) -> list[ReportFile]:
     """The files to write, if all of them can be written. Nothing is written yet.
 
     Raises:
-        ConfigurationError: A file name has an unknown ending, a path cannot be written or is given twice, or an extra
-            is missing.
+        ConfigurationError: A file name has an unknown ending, or a path cannot be written or is given twice.
     """
     files = [_file(path) for path in paths]
     seen: set[Path] = set()
@@ -61,8 +58,6 @@ def report_files(paths: Sequence[Path]) -> list[ReportFile]:
         if (resolved := _checked(file.path)) in seen:
             raise ConfigurationError(f"{file.path} is given twice. Give each file once with -o.")
         seen.add(resolved)
-    if any(file.table == "parquet" for file in files):
-        check_installed()
     return files
 
 
@@ -71,7 +66,7 @@ def write_reports(
     request: ReportRequest,
     files: Sequence[ReportFile],
     report: RunReport | CompareReport | None = None,
-) -> list[Path]:
+) -> None:
     """Write a report to all these files, each as a whole or not at all.
 
     Args:
@@ -80,26 +75,18 @@ def write_reports(
         files: Where to.
         report: The same report, if it was collected before.
 
-    Returns:
-        The files written; one of `files` may become several.
-
     Raises:
         ConfigurationError: There is no such run, or a file cannot be written.
         InputError: The file of a run cannot be used.
         IncomparableError: The runs cannot be compared.
     """
-    written: list[Path] = []
-    if any(file.table == "parquet" for file in files):  # which needs the samples, so files are not enough
-        request = msgspec.structs.replace(request, runs=tuple(stored_name(settings, run) for run in request.runs))
     if report is None and any(file.page for file in files):
         report = collect_report(settings, request)
     for path, page, table in files:
         if report is not None and page is not None:
             _write(path, page_bytes(report, page))
-            written.append(path)
         if table is not None:
-            written += write_tables(settings, request.runs, table, path, options=request.compare)
-    return written
+            write_tables(settings, request.runs, table, path, options=request.compare)
 
 
 def _file(path: Path) -> ReportFile:

@@ -31,15 +31,12 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.leaderboard import DatasetBoard, Leaderboard, RankedRun, RankedScore
 
 _NONE_YET = "No finished runs yet. Start one: {program} evaluate-dataset -d DATASET -s PROMPT"
-_TITLES = ("Mean (95 %)", "Pass", "$/pt", "Tokens/pt", "Errors")
+_TITLES = ("Mean (95 %)", "Pass", "$/sample", "Tokens/sample", "Errors")
 """The last one is left out if there are none."""
 _SYNTHETIC = "*"
 _UNKNOWN = "–"  # noqa: RUF001 - a dash for no value
 _WIDEST_TEXT = 110
-_HOW = (
-    "Runs share a rank if their intervals overlap; `compare` tests such a pair more sharply. "
-    "Cost and tokens per point (pt): of a sample, divided by its mean score."
-)
+_HOW = "Runs share a rank if their intervals overlap; `compare` tests such a pair more sharply."
 
 
 @click.command("leaderboard")
@@ -107,8 +104,8 @@ def _texts(run: RankedRun, score: RankedScore, digits: int) -> tuple[str, ...]:
     return (
         f"{decimal(score.mean, digits)} ({between})" if between else decimal(score.mean, digits),
         _UNKNOWN if score.pass_rate is None else percent(score.pass_rate),
-        _UNKNOWN if score.cost_per_point is None else f"{money(score.cost_per_point)}{more}",
-        _UNKNOWN if score.tokens_per_point is None else tokens(score.tokens_per_point),
+        _UNKNOWN if run.cost_per_sample is None else f"{money(run.cost_per_sample)}{more}",
+        _UNKNOWN if run.tokens_per_sample is None else tokens(run.tokens_per_sample),
         f"{run.errors:,}",
     )
 

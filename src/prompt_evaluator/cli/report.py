@@ -21,6 +21,7 @@ from prompt_evaluator.model.several import REPEATED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prompt_evaluator.app.report_writing import ReportFile
     from prompt_evaluator.model.report import CompareReport, RunReport
 
 DEFAULT = Path("report.html")
@@ -87,8 +88,8 @@ def report_command(  # noqa: PLR0913 - one for each flag
     how = ReportOptions(title=title, charts=not no_charts, program=program())
     request = ReportRequest(runs=runs, compare=comparing(options), options=how)
     report = _told(config_path, request, comment) if github else None
-    if files:
-        _print_written(write_reports(read_settings(config_path), request, files, report))
+    write_reports(read_settings(config_path), request, files, report)
+    _print_written(files)
 
 
 def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> RunReport | CompareReport | None:
@@ -102,9 +103,9 @@ def _told(config_path: Path | None, request: ReportRequest, comment: Path) -> Ru
     return told.report
 
 
-def _print_written(paths: Sequence[Path]) -> None:
+def _print_written(files: Sequence[ReportFile]) -> None:
     """Say which files were written, and how large they are."""
-    print_lines(f"Wrote {clean(str(path))} ({size_in_words(path.stat().st_size)})." for path in paths)
+    print_lines(f"Wrote {clean(str(file.path))} ({size_in_words(file.path.stat().st_size)})." for file in files)
 
 
 def size_in_words(size: int) -> str:

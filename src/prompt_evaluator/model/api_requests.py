@@ -37,7 +37,7 @@ class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     format: Literal["json", "jsonl", "csv"] = "json"
 
 
-TableFormat = Literal["csv", "markdown"]
+TableFormat = Literal["csv", "jsonl", "markdown"]
 _Filter = Annotated[str, Meta(max_length=2_000)]
 
 
@@ -88,13 +88,6 @@ class RunFileQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     format: TableFormat = "csv"
 
 
-class TrainingQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to choose the best and the worst answer."""
-
-    metric: _Name | None = None
-    """By default, all metrics together."""
-
-
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How to report."""
 
@@ -141,6 +134,18 @@ class LeaderboardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
 
     dataset: _Name | None = None
     metric: _Name | None = None
+
+
+class TrendsFileQuery(TrendsQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which runs over time to write to a file."""
+
+    format: TableFormat = "csv"
+
+
+class LeaderboardFileRequest(LeaderboardRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which models to write to a file, ranked."""
+
+    format: TableFormat = "csv"
 
 
 class GateRunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""What the samples of a run cost, and what that bought."""
+"""What the samples of a run cost."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ class CallCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseCosts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a case costs, over the cases with a known cost; all are None if there are none."""
+    """What a case costs, over the cases with a known cost."""
 
     mean: float | None
-    median: float | None
-    p95: float | None
-    max: float | None
+    """None if there are none."""
     cases: int
     """Cases with a known cost."""
     unpriced_cases: int
@@ -41,43 +39,6 @@ class CostlyCase(msgspec.Struct, frozen=True, kw_only=True):
     """Of the cost of all cases; None if that is 0."""
 
 
-class MetricCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What one point of a metric costs: the cost of a sample divided by its mean score."""
-
-    mean: float
-    scale: tuple[float, float]
-    cost_per_point: float | None
-    """None if no price is known, or the mean is not above 0."""
-    tokens_per_point: float | None
-
-
-class ErrorCosts(msgspec.Struct, frozen=True, kw_only=True):
-    """What samples cost that lack an answer or a score."""
-
-    samples: int
-    cost: float | None
-    """None if there are such samples and none of them has a known cost."""
-    unpriced_samples: int
-    """Those without a known cost, such as calls that failed: a service may have billed them."""
-
-
-class ReusedSamples(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples whose answer was reused from an earlier run, at no cost."""
-
-    samples: int
-    share: float | None
-    """Of all samples that have been tried; None if there are none."""
-
-
-class Latencies(msgspec.Struct, frozen=True, kw_only=True):
-    """Milliseconds of the successful call for an answer; None if no sample has an answer."""
-
-    mean: float | None
-    p50: float | None
-    p95: float | None
-    samples: int
-
-
 class CostAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """Where the money of a run went. All amounts are US dollars. An unknown price is None, never 0."""
 
@@ -86,8 +47,6 @@ class CostAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     synthetic: bool
     samples: int
     """Samples that have been tried."""
-    passed_samples: int
-    """Samples in which every score reaches its pass mark."""
     paid: float | None
     """What the run paid, without what it reused; as in its summary. None if no price is known."""
     unpriced_calls: int
@@ -99,17 +58,6 @@ class CostAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     generator: CallCost
     judge: CallCost | None
     """None if the run has no judge."""
-    answers: int
-    """Answers asked for, including further attempts after a bad one."""
-    tries: int
-    """Calls made for the answers that count, including those that failed and were repeated."""
     cases: CaseCosts
     most_expensive: tuple[CostlyCase, ...]
     """At most ten, most expensive first."""
-    cost_per_sample: float | None
-    cost_per_passed_sample: float | None
-    """The cost of all samples, divided by the number that pass; None if none does."""
-    metrics: dict[str, MetricCost]
-    errors: ErrorCosts
-    reused: ReusedSamples
-    latency: Latencies

@@ -29,9 +29,6 @@ class RankedScore(msgspec.Struct, frozen=True, kw_only=True):
     """With a score."""
     failed: int
     """Samples without a score that should have one."""
-    cost_per_point: float | None
-    """US dollars for a sample, divided by the mean; None if no price is known, or the mean is not above 0."""
-    tokens_per_point: float | None
 
 
 class RankedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +62,14 @@ class RankedRun(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None
     older_runs: int
     """Earlier runs of the same model with the same prompt, which this one replaces."""
+
+    @property
+    def cost_per_sample(self) -> float | None:
+        return self.cost / self.samples if self.cost is not None and self.samples else None
+
+    @property
+    def tokens_per_sample(self) -> float | None:
+        return self.tokens / self.samples if self.tokens is not None and self.samples else None
 
 
 class UnrankedRun(msgspec.Struct, frozen=True, kw_only=True):

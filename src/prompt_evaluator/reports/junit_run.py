@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from prompt_evaluator.model import RunPlan
-    from prompt_evaluator.model.flat_rows import WorstSample
     from prompt_evaluator.model.query import CaseLine, CaseMetric, RunLine
     from prompt_evaluator.model.result import RunResult
+    from prompt_evaluator.model.worst_sample import WorstSample
 
 MOST_TEXT = 2_000
 """Characters of an answer or a reason that a failure shows."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model.leaderboard import DatasetBoard, RankedRun
 
-_TITLES = ("Rank", "Model", "Mean (95 %)", "Pass", "$ per point", "Tokens per point", "Cases", "Errors")
+_TITLES = ("Rank", "Model", "Mean (95 %)", "Pass", "$ per sample", "Tokens per sample", "Cases", "Errors")
 _MOST_NAMED = 3
 _NO_RANK = "–"  # noqa: RUF001 - a dash for no value
 
@@ -96,8 +96,8 @@ def _texts(board: DatasetBoard, run: RankedRun, name: str) -> Iterator[str]:
     yield f"{name} (synthetic)" if run.synthetic else name
     yield _mean(board, run)
     yield "" if score.pass_rate is None else percent(score.pass_rate)
-    yield "" if score.cost_per_point is None else money(score.cost_per_point)
-    yield "" if score.tokens_per_point is None else f"{score.tokens_per_point:,.0f}"
+    yield "" if run.cost_per_sample is None else money(run.cost_per_sample)
+    yield "" if run.tokens_per_sample is None else f"{run.tokens_per_sample:,.0f}"
     yield f"{score.cases:,}"
     yield f"{run.errors:,}"
 

@@ -11,7 +11,7 @@ from prompt_evaluator.app.gate import GateRequest, gate_runs, policy_of
 from prompt_evaluator.app.leaderboard import leaderboard
 from prompt_evaluator.app.row_documents import leaderboard_document
 from prompt_evaluator.app.run_queries import whole_id
-from prompt_evaluator.app.serving.board_exports import leaderboard_csv, trends_csv
+from prompt_evaluator.app.serving.board_exports import leaderboard_file, trends_file
 from prompt_evaluator.app.serving.changes import RunChanges
 from prompt_evaluator.app.trend_documents import trends_document
 from prompt_evaluator.app.trends import read_trends
@@ -20,7 +20,9 @@ from prompt_evaluator.model.api_requests import (
     CompareManyRequest,
     CompareRequest,
     GateRunRequest,
+    LeaderboardFileRequest,
     LeaderboardRequest,
+    TrendsFileQuery,
     TrendsQuery,
 )
 from prompt_evaluator.model.comparison import CompareOptions
@@ -29,13 +31,13 @@ from prompt_evaluator.model.gate import GateResult
 from prompt_evaluator.model.leaderboard import LeaderboardQuery
 from prompt_evaluator.model.trend import TrendQuery
 from prompt_evaluator.server.routing import BENCHMARKS, JSON, Routes, Streamed
+from prompt_evaluator.server.tables import TABLES, streamed
 
 if TYPE_CHECKING:
     from prompt_evaluator.server.routing import Call
 
 ROUTES = Routes(BENCHMARKS, "Comparing")
 _PROGRAM = ("prompt-evaluator",)
-_CSV = "text/csv"
 _MOST_EXPORTED = 1_000
 
 
@@ -99,13 +101,13 @@ def ranking(call: Call[LeaderboardRequest, None]) -> Document:
     "/leaderboard/export",
     role="viewer",
     summary="The same as a file, with a line for each run",
-    query=LeaderboardRequest,
+    query=LeaderboardFileRequest,
     answer=Document,
-    media_types=(_CSV,),
+    media_types=TABLES,
 )
-def ranking_file(call: Call[LeaderboardRequest, None]) -> Streamed:
+def ranking_file(call: Call[LeaderboardFileRequest, None]) -> Streamed:
     found = leaderboard(call.site.settings, _ranked(call.query, limit=_MOST_EXPORTED))
-    return Streamed(leaderboard_csv(found), _CSV, "leaderboard.csv")
+    return streamed(leaderboard_file(found), call.query.format, "leaderboard")
 
 
 def _ranked(asked: LeaderboardRequest, **more: int) -> LeaderboardQuery:
@@ -130,13 +132,13 @@ def trends(call: Call[TrendsQuery, None]) -> Document:
     "/trends/export",
     role="viewer",
     summary="The same as a file, with a line for each metric of each run",
-    query=TrendsQuery,
+    query=TrendsFileQuery,
     answer=Document,
-    media_types=(_CSV,),
+    media_types=TABLES,
 )
-def trends_file(call: Call[TrendsQuery, None]) -> Streamed:
+def trend_file(call: Call[TrendsFileQuery, None]) -> Streamed:
     found = read_trends(call.site.settings, _followed(call.query), call.site.trends.get)
-    return Streamed(trends_csv(found), _CSV, "trends.csv")
+    return streamed(trends_file(found), call.query.format, "trends")
 
 
 def _followed(asked: TrendsQuery) -> TrendQuery:

@@ -1,4 +1,4 @@
-"""A run as files: results, pairs of answers, reports, and where its money went."""
+"""A run as files: results, reports, and where its money went."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from prompt_evaluator.app.cost_analysis import cost_analysis
 from prompt_evaluator.app.export import export_run
 from prompt_evaluator.app.report_pages import report_page
 from prompt_evaluator.app.run_queries import whole_id
-from prompt_evaluator.app.training_export import export_training
 from prompt_evaluator.model.api import Document
-from prompt_evaluator.model.api_requests import ExportQuery, ReportQuery, TrainingQuery
+from prompt_evaluator.model.api_requests import ExportQuery, ReportQuery
 from prompt_evaluator.model.cost import CostAnalysis
 from prompt_evaluator.server.routing import BENCHMARKS, JSON, Routes, Streamed
 
@@ -43,20 +42,6 @@ def costs(call: Call[None, None]) -> CostAnalysis:
 def results_file(call: Call[ExportQuery, None]) -> Streamed:
     run_id, kind = whole_id(call.site.settings, call.path["run_id"]), call.query.format
     return Streamed(export_run(call.site.settings, run_id, kind), _EXPORTS[kind], f"{run_id}.{kind}")
-
-
-@ROUTES.add(
-    "GET",
-    "/runs/{run_id}/export/training",
-    role="viewer",
-    summary="The best and the worst answer of each case as pairs to train with, one per line",
-    query=TrainingQuery,
-    answer=Document,
-    media_types=(_LINES,),
-)
-def training_file(call: Call[TrainingQuery, None]) -> Streamed:
-    run_id = whole_id(call.site.settings, call.path["run_id"])
-    return Streamed(export_training(call.site.settings, run_id, call.query.metric), _LINES, f"{run_id}-training.jsonl")
 
 
 @ROUTES.add(

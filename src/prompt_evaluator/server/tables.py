@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from prompt_evaluator.server.routing import Call
 
 ROUTES = Routes(BENCHMARKS, "Tables")
-_KINDS = {"csv": "text/csv", "markdown": "text/markdown"}
-_ENDINGS = {"csv": "csv", "markdown": "md"}
-_MEDIA_TYPES = tuple(_KINDS.values())
+_KINDS = {"csv": "text/csv", "jsonl": "application/jsonl", "markdown": "text/markdown"}
+_ENDINGS = {"csv": "csv", "jsonl": "jsonl", "markdown": "md"}
+TABLES = tuple(_KINDS.values())
+"""Media types of tables."""
 
 
 @ROUTES.add(
@@ -45,10 +46,10 @@ _MEDIA_TYPES = tuple(_KINDS.values())
     summary="The runs that match a filter, as a table",
     query=RunFileQuery,
     answer=Document,
-    media_types=_MEDIA_TYPES,
+    media_types=TABLES,
 )
 def runs(call: Call[RunFileQuery, None]) -> Streamed:
-    return _file(run_file(call.site.settings, call.query, call.site.problems), call.query.format, "runs")
+    return streamed(run_file(call.site.settings, call.query, call.site.problems), call.query.format, "runs")
 
 
 @ROUTES.add(
@@ -58,11 +59,11 @@ def runs(call: Call[RunFileQuery, None]) -> Streamed:
     summary="The errors of recent runs, as a table",
     query=RecentErrorFileQuery,
     answer=Document,
-    media_types=_MEDIA_TYPES,
+    media_types=TABLES,
 )
 def errors_of_runs(call: Call[RecentErrorFileQuery, None]) -> Streamed:
     found = recent_errors(call.site.settings, call.query.q, call.site.pages.errors)
-    return _file(recent_file(found), call.query.format, "errors")
+    return streamed(recent_file(found), call.query.format, "errors")
 
 
 @ROUTES.add(
@@ -72,14 +73,14 @@ def errors_of_runs(call: Call[RecentErrorFileQuery, None]) -> Streamed:
     summary="The cases of a run that match a filter, as a table",
     query=CaseFileQuery,
     answer=Document,
-    media_types=_MEDIA_TYPES,
+    media_types=TABLES,
 )
 def cases(call: Call[CaseFileQuery, None]) -> Streamed:
     site, query = call.site, call.query
     run = run_answer(site.settings, call.path["run_id"])
     changes = site.changes(run.id).cases if asks_about_changes(query.q) else NOT_KNOWN
     made = case_file(site.settings, run, query, Which(changes, site.order_of))
-    return _file(made, query.format, f"{run.id}-cases")
+    return streamed(made, query.format, f"{run.id}-cases")
 
 
 @ROUTES.add(
@@ -89,11 +90,11 @@ def cases(call: Call[CaseFileQuery, None]) -> Streamed:
     summary="Groups of a run's cases by their metadata, as a table",
     query=SliceFileQuery,
     answer=Document,
-    media_types=_MEDIA_TYPES,
+    media_types=TABLES,
 )
 def slices(call: Call[SliceFileQuery, None]) -> Streamed:
     run = run_answer(call.site.settings, call.path["run_id"])
-    return _file(slice_file(call.site.pages.slice_map(run, call.query.keys)), call.query.format, f"{run.id}-slices")
+    return streamed(slice_file(call.site.pages.slice_map(run, call.query.keys)), call.query.format, f"{run.id}-slices")
 
 
 @ROUTES.add(
@@ -103,12 +104,13 @@ def slices(call: Call[SliceFileQuery, None]) -> Streamed:
     summary="The errors of a run by kind and message, as a table",
     query=ErrorFileQuery,
     answer=Document,
-    media_types=_MEDIA_TYPES,
+    media_types=TABLES,
 )
 def errors(call: Call[ErrorFileQuery, None]) -> Streamed:
     run = run_answer(call.site.settings, call.path["run_id"])
-    return _file(error_file(call.site.pages.errors(run)), call.query.format, f"{run.id}-errors")
+    return streamed(error_file(call.site.pages.errors(run)), call.query.format, f"{run.id}-errors")
 
 
-def _file(made: TableFile, kind: TableFormat, name: str) -> Streamed:
+def streamed(made: TableFile, kind: TableFormat, name: str) -> Streamed:
+    """A table as a file of this format."""
     return Streamed(written(made, kind), f"{_KINDS[kind]}; charset=utf-8", f"{name}.{_ENDINGS[kind]}")

@@ -12,9 +12,7 @@ from prompt_evaluator.store.result_tables import CASE_RESULTS, SAMPLE_RESULTS
 from prompt_evaluator.store.schema import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Table
+    from sqlalchemy import ColumnElement
 
 _SAMPLE = SAMPLE_RESULTS.c
 _TRIED = _SAMPLE.status != "pending"
@@ -24,9 +22,6 @@ class SampleSums(NamedTuple):
     """Sums over the samples of a run that have been tried. A sum is None if no sample has a value."""
 
     samples: int
-    answers: int
-    tries: int
-    reused: int
     cost: float | None
     judge_cost: float | None
     unpriced: int
@@ -37,13 +32,6 @@ class SampleSums(NamedTuple):
     """Samples with an answer but without one of the two."""
     judge_input_tokens: int | None
     judge_output_tokens: int | None
-    errors: int
-    error_cost: float | None
-    errors_unpriced: int
-    """Samples with an error and no cost at all."""
-    latency: float | None
-    """Mean."""
-    latencies: int
 
 
 class JudgedSums(NamedTuple):
@@ -106,15 +94,10 @@ class CostRows(Access):
 
     def sample_sums(self, run_id: str) -> SampleSums:
         """Sums over all samples that have been tried."""
-        answered, failed = _SAMPLE.answer.is_not(None), _SAMPLE.error_kind.is_not(None)
-        unpaid = and_(_SAMPLE.cost.is_(None), _SAMPLE.judge_cost.is_(None))
-        both = func.coalesce(_SAMPLE.cost, 0.0) + func.coalesce(_SAMPLE.judge_cost, 0.0)
+        answered = _SAMPLE.answer.is_not(None)
         no_tokens = _SAMPLE.input_tokens.is_(None) | _SAMPLE.output_tokens.is_(None)
         sums: tuple[ColumnElement[Any], ...] = (
             func.count(),
-            func.coalesce(func.sum(_SAMPLE.attempt + 1), 0),
-            func.coalesce(func.sum(_SAMPLE.tries), 0),
-            _count(_SAMPLE.reused),
             func.sum(_SAMPLE.cost),
             func.sum(_SAMPLE.judge_cost),
             _count(and_(answered, _SAMPLE.cost.is_(None))),
@@ -123,11 +106,6 @@ class CostRows(Access):
             _count(and_(answered, no_tokens)),
             func.sum(_SAMPLE.judge_input_tokens),
             func.sum(_SAMPLE.judge_output_tokens),
-            _count(failed),
-            func.sum(case((and_(failed, ~unpaid), both))),
-            _count(and_(failed, unpaid)),
-            func.avg(_SAMPLE.latency_ms),
-            func.count(_SAMPLE.latency_ms),
         )
         with self._read() as connection:
             row = connection.execute(select(*sums).where(_SAMPLE.run_id == run_id, _TRIED)).one()
@@ -142,12 +120,6 @@ class CostRows(Access):
                 *connection.execute(wanted.where(_SAMPLE.run_id == run_id, _TRIED, _SAMPLE.judges.is_not(None))).one()
             )
 
-    def passed_samples(self, run_id: str) -> int:
-        """How many completed samples reach every pass mark they are held to, and at least one."""
-        wanted = select(func.count()).where(_SAMPLE.run_id == run_id, _SAMPLE.status == "completed", _SAMPLE.passed)
-        with self._read() as connection:
-            return connection.scalar(wanted) or 0
-
     def case_cost(self, run_id: str) -> float | None:
         """What all cases cost, including what was reused; None if no price is known."""
         wanted = select(func.sum(CASE_RESULTS.c.cost)).where(CASE_RESULTS.c.run_id == run_id)
@@ -155,13 +127,13 @@ class CostRows(Access):
             found: float | None = connection.scalar(wanted)
         return found
 
-    def case_costs(self, run_id: str) -> tuple[int, float | None, int]:
-        """How many cases have a known cost, their mean cost, and how many finished cases have none."""
+    def case_costs(self, run_id: str) -> tuple[float | None, int, int]:
+        """The mean cost of the cases with a known cost, how many these are, and how many finished cases have none."""
         cost = CASE_RESULTS.c.cost
-        wanted = select(func.count(cost), func.avg(cost), _count(cost.is_(None)))
+        wanted = select(func.avg(cost), func.count(cost), _count(cost.is_(None)))
         with self._read() as connection:
-            known, mean, unknown = connection.execute(wanted.where(CASE_RESULTS.c.run_id == run_id)).one()
-        return known, mean, unknown
+            mean, known, unknown = connection.execute(wanted.where(CASE_RESULTS.c.run_id == run_id)).one()
+        return mean, known, unknown
 
     def most_expensive(self, run_id: str, limit: int) -> list[CaseCost]:
         cost = CASE_RESULTS.c.cost
@@ -169,40 +141,6 @@ class CostRows(Access):
         with self._read() as connection:
             rows = connection.execute(wanted.order_by(cost.desc(), CASE_RESULTS.c.position).limit(limit)).all()
         return [CaseCost(*row) for row in rows]
-
-    def case_cost_quantiles(self, run_id: str, shares: Sequence[float]) -> list[float] | None:
-        """Quantiles of the known costs of cases; None if there are none."""
-        with self._read() as connection:
-            return _quantiles(connection, CASE_RESULTS, "cost", run_id, shares)
-
-    def latency_quantiles(self, run_id: str, shares: Sequence[float]) -> list[float] | None:
-        """Quantiles of the latencies of samples; None if there are none."""
-        with self._read() as connection:
-            return _quantiles(connection, SAMPLE_RESULTS, "latency_ms", run_id, shares)
-
-
-def _quantiles(
-    connection: Connection, table: Table, name: str, run_id: str, shares: Sequence[float]
-) -> list[float] | None:
-    """Interpolate between the two nearest values, as spreadsheets do."""
-    value = table.c[name]
-    own = (table.c.run_id == run_id, value.is_not(None))
-    count = connection.scalar(select(func.count()).where(*own)) or 0
-    if not count:
-        return None
-    places = [share * (count - 1) for share in shares]
-    near = sorted({at for place in places for at in (int(place), min(int(place) + 1, count - 1))})
-    number = (func.row_number().over(order_by=value) - 1).label("number")
-    numbered = select(value.label("value"), number).where(*own).subquery()
-    wanted = select(numbered.c.number, numbered.c.value).where(numbered.c.number.in_(near))
-    found = {at: float(each) for at, each in connection.execute(wanted)}
-    return [_between(found, place, count) for place in places]
-
-
-def _between(found: dict[int, float], place: float, count: int) -> float:
-    low = int(place)
-    first, second = found[low], found[min(low + 1, count - 1)]
-    return first + (second - first) * (place - low)
 
 
 def _count(condition: ColumnElement[Any]) -> ColumnElement[Any]:

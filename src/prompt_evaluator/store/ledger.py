@@ -22,7 +22,6 @@ from prompt_evaluator.store.dataset_rows import DatasetRows
 from prompt_evaluator.store.decisions import Decisions, refuse_pinned
 from prompt_evaluator.store.error_query import ErrorRows
 from prompt_evaluator.store.fence import check_owner
-from prompt_evaluator.store.flat_rows import FlatRows
 from prompt_evaluator.store.inserts import insert_rows
 from prompt_evaluator.store.label_opinions import LabelOpinions
 from prompt_evaluator.store.labels import insert_labels, read_labels, refuse_labelled
@@ -34,11 +33,11 @@ from prompt_evaluator.store.run_edits import RunEdits
 from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_rows import case_row, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
-from prompt_evaluator.store.scored_answers import ScoredAnswers
 from prompt_evaluator.store.shared_limits import LimitRows
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.tokens import Tokens
 from prompt_evaluator.store.unit_rows import find_units, index_names, read_units
+from prompt_evaluator.store.worst_samples import WorstSamples
 from prompt_evaluator.store.writer import LedgerWriter
 
 if TYPE_CHECKING:
@@ -67,10 +66,9 @@ class Store(
     Queue,
     Tokens,
     RequestKeys,
-    FlatRows,
+    WorstSamples,
     ReportRows,
     CostRows,
-    ScoredAnswers,
     RunEdits,
     ErrorRows,
     LabelOpinions,

@@ -1,4 +1,4 @@
-"""Tables of the dashboard as files: every row that the page's filter leaves, as CSV or as Markdown."""
+"""Tables of the dashboard as files: every row that the page's filter leaves, as CSV, JSONL or Markdown."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class TableFile(NamedTuple):
     """A table without a page around it."""
 
     titles: tuple[str, ...]
+    """No two are equal."""
     rows: Iterable[Sequence[Any]]
     of: str
     """What a row is: `case`."""
@@ -52,6 +53,10 @@ def written(made: TableFile, kind: TableFormat) -> Iterator[bytes]:
         yield csv_line(made.titles)
         for row in made.rows:
             yield csv_line("" if value is None else value for value in row)
+        return
+    if kind == "jsonl":
+        for row in made.rows:
+            yield msgspec.json.encode(dict(zip(made.titles, row, strict=True))) + b"\n"
         return
     rows = list(made.rows)
     shown = [[_text(value) for value in row] for row in rows[:_MOST_IN_MARKDOWN]]
@@ -100,7 +105,17 @@ def case_file(settings: Settings, run: ApiRun, query: CaseFileQuery, which: Whic
             page = store.query_cases(msgspec.structs.replace(wanted, cursor=page.next), order)
 
     titles = ("case", "input", "status", "errors", *per_metric, "flags", "cost", "latency_ms", *columns)
-    return TableFile(titles, rows(), "case")
+    return TableFile(_distinct(titles), rows(), "case")
+
+
+def _distinct(titles: Iterable[str]) -> tuple[str, ...]:
+    """Metrics and metadata may be called as other columns are."""
+    found: list[str] = []
+    for title in titles:
+        while title in found:
+            title += "_"  # noqa: PLW2901 - until it is free
+        found.append(title)
+    return tuple(found)
 
 
 def _case_row(line: CaseLine, metrics: Sequence[str], columns: Sequence[str]) -> list[Any]:
