@@ -31,13 +31,13 @@ def test_models_are_ranked_below_their_dataset(project: Workspace) -> None:
     rows = [" ".join(line.split()) for line in done.out.splitlines()]
     assert (done.code, done.err) == (0, "")
     assert rows[:7] == [
-        "Mean (95 %) Pass $/pt Tokens/pt Errors",
+        "Mean (95 %) Pass $ Tokens Errors",
         "search: clarity, 1 to 5 · 10 cases · judge openai/judge",
-        "1. mock/default* 3.00 (2.50 to 3.50) 50 % $0.0500 27 0",
+        "1. mock/default* 3.00 (2.50 to 3.50) 50 % $0.15 80 0",
         "support: clarity, 1 to 5 · 10 cases · judge openai/judge",
-        "1. openai/gpt-4o 4.31 (4.19 to 4.43) 50 % $0.0348 19 0",
-        "1. anthropi…ude-sonnet 4.25 (4.10 to 4.40) 50 % – 19 0",  # noqa: RUF001
-        "3. openai/gpt-4o-mini 2.75 (2.55 to 2.95) 50 % $0.0545 29 1",
+        "1. openai/gpt-4o 4.31 (4.19 to 4.43) 50 % $0.15 80 0",
+        "1. anthropic/claude-sonnet 4.25 (4.10 to 4.40) 50 % – 80 0",  # noqa: RUF001
+        "3. openai/gpt-4o-mini 2.75 (2.55 to 2.95) 50 % $0.15 80 1",
     ]
 
 

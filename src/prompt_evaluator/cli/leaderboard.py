@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.leaderboard import DatasetBoard, Leaderboard, RankedRun, RankedScore
 
 _NONE_YET = "No finished runs yet. Start one: {program} evaluate-dataset -d DATASET -s PROMPT"
-_TITLES = ("Mean (95 %)", "Pass", "$/sample", "Tokens/sample", "Errors")
+_TITLES = ("Mean (95 %)", "Pass", "$", "Tokens", "Errors")
 """The last one is left out if there are none."""
 _SYNTHETIC = "*"
 _UNKNOWN = "–"  # noqa: RUF001 - a dash for no value
 _WIDEST_TEXT = 110
-_HOW = "Runs share a rank if their intervals overlap; `compare` tests such a pair more sharply."
+_HOW = (
+    "Runs share a rank if their intervals overlap; `compare` tests such a pair more sharply. "
+    "Cost and tokens are those of a sample."
+)
 
 
 @click.command("leaderboard")
