@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from typing import TYPE_CHECKING
@@ -23,89 +22,6 @@ TASK = "- {id: a, name: Short, input: x, expected_output: y, difficulty: hard}\n
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
-
-
-def test_the_list_names_every_benchmark_with_its_size_or_its_error(project: Workspace) -> None:
-    project.write("benchmarks/own.yaml", f"tasks:\n{TASK}")
-    project.write("benchmarks/broken.yaml", "tasks: 3\n")
-
-    done = project.run("benchmark", "list")
-
-    assert done.code == 0
-    lines = {line.split()[0]: line for line in done.out.splitlines()}
-    assert list(lines) == ["basic-coding", "broken", "own", "retrieval-qa", "tool-use-basic"]
-    assert lines["own"].split() == ["own", "project", "1", "task"]
-    assert lines["basic-coding"].split() == ["basic-coding", "shipped", "12", "tasks", "Basic", "Coding"]
-    assert "error: " in lines["broken"]
-    found = project.run("benchmark", "list", "--json").json["benchmarks"]
-    assert [each["name"] for each in found] == list(lines)
-
-
-def test_the_list_shows_titles_in_one_line_each_that_fits_the_terminal(project: Workspace) -> None:
-    project.write("benchmarks/own.yaml", f"name: {'Our own ' * 20}\ndescription: About x.\ntasks:\n{TASK}")
-    project.write("benchmarks/odd.yaml", f'name: "two\\nlines\\e[2J"\ntasks:\n{TASK}')
-
-    lines = project.run("benchmark", "list").out.splitlines()
-
-    assert [line.split()[0] for line in lines] == ["basic-coding", "odd", "own", "retrieval-qa", "tool-use-basic"]
-    assert lines[1].endswith("two�lines�[2J")
-    assert lines[2].startswith("own             project  1 task    Our own Our own")
-    assert all(len(line) <= 80 for line in lines)
-    own = project.run("benchmark", "list", "--json").json["benchmarks"][2]
-    assert (own["title"], own["description"]) == (("Our own " * 20).strip(), "About x.")
-
-
-def test_a_dataset_with_a_configured_name_is_listed_shown_and_run(project: Workspace) -> None:
-    project.configure(dataset_paths={"drinks": "data/tea.yaml", "gone": "data/gone.yaml"})
-    project.write("data/tea.yaml", f"name: Tea\ntasks:\n{TASK}")
-
-    lines = {line.split()[0]: line for line in project.run("benchmark", "list").out.splitlines()}
-
-    assert lines["drinks"].split() == ["drinks", "configured", "1", "task", "Tea"]
-    assert "gone.yaml: file not found" in lines["gone"]
-    assert project.run("benchmark", "show", "drinks").code == 0
-    done = project.run("benchmark", "run", "--dataset", "drinks", "--metrics", "similarity", "--json")
-    assert [each["dataset"] for each in done.json["group"]["members"]] == ["drinks"]
-    assert project.run("benchmark", "run", "--dataset", "data/tea.yaml", "--metrics", "similarity").code == 2
-
-
-def test_a_file_name_that_is_not_utf_8_hides_nothing(project: Workspace) -> None:
-    (project.folder / "benchmarks").mkdir()
-    (project.folder / "benchmarks" / os.fsdecode(b"t\xff.yaml")).write_text(f"tasks:\n{TASK}")
-
-    found = project.run("benchmark", "list", "--json").json["benchmarks"]
-
-    assert [each["name"] for each in found] == ["basic-coding", "retrieval-qa", "tool-use-basic", "t\ufffd"]
-    assert project.run("benchmark", "list").code == 0
-
-
-def test_show_lists_the_tasks(project: Workspace) -> None:
-    project.write("benchmarks/own.yaml", f"name: Our own\ndescription: About x.\ntasks:\n{TASK}")
-
-    done = project.run("benchmark", "show", "own")
-
-    assert done.out.splitlines()[1:] == ["About x.", "  a  Short  (hard)"]
-    shown = project.run("benchmark", "show", "own", "--json").json
-    assert [task["id"] for task in shown["tasks"]] == ["a"]
-
-
-def test_a_folder_may_be_configured_and_the_configuration_named(project: Workspace) -> None:
-    project.write("other/prompt_evaluator.yaml", "benchmark: {datasets_dir: mine}\n")
-    project.write("other/mine/own.yaml", f"tasks:\n{TASK}")
-    config = ("-c", "other/prompt_evaluator.yaml")
-
-    assert "own" in project.run("benchmark", "list", *config).out
-    assert project.run("benchmark", "show", "own", *config).code == 0
-    assert project.run("benchmark", "show", "own").code == 2
-    done = project.run("benchmark", "run", "--dataset", "own", "--metrics", "similarity", "--json", *config)
-    assert done.json["runs"][0]["status"] == "completed"
-
-
-def test_an_unknown_benchmark_is_refused_with_the_nearest(project: Workspace) -> None:
-    done = project.run("benchmark", "show", "retrieval")
-
-    assert done.code == 2
-    assert done.err == "Error: There is no dataset 'retrieval'. Did you mean 'retrieval-qa'?\n"
 
 
 def test_every_run_has_its_summary(project: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""`benchmark suites` and `benchmark run --suite`, as somebody types them."""
+"""`benchmark run --suite`, as somebody types it."""
 
 from __future__ import annotations
 
@@ -29,36 +29,6 @@ def project(tmp_path: Path) -> Workspace:
     wrong = {"datasets": ["onw"], "models": ["mock/a"], "rubric": "code-review"}
     workspace.configure(dataset_paths={"drinks": "tea.yaml"}, suites={"nightly": NIGHTLY, "wrong": wrong})
     return workspace
-
-
-def test_the_list_says_what_is_in_each_suite(project: Workspace) -> None:
-    done = project.run("benchmark", "suites")
-
-    assert done.code == 0
-    assert done.out.splitlines() == [
-        "nightly: Every night (4 runs)",
-        "  datasets  own, drinks",
-        "  models    mock/a, mock/b",
-        '  metrics   similarity, length(name="short", max_words=500)',
-        "  judge     mock/judge",
-        "  samples   2",
-        "",
-        "wrong (1 run)",
-        "  datasets  onw",
-        "  models    mock/a",
-        "  rubric    code-review",
-        "  error: There is no dataset 'onw'. Did you mean 'own'?",
-    ]
-    found = project.run("benchmark", "suites", "--json").json["suites"]
-    assert {key: found[0][key] for key in NIGHTLY} == NIGHTLY
-    assert [each["name"] for each in found] == ["nightly", "wrong"]
-
-
-def test_without_suites_the_list_is_empty_and_says_where_they_go(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
-
-    assert "under `suites:`" in workspace.run("benchmark", "suites").err
-    assert workspace.run("benchmark", "suites", "--json").json == {"suites": []}
 
 
 def test_a_suite_runs_every_model_on_every_dataset(project: Workspace) -> None:

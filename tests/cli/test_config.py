@@ -46,7 +46,7 @@ def full_of_secrets(tmp_path: Path) -> Workspace:
             "wrong": {"kind": "openai", "base_url": "http://host", "proxy": f"socks5://someone:{CANARY}@proxy.test"},
             "file": {"kind": "openai", "base_url": "http://host", "api_key_file": str(tmp_path / "key.txt")},
         },
-        generator={"model": "local/m"},
+        generator={"model": "local/m", "params": {"api_key": CANARY, "more": {"Authorization": CANARY}}},
     )
     return workspace
 
@@ -73,7 +73,7 @@ def test_every_setting_is_shown_with_its_origin(folder: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("config", "show"), ("doctor",), ("rubric", "list"), ("providers",)], ids=" ".join
+    "arguments", [("config", "show"), ("doctor",), ("list", "rubrics"), ("list", "providers")], ids=" ".join
 )
 @pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
 def test_no_secret_is_shown(arguments: tuple[str, ...], how: tuple[str, ...], full_of_secrets: Workspace) -> None:
@@ -81,7 +81,7 @@ def test_no_secret_is_shown(arguments: tuple[str, ...], how: tuple[str, ...], fu
 
     assert CANARY not in done.out + done.err
     assert CANARY[:8] not in done.out + done.err
-    if arguments != ("rubric", "list"):
+    if arguments != ("list", "rubrics"):
         assert "LOCAL_KEY" in done.out
 
 
@@ -107,7 +107,7 @@ def test_proxies_are_shown_with_who_names_them_and_without_their_login(full_of_s
     assert proxies["mock"] is None
     assert proxies["router"] is None, "it has no address"
     assert "through the proxy http://proxy.test:8080" in full_of_secrets.run("doctor").out
-    assert "proxy http://proxy.test:3128 (HTTPS_PROXY)" in full_of_secrets.run("providers").out
+    assert "proxy http://proxy.test:3128 (HTTPS_PROXY)" in full_of_secrets.run("list", "providers").out
 
 
 def test_the_path_of_the_file(folder: Workspace) -> None:

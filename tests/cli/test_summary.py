@@ -234,9 +234,9 @@ def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
 def test_advice_names_the_program_so_that_it_can_be_pasted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [str(folder / "bin" / "prompt-evaluator")])
 
-    text = plain(summary_text(findings(all_errors(folder)), 160))
+    text = " ".join(plain(summary_text(findings(all_errors(folder)), 160)).split())
 
-    assert "`bin/prompt-evaluator providers` shows which keys are set." in text
+    assert "`bin/prompt-evaluator list providers` shows which keys are set." in text
 
 
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ SUGGESTED = {
     "a benchmark": (["benchmark", "run", "--dataset", "basic-codng"], "Did you mean 'basic-coding'?"),
     "a metric of a benchmark": ([*BENCHMARK, "--metrics", "corectness"], "Did you mean 'correctness'?"),
     "a model of a benchmark": ([*BENCHMARK, "--model", "mok/x", "--metrics", "length"], "Did you mean 'mock'?"),
-    "a rubric to show": (["rubric", "show", "suport"], "Did you mean 'support'?"),
+    "a rubric to show": (["list", "rubrics", "suport"], "Did you mean 'support'?"),
     "a provider to test": (["providers", "test", "opnai"], "Did you mean 'openai/…'?"),
     "a field of runs": (["runs", "list", "--where", "stauts=x"], "no field of runs 'stauts'. Did you mean 'status'?"),
     "a setting": (
@@ -54,7 +54,7 @@ SUGGESTED = {
         "g.yaml:3: There is no setting `judge.temprature`. Did you mean `judge.temperature`?",
     ),
     "a field of a rubric": (
-        ["rubric", "show", "r.yaml"],
+        ["list", "rubrics", "r.yaml"],
         "r.yaml:4: The rubric has an unknown field 'min_scor'. Did you mean `min_score`?",
     ),
 }

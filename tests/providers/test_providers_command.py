@@ -1,4 +1,4 @@
-"""`providers` and `providers test`: where calls go, and whether anybody answers there."""
+"""`list providers` and `providers test`: where calls go, and whether anybody answers there."""
 
 from __future__ import annotations
 
@@ -41,6 +41,14 @@ def test_a_test_of_an_address_where_nobody_is_asks_once_and_says_what_to_check(n
     assert "tries" not in error
 
 
+def test_without_a_key_nobody_is_asked_and_the_exit_code_is_that_of_an_evaluation(offline: Workspace) -> None:
+    done = offline.run("providers", "test", MODEL)
+    evaluated = offline.run("evaluate-dataset", "-i", "x", "-s", "prompt.txt", "--generator-model", MODEL)
+
+    assert done.err == evaluated.err == "Error: openai: no key. Set OPENAI_API_KEY.\n"
+    assert done.code == evaluated.code == 2
+
+
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_test_reports_the_first_reply_and_does_not_wait_for_a_better_one(
     online: Workspace, service: ChatService, status: int
@@ -57,8 +65,8 @@ def test_a_test_reports_the_first_reply_and_does_not_wait_for_a_better_one(
 def test_a_variable_that_sets_an_address_is_shown_with_it(nobody: Workspace) -> None:
     address = nobody.environment["OPENAI_BASE_URL"]
 
-    shown = nobody.run("providers").out
-    status = next(found for found in nobody.run("providers", "--json").json["providers"] if found["name"] == "openai")
+    shown = nobody.run("list", "providers").out
+    status = nobody.run("list", "providers", "openai", "--json").json
 
     assert f"{address} (from OPENAI_BASE_URL)" in shown
     assert (status["address"], status["address_source"]) == (address, "OPENAI_BASE_URL")

@@ -53,9 +53,14 @@ def calls_at_once(limits: Limits) -> int:
 
 
 def asked_for(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> str:
-    """Describe what `try_provider` calls, such as `openai/gpt-4o-mini at https://api.openai.com/v1`."""
+    """Describe what `try_provider` calls, such as `openai/gpt-4o-mini at https://api.openai.com/v1`.
+
+    Raises:
+        ConfigurationError: It cannot be called: there is no such model, or no key.
+    """
     models = Models(configured)
     name = models.name(model)
+    models.check(name)
     status = _status(name.provider, models.settings[name.provider])
     return f"{name.provider}/{name.model} {f'at {status.address}' if status.address else 'on this machine'}"
 

@@ -13,6 +13,7 @@ from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.config.schema import config_schema
 from prompt_evaluator.config.settings import NAME_TABLES, SETTINGS, flags_of
 from prompt_evaluator.metrics.rubrics import load_rubric, preset_names
+from prompt_evaluator.model.secret import is_secret_name
 from prompt_evaluator.model.suite import Suite
 from prompt_evaluator.providers.catalogue import BUILT_IN
 from prompt_evaluator.providers.keys import Key, shown_proxy
@@ -141,9 +142,11 @@ def find_rubric(settings: Settings, name: str) -> Rubric:
 
 
 def masked(value: Any) -> Any:
-    """A value that is safe to show: a path as text, an address without its login and query."""
+    """A value that is safe to show: a path as text, an address without its login and query, no secret parameter."""
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, dict):
+        return {name: "[secret]" if is_secret_name(name) else masked(item) for name, item in value.items()}
     if isinstance(value, str) and "://" in value:
         return re.sub(r"://.*@", "://…@", value.partition("?")[0])
     return value

@@ -2,96 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 from click.core import ParameterSource
 
-from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset, list_datasets, open_benchmark
+from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.suites import find_suite, suite_parts, with_suite
-from prompt_evaluator.cli.benchmark_suites import suites_command
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
+from prompt_evaluator.cli.lazy import LazyGroup
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.options import option, options, several_words
-from prompt_evaluator.cli.output import print_json
 from prompt_evaluator.cli.running import RunCommand, RunFlags, run_options
-from prompt_evaluator.cli.settings_options import config_option, settings_options
-from prompt_evaluator.cli.text import cells, clean, columns, fit, pad
+from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.several import SEVERAL
-from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prompt_evaluator.app.benchmarks import Benchmark
     from prompt_evaluator.model.suite import Suite
 
 
-@click.group("benchmark")
+_COMMANDS = {"run": ("prompt_evaluator.cli.benchmark:run_command", "Run models on benchmark datasets.")}
+
+
+@click.group("benchmark", cls=LazyGroup, table=_COMMANDS)
 def benchmark_command() -> None:
     """Run models on benchmark datasets and score them by metrics."""
 
 
-@benchmark_command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
-def list_command(*, as_json: bool, config_path: Path | None) -> None:
-    """List benchmark datasets: the project's own, those with a configured name, and the built-in ones."""
-    found = list_datasets(read_settings(config_path))
-    if as_json:
-        print_json({"benchmarks": msgspec.to_builtins(found, enc_hook=_text_of_path)})
-        return
-    shown = columns(sys.stdout)
-    widths = [max((cells(text) for text in texts), default=0) for texts in zip(*map(_cells, found), strict=True)]
-    for benchmark in found:
-        name, origin, size = map(pad, _cells(benchmark), widths)
-        if benchmark.error:
-            click.echo(f"{name}  {origin}  {click.style(f'error: {clean(benchmark.error)}', fg='red')}")
-        else:
-            click.echo(fit(f"{name}  {origin}  {size}  {clean(benchmark.title or '')}", shown).rstrip())
-
-
-def _cells(benchmark: Benchmark) -> tuple[str, str, str]:
-    size = "" if benchmark.error else many(benchmark.count, "task")
-    return clean(benchmark.name), benchmark.origin, size
-
-
-def _text_of_path(path: Path) -> str:
-    return os.fsencode(path).decode(errors="replace")
-
-
-@benchmark_command.command("show")
-@click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@config_option
-def show_command(name: str, *, as_json: bool, config_path: Path | None) -> None:
-    """Show the tasks of a benchmark dataset."""
-    dataset = open_benchmark(read_settings(config_path), name)
-    if as_json:
-        print_json(
-            {
-                "name": dataset.name,
-                "hash": dataset.hash,
-                "path": _text_of_path(dataset.path),
-                "tasks": list(dataset.cases),
-            }
-        )
-        return
-    click.echo(f"{dataset.name}: {many(dataset.count, 'task')}, sha256 {dataset.hash}")
-    if dataset.description:
-        click.echo(dataset.description.strip())
-    for case in dataset.cases:
-        title = case.metadata.get("name") or case.description or ""
-        level = case.metadata.get("difficulty")
-        click.echo(f"  {case.id}  {title}{f'  ({level})' if level else ''}")
-
-
-@benchmark_command.command("run", epilog=legend())
+@click.command("run", epilog=legend())
 @click.option(
     "--dataset",
     "datasets",
@@ -172,6 +115,3 @@ def _typed_samples(given: dict[str, Any]) -> dict[str, Any]:
 
 def _own_metrics(given: dict[str, Any], suite: Suite | None) -> tuple[str, ...]:
     return () if given["metrics_file"] or suite else ("correctness",)
-
-
-benchmark_command.add_command(suites_command)

@@ -15,7 +15,7 @@ from prompt_evaluator.cli.compare_options import ShowCommand, compare_options, c
 from prompt_evaluator.cli.compare_output import print_comparisons
 from prompt_evaluator.cli.legend import comparison_legend
 from prompt_evaluator.cli.number_option import number_type
-from prompt_evaluator.cli.output import write_lines
+from prompt_evaluator.cli.output import json_option, write_lines
 from prompt_evaluator.cli.pairwise_options import pairwise_given, pairwise_options
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import LISTED
@@ -41,7 +41,7 @@ _REGRESSION = 1
 )
 @pairwise_options
 @click.option("--fail-on-regression", is_flag=True, help="Exit with code 1 if a metric or a flag got worse.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def compare_command(
     runs: tuple[str, ...],

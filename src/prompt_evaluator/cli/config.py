@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from prompt_evaluator.app.settings import read_settings, settings_schema, show_settings
+from prompt_evaluator.cli.output import json_option, print_json
 from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.model.wording import many
 
@@ -27,12 +28,12 @@ def config_command() -> None:
 
 @config_command.command("show")
 @config_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def config_show_command(config_path: Path | None, *, as_json: bool) -> None:
     """Print each value and where it is set: a variable, a line of the file, or built in. Keys are never shown."""
     settings = show_settings(read_settings(config_path))
     if as_json:
-        _print_json(settings)
+        print_json(settings)
         return
     click.echo(f"Configuration: {settings.config or 'no file'}")
     for path in settings.dotenv:
@@ -65,11 +66,7 @@ def config_path_command(config_path: Path | None) -> None:
 @config_command.command("schema")
 def config_schema_command() -> None:
     """Print the JSON Schema of the configuration file, for editors that complete and check it."""
-    _print_json(settings_schema())
-
-
-def _print_json(value: Any) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    print_json(settings_schema())
 
 
 def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:

@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from prompt_evaluator.app.doctor import diagnose
+from prompt_evaluator.cli.output import json_option, print_json
 from prompt_evaluator.cli.settings_options import settings_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("proble
 
 @click.command("doctor")
 @settings_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
     """Check versions, configuration, keys, store and output folder, and say how to fix each problem.
 
@@ -30,7 +30,7 @@ def doctor_command(config_path: Path | None, *, as_json: bool) -> None:
     """
     found = diagnose(config_path)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        print_json(found)
     else:
         packages = found.versions | {
             name: version or "not installed (optional)" for name, version in found.extras.items()

@@ -20,7 +20,7 @@ from prompt_evaluator.cli.evals_gate_view import print_outcome
 from prompt_evaluator.cli.gate import COMMENT
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
-from prompt_evaluator.cli.output import print_json, print_lines, write_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines, write_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.model.bounds import TOLERANCE
 from prompt_evaluator.model.harness_gate import Difference, GateLimits
@@ -73,7 +73,7 @@ def _differences(context: click.Context, parameter: click.Parameter, values: tup
     help="Compare the runs even if they differ in this: `tasks`, `configs` (what a configuration says), `samples` of "
     "each task, `vanished` configurations, `incomplete` runs, or `mock` (a mock run with a real one). " + SEVERAL,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @click.option(
     "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the verdict to this file as JUnit XML."
 )

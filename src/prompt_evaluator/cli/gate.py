@@ -12,7 +12,7 @@ import click
 from prompt_evaluator.app.gate import GateRequest, gate_runs, plan_gate, policy_of, self_test_gate
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.gate_view import plan_lines, print_gate, self_test_lines
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.model.gate import FAILED, PASSED, Inconclusive
@@ -62,7 +62,7 @@ class GateFiles(NamedTuple):
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write the verdict as JUnit XML.")
 @click.option("--github", is_flag=True, help="In GitHub Actions: write the summary of the step, and a comment.")
 @click.option("--pr-comment", type=_FILE, metavar="FILE", help=f"Where --github writes it.  [default: {COMMENT}]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def gate_command(  # noqa: PLR0913 - one for each option
     run: str,

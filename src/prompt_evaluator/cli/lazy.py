@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,39 +10,46 @@ import click
 from prompt_evaluator.hints import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
+    Table = Mapping[str, tuple[str, str]]
 
 TYPED = "prompt_evaluator.typed"
 """Where the context keeps everything that was typed behind the program's name."""
-_NEW_OBJECTS = 20_000
-"""New objects between two collections of cyclic garbage. A run makes little of it, and collecting every 700 objects,
-the default, takes 3 % of its time."""
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Imported modules stay: scanning them again and again takes much of the time of a short command."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.set_threshold(_NEW_OBJECTS)
-        gc.enable()
+_OLD_NAMES = "prompt_evaluator.old_names"
 
 
 class LazyGroup(click.Group):
     """Reads its commands from a table, so that `--help` imports none of them."""
 
-    def __init__(self, *arguments: Any, table: Mapping[str, tuple[str, str]], **more: Any) -> None:
-        """Create the group; `table` maps name to `module:attribute` and help line."""
+    def __init__(
+        self,
+        *arguments: Any,
+        table: Table | None = None,
+        groups: Mapping[str, Table] | None = None,
+        old_names: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        """Create the group.
+
+        Args:
+            arguments: As of a click group.
+            table: Maps name to `module:attribute` and help line.
+            groups: Several such tables by their headings, instead of `table`.
+            old_names: What commands that are gone, also those of groups below, answer: `evals trends` to a sentence.
+            more: As of a click group.
+        """
         super().__init__(*arguments, **more)
-        self._table = table
+        self._groups = groups or {"Commands": table or {}}
+        self._table = {name: entry for entries in self._groups.values() for name, entry in entries.items()}
+        self._old_names = old_names or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.parent is None:
             ctx.meta[TYPED] = tuple(args)
+            ctx.meta[_OLD_NAMES] = self._old_names
+        elif not args:
+            _refuse_old(ctx)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -54,8 +59,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self._table:
             return None
         module, _, attribute = self._table[cmd_name][0].partition(":")
-        with _collector_paused():
-            command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def resolve_command(
@@ -63,11 +67,21 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self._table and not name.startswith("-"):
+            _refuse_old(ctx, name)
             near = nearest(name, self._table)
             hint = f" Did you mean {near!r}?" if near else f" See `{ctx.command_path} --help`."
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self._table.items()])
+        widest = max(map(len, self._table))
+        for heading, table in self._groups.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(widest), line) for name, (_, line) in table.items()])
+
+
+def _refuse_old(ctx: click.Context, *names: str) -> None:
+    """Raise an error that says what is used instead, if there is no such command any more."""
+    words = (*ctx.command_path.split()[1:], *names)
+    if sentence := ctx.meta[_OLD_NAMES].get(" ".join(words)):
+        raise click.UsageError(f"`{' '.join(words)}` is no longer a command. {sentence}")

@@ -16,7 +16,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
 from prompt_evaluator.cli.number_option import number_type
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import SEPARATOR, clean, columns, tokens, wrap
 from prompt_evaluator.model.bounds import LISTED
@@ -53,7 +53,7 @@ _HOW = (
     metavar="N",
     help="List at most N models of each dataset.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def leaderboard_command(
     *, dataset: str | None, metric: str | None, limit: int, as_json: bool, config_path: Path | None

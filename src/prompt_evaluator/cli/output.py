@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +15,8 @@ from prompt_evaluator.model import REDACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 
 
 def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
@@ -29,8 +32,15 @@ def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON object to standard output."""
-    sys.stdout.buffer.write(REDACTOR.bytes(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n")
+    """Print one JSON object to standard output, without secrets."""
+    text = msgspec.json.encode(value, enc_hook=_path_as_text)
+    sys.stdout.buffer.write(REDACTOR.bytes(msgspec.json.format(text, indent=2)) + b"\n")
+
+
+def _path_as_text(value: object) -> str:
+    if isinstance(value, Path):
+        return os.fsencode(value).decode(errors="replace")
+    raise NotImplementedError
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -26,7 +26,7 @@ from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.cli.answers import print_answers
 from prompt_evaluator.cli.command_line import program, typed_command
 from prompt_evaluator.cli.options import options
-from prompt_evaluator.cli.output import print_json
+from prompt_evaluator.cli.output import json_option, print_json
 from prompt_evaluator.cli.progress import make_watcher
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.model.run_limits import LIMITS
@@ -57,7 +57,7 @@ class RunFlags:
 
 _OPTIONS = (
     options(*LIMITS),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else."),
+    json_option,
     click.option("--strict", is_flag=True, help="Exit 3 if a sample lacks a score or a metric has none."),
     click.option("--verbose", "-v", count=True, help="Show more while the run is in progress."),
     click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Also write progress to a file."),

@@ -15,7 +15,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.grid import Cell, Column, GridRow, grid
 from prompt_evaluator.cli.options import several_tags, several_words
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import clean, columns
 from prompt_evaluator.model.several import SEVERAL
@@ -86,7 +86,7 @@ def unpin_command(name: str, *, config_path: Path | None) -> None:
 
 
 @click.command("baselines")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def baselines_command(*, as_json: bool, config_path: Path | None) -> None:
     """List the baselines: runs that are pinned under a name."""

@@ -15,7 +15,7 @@ from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.command_line import program
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_conditions
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.run_table import run_table
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
@@ -47,7 +47,7 @@ _NONE_MATCH = "No runs match. `{program} runs list` shows all runs."
     "--limit", type=number_type(LISTED), default=20, show_default=True, metavar="N", help="List at most N runs."
 )
 @click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def list_command(  # noqa: PLR0913 - one for each flag
     *, where: tuple[str, ...] | None, sort: str, limit: int, cursor: str | None, as_json: bool, config_path: Path | None

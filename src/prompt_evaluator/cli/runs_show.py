@@ -16,7 +16,7 @@ from prompt_evaluator.cli.case_list import case_list
 from prompt_evaluator.cli.case_view import case_page
 from prompt_evaluator.cli.legend import legend
 from prompt_evaluator.cli.number_option import number_type
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.summary import print_summary
 from prompt_evaluator.cli.text import columns
@@ -50,7 +50,7 @@ _SHOWN = 20
     help=f"With a selection: show at most N cases.  [default: {_SHOWN}]",
 )
 @click.option("--cursor", metavar="NEXT", help="Continue a previous list: the value of `next` in its --json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def show_command(run: str, *, case_id: str | None, as_json: bool, config_path: Path | None, **options: Any) -> None:
     """Show the summary of RUN (an id, its beginning, @last or a tag), some of its cases, or one case.

@@ -12,7 +12,7 @@ from prompt_evaluator.app.clock import now
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.tokens import DEFAULT_EXPIRY, TokenCaps, create_token, list_tokens, revoke_token
 from prompt_evaluator.cli.number_option import number_type
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import cells, clean, columns, pad, squeeze, wrap
 from prompt_evaluator.model.bounds import BUDGET, CONCURRENCY, SAMPLES
@@ -70,7 +70,7 @@ def create_command(name: str, *, role: Role, expires: str, config_path: Path | N
 
 
 @token_command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def list_command(*, as_json: bool, config_path: Path | None) -> None:
     """List all tokens, oldest first, without their secrets."""

@@ -15,7 +15,7 @@ from prompt_evaluator.app.trends import read_trends
 from prompt_evaluator.cli.command_line import program, typed_command
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_conditions
-from prompt_evaluator.cli.output import print_json, print_lines
+from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
 from prompt_evaluator.cli.trend_view import trend_lines
@@ -58,7 +58,7 @@ _NO_SCORES = "The {runs} of this dataset have no scores."
     metavar="X",
     help="Smallest change that matters, on a scale from 1 to 5; other scales use it in proportion.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @settings_options
 def trends_command(  # noqa: PLR0913 - one for each flag
     *,

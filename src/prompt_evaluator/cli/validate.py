@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from prompt_evaluator.app.validate import survey_as_json, validate
+from prompt_evaluator.cli.output import json_option, print_json
 from prompt_evaluator.cli.text import columns, hang, wrap
 from prompt_evaluator.model.wording import many
 
@@ -23,7 +23,7 @@ _INDENT = 2
 
 @click.command("validate")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def validate_command(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Check dataset files: show what they contain, and every problem with its location and how to fix it.
 
@@ -37,8 +37,7 @@ def validate_command(paths: tuple[Path, ...], *, as_json: bool) -> None:
             _print(found)
     ok = all(found.ok for found in surveys)
     if as_json:
-        report = {"ok": ok, "files": [survey_as_json(found) for found in surveys]}
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+        print_json({"ok": ok, "files": [survey_as_json(found) for found in surveys]})
     elif len(surveys) > 1:
         good = sum(found.ok for found in surveys)
         click.echo(f"{good} of {len(surveys)} files can be used.")

@@ -74,7 +74,7 @@ def _check_metric(use: str | dict[str, Any], place: Place) -> None:
     except ValueError as error:
         if isinstance(use, str) and _are_several(use):
             return
-        advice = "`prompt-evaluator metrics` lists metrics and their options."
+        advice = "`prompt-evaluator list metrics` lists metrics and their options."
         raise place.problem(f"A metric in `{place.name}` cannot be used: {error}", advice) from None
 
 

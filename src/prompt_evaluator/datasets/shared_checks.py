@@ -23,7 +23,7 @@ Observe = Callable[[dict[str, Any]], None]
 """Called with each case as written."""
 Inspect = Callable[[TestCase], Iterable[str]]
 """Returns a sentence for each problem with a case's metrics."""
-_LIST = "`prompt-evaluator metrics` lists all metrics and their options."
+_LIST = "`prompt-evaluator list metrics` lists all metrics and their options."
 
 
 @dataclass(frozen=True, slots=True)

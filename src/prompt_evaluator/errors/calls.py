@@ -55,7 +55,7 @@ class UnreachableError(ConnectionFailedError):
 
     advice: ClassVar[str] = (
         "Check that the service is running and that its address is right "
-        "(`prompt-evaluator providers` lists addresses)."
+        "(`prompt-evaluator list providers` lists addresses)."
     )
     """What to do, if the message does not say it already."""
 

@@ -20,11 +20,11 @@ _MOST_NAMES = 8
 _ABOUT_ERRORS = {
     "AuthenticationError": (
         "key_not_accepted",
-        "The API key is missing or was rejected: fix it. `prompt-evaluator providers` shows which keys are set.",
+        "The API key is missing or was rejected: fix it. `prompt-evaluator list providers` shows which keys are set.",
     ),
     "ProxyLoginError": (
         "proxy_login_rejected",
-        "The proxy requires a login or rejected it: fix it. `prompt-evaluator providers` shows where the proxy is set.",
+        "The proxy requires a login or rejected it: fix it. `prompt-evaluator list providers` shows where it is set.",
     ),
     "ModelNotFoundError": (
         "no_such_model",

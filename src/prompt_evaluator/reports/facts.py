@@ -132,7 +132,7 @@ def _skipped(result: RunResult) -> Note | None:
     names = [name for name in result.totals.skipped if name not in result.overall_metric_stats]
     if not names:
         return None
-    text = f"{', '.join(names)}: no case has the required fields. See `prompt-evaluator metrics`."
+    text = f"{', '.join(names)}: no case has the required fields. See `prompt-evaluator list metrics`."
     return Note(code="skipped", text=text, values={"metrics": names})
 
 

@@ -79,7 +79,7 @@ def _in_file(path: Path) -> tuple[MetricUse, ...]:
             build_metric(use)
         except ConfigurationError as error:
             line = document.places.get(id(listed), {}).get(position)
-            advice = "`prompt-evaluator metrics` lists metrics and their options."
+            advice = "`prompt-evaluator list metrics` lists metrics and their options."
             raise InputError(str(error).rstrip("."), path=path, line=line, advice=advice) from None
     return uses
 

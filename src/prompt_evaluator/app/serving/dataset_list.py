@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.dataset_api import DatasetsQuery
 
-COMMAND = "prompt-evaluator benchmark list"
+COMMAND = "prompt-evaluator list datasets"
 _PAGE = 100
 _MOST_FIELDS = 12
 

@@ -1,44 +1,14 @@
 from __future__ import annotations
 
-import json
 from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from prompt_evaluator.app.metrics import list_metrics
-from prompt_evaluator.cli.metrics import metrics_command
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.metrics.catalogue import METRICS, build_metric
+from prompt_evaluator.metrics.catalogue import build_metric
 from prompt_evaluator.model import MetricUse
-
-
-def _listed(*arguments: str) -> str:
-    done = CliRunner().invoke(metrics_command, arguments, catch_exceptions=False)
-    assert done.exit_code == 0
-    return done.stdout
-
-
-def test_every_metric_is_listed_with_what_it_needs_and_whether_it_asks_a_judge() -> None:
-    found = {metric["name"]: metric for metric in json.loads(_listed("--json"))["metrics"]}
-
-    assert set(found) == {*METRICS.names(), "python:module:function", "command:program"}
-    assert all(metric["help"] and metric["error"] is None for metric in found.values())
-    assert found["includes"]["needs"] == ["phrases"]
-    assert found["includes"]["judge"] == "no"
-    assert found["correctness"]["judge"] == "needed"
-    assert found["tool_correctness"]["judge"] == "optional"
-    assert found["python:module:function"]["judge"] == "no"
-    assert "case_sensitive" in found["includes"]["options"]
-
-
-def test_people_get_two_lines_a_metric() -> None:
-    lines = _listed().splitlines()
-
-    assert len(lines) == 2 * (len(METRICS.names()) + 2)
-    assert any(line.startswith("regex ") and "`pattern` occurs in the answer" in line for line in lines)
-    assert any(line.strip() == "needs pattern; no judge" for line in lines)
 
 
 class Plain:
