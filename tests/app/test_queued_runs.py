@@ -112,7 +112,7 @@ async def test_a_queued_run_that_is_rebuilt_still_waits(session: Session) -> Non
     rebuild(session.store, record)
 
     assert session.store.run(record.plan.run_id).status == "queued"
-    assert session.store.waiting_before(record.plan.run_id) == 0
+    assert [each.run_id for each in session.store.queue("waiting")] == [record.plan.run_id]
 
 
 async def test_a_queued_run_is_watched_until_it_has_ended(session: Session) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from workspace import Done
 
+    from prompt_evaluator.model.release import Verdict
+
 BOT = """
 import os
 
@@ -113,16 +115,16 @@ def test_files_and_stored_runs_are_gated_alike(runs: Runs) -> None:
 
 
 def test_the_verdict_on_a_stored_run_is_kept(runs: Runs) -> None:
-    def verdicts() -> list[tuple[str, str | None]]:
+    def newest() -> Verdict:
         with closing(Store.open(runs.project.folder / ".prompt_evaluator/store.db")) as store:
-            return [(each.verdict, each.baseline_run_id) for each in store.verdicts(runs.again)]
+            return store.latest_verdicts([runs.again])[runs.again]
 
-    known = len(verdicts())
     runs.gate(runs.again, "--baseline", runs.before)
+    kept = newest()
     runs.gate(runs.file(runs.again), "--baseline", runs.before)
 
-    assert verdicts()[0] == ("pass", runs.before)
-    assert len(verdicts()) == known + 1
+    assert (kept.verdict, kept.baseline_run_id) == ("pass", runs.before)
+    assert newest() == kept, "the verdict on a file is not"
 
 
 def test_errors_that_could_change_the_verdict_exit_3_with_a_document(runs: Runs, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from prompt_evaluator.stats.reducers import (
     Samples,
     best_of,
-    is_flaky,
     k_of_n,
     majority,
     mean,
@@ -65,13 +64,6 @@ def test_k_of_n_holds_when_some_choice_of_k_samples_all_pass(passed: list[bool],
         return
 
     assert k_of_n(passed, k) == any(map(all, combinations(passed, k)))
-
-
-def test_flaky_is_sometimes() -> None:
-    assert is_flaky([True, False])
-    assert not is_flaky([True, True])
-    assert not is_flaky([False])
-    assert not is_flaky([])
 
 
 SAMPLES = Samples([0.2, 1.0, 0.9, 1.0], [False, True, False, True])

@@ -10,6 +10,7 @@ from case_results import JUDGES, case_result, sample, stats
 
 from prompt_evaluator.store.case_batches import CaseBatch, CaseBatches
 from prompt_evaluator.store.result_rows import FinishedCase
+from prompt_evaluator.store.result_tables import RESULT_TABLES
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.result import CaseResult
@@ -23,7 +24,10 @@ def finished(position: int, result: CaseResult = FIVE) -> FinishedCase:
 
 
 def rows(batch: CaseBatch) -> dict[str, list[tuple[object, ...]]]:
-    return {table.name: found for table, found in batch.rows.by_table()}
+    return {
+        table.name: [tuple(values[start : start + len(table.c)]) for start in range(0, len(values), len(table.c))]
+        for table, values in zip(RESULT_TABLES, batch.rows.values, strict=True)
+    }
 
 
 def test_cases_are_due_once_they_have_enough_samples_and_make_full_statements() -> None:

@@ -49,24 +49,14 @@ def test_an_unknown_baseline_is_refused_with_the_nearest(store: Store, run_id: s
         store.unpin("teas")
 
 
-def test_verdicts_are_added_and_the_newest_comes_first(store: Store, run_id: str) -> None:
+def test_verdicts_are_added_and_the_newest_counts(store: Store, run_id: str) -> None:
     given = Verdict(
         run_id=run_id, baseline_run_id="run-0", verdict="fail", created_at=WHEN, policy={"margin": 0.1}, reasons=("☕",)
     )
     first = store.add_verdict(given)
     second = store.add_verdict(Verdict(run_id=run_id, verdict="pass", created_at=WHEN))
 
-    assert store.verdicts(run_id) == [second, first]
+    assert store.latest_verdicts([run_id, "another"]) == {run_id: second}
     assert msgspec.structs.replace(first, id=None) == given
-    assert store.verdicts(limit=1) == [second]
-    assert store.verdicts("another") == []
     with pytest.raises(StoreError, match="does not contain this run"):
         store.add_verdict(Verdict(run_id="nowhere", verdict="pass", created_at=WHEN))
-
-
-def test_a_deleted_run_takes_its_verdicts_with_it(store: Store, run_id: str) -> None:
-    store.add_verdict(Verdict(run_id=run_id, verdict="pass", created_at=WHEN))
-
-    store.delete_run(run_id)
-
-    assert store.verdicts() == []

@@ -102,19 +102,6 @@ def test_who_has_fewer_runs_in_progress_goes_first(store: Store) -> None:
     assert _take(store, 4, ending=False) == [of_ben[0], of_ben[1], of_anna[2], of_ben[2]]
 
 
-def test_a_run_knows_how_many_of_others_are_taken_before_it(store: Store, record: Callable[..., RunRecord]) -> None:
-    for name in ("anna-1", "anna-2", "anna-3", "ben-1"):
-        run = msgspec.structs.replace(record(name), status="queued")
-        store.create_run(run, [])
-        store.enqueue({"asked_by": name.partition("-")[0]}, requested_at="1", run_id=name)
-
-    before = {name: store.waiting_before(name) for name in ("anna-1", "ben-1", "anna-2", "anna-3")}
-    taken = [found.run_id for _ in range(4) if (found := store.take_next(started_at="2"))]
-
-    assert before == {"anna-1": 0, "ben-1": 1, "anna-2": 2, "anna-3": 3}
-    assert taken == [*before]
-
-
 def test_two_that_take_at_once_never_take_the_same(
     store: Store, location: Path | str, child: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -221,17 +208,7 @@ def test_a_run_is_taken_or_cancelled_but_never_both(
 def test_a_run_that_is_started_elsewhere_no_longer_waits(store: Store, queued: str) -> None:
     store.start_run(queued, "2026-01-31T12:00:00Z")
 
-    assert store.waiting_before(queued) is None
     assert store.take_next(started_at="2") is None
-
-
-def test_a_run_knows_how_many_wait_before_it(store: Store, record: Callable[..., RunRecord]) -> None:
-    for name in ("run-a", "run-b", "run-c"):
-        add(store, record(name))
-
-    assert [store.waiting_before(name) for name in ("run-a", "run-b", "run-c", "run-d")] == [0, 1, 2, None]
-    store.take_next(started_at="2")
-    assert [store.waiting_before(name) for name in ("run-a", "run-b", "run-c")] == [None, 0, 1]
 
 
 def test_a_run_that_stopped_waits_again_at_the_end(store: Store, run_id: str, record: Callable[..., RunRecord]) -> None:
@@ -248,7 +225,7 @@ def test_a_run_that_stopped_waits_again_at_the_end(store: Store, run_id: str, re
         "5",
     )
     assert (store.run(run_id).status, store.run(run_id).stop_reason) == ("queued", None)
-    assert store.waiting_before(run_id) == 1
+    assert [each.run_id for each in store.queue("waiting")] == ["run-b", run_id]
     store.start_run(run_id, "2026-01-31T12:00:00Z")
     assert store.save_progress(run_id, PROGRESS, None) is None
 
@@ -259,8 +236,7 @@ def test_a_run_that_already_waits_keeps_its_place(store: Store, queued: str, rec
     again = store.requeue(queued, {"again": True}, requested_at="9")
 
     assert (again.request, again.requested_at) == ({"run": queued}, "1")
-    assert store.waiting_before(queued) == 0
-    assert len(store.queue()) == 2
+    assert [each.run_id for each in store.queue()] == [queued, "run-z"]
 
 
 def test_a_run_whose_worker_was_killed_waits_again(store: Store, queued: str) -> None:

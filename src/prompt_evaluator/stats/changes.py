@@ -46,18 +46,6 @@ class Changes(NamedTuple):
     """Values far off, after which the series goes on as before. They are set aside."""
 
 
-def change_points(
-    means: Sequence[float],
-    errors: Sequence[float],
-    *,
-    level: float = _LEVEL,
-    smallest: float = 0.0,
-    freedom: float | None = None,
-) -> list[ChangePoint]:
-    """Return the changes of a series in order; see `find_changes`."""
-    return list(find_changes(means, errors, level=level, smallest=smallest, freedom=freedom).points)
-
-
 def find_changes(
     means: Sequence[float],
     errors: Sequence[float],

@@ -65,11 +65,6 @@ def k_of_n(passed: Sequence[bool], k: int) -> bool:
     return sum(passed) >= k
 
 
-def is_flaky(passed: Sequence[bool]) -> bool:
-    """Whether some pass and some do not."""
-    return any(passed) and not all(passed)
-
-
 def numbers_in(name: str) -> list[str]:
     """K and N in the name of a reducer, as written; none if it has no numbers or is unknown."""
     found = _NAMED.fullmatch(name)

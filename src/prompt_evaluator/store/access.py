@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import StoreError
-from prompt_evaluator.store.checkpoint import Checkpoint
 from prompt_evaluator.store.database import Database, explained
 from prompt_evaluator.store.fence import check_owner, limit_idling
 from prompt_evaluator.store.ownership import busy
@@ -31,10 +30,8 @@ class Access:
         self._writing = database.engine.execution_options(writes=True)
         self._leases: dict[str, Held] = {}
         """The runs that are owned through this store."""
-        self._checkpoint = Checkpoint(database.engine)
 
     def close(self) -> None:
-        self._checkpoint.wait()
         self._database.engine.dispose()
 
     @property

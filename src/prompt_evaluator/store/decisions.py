@@ -65,14 +65,6 @@ class Decisions(Access):
                 ) from error
         return msgspec.structs.replace(verdict, id=made)
 
-    def verdicts(self, run_id: str | None = None, *, limit: int | None = None) -> list[Verdict]:
-        """Verdicts on one run, or all, newest first."""
-        wanted = select(VERDICTS).order_by(VERDICTS.c.id.desc()).limit(limit)
-        if run_id is not None:
-            wanted = wanted.where(VERDICTS.c.run_id == run_id)
-        with self._read() as connection:
-            return [_made(row) for row in connection.execute(wanted).mappings()]
-
     def latest_verdicts(self, run_ids: Sequence[str]) -> dict[str, Verdict]:
         """The newest verdict on each of these runs that has one."""
         wanted = select(VERDICTS).where(VERDICTS.c.run_id.in_(run_ids)).order_by(VERDICTS.c.id)

@@ -282,7 +282,6 @@ class Store(
             lease=self._leases.get(run_id),
             flush_at=flush_at,
             on_commit=on_commit,
-            on_end=self._checkpoint.begin,
         )
 
     def _record(self, row: Row[Any]) -> RunRecord:

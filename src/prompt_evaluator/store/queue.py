@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from heapq import heapify, heappop, heapreplace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import case, exists, func, insert, select, update
@@ -19,7 +18,7 @@ from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.texts import as_json, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping
 
@@ -126,16 +125,6 @@ class Queue(Access):
         with self._read() as connection:
             return {str(run_id): at for run_id, at in connection.execute(wanted.group_by(QUEUE.c.run_id))}
 
-    def waiting_before(self, run_id: str) -> int | None:
-        """How many requests are taken before that of this run, if none ends until then; None if it does not wait."""
-        with self._read() as connection:
-            waiting = connection.execute(
-                select(QUEUE.c.run_id, QUEUE.c.asked_by, *_fair_order()).where(QUEUE.c.state == "waiting")
-            ).all()
-        order = taking_order([Waiting(who, running, last or "", at) for _, who, running, last, at in waiting])
-        runs = {at: run for run, _, _, _, at in waiting}
-        return next((before for before, at in enumerate(order) if runs[at] == run_id), None)
-
     def cancel_queued(self, run_id: str, reason: str, *, ended_at: str) -> bool:
         """Abort a run that waits for a worker. Return False if it does not, or a worker has just taken it.
 
@@ -207,37 +196,6 @@ class Queue(Access):
         with self._write() as connection:
             values = {"status": "aborted", "stop_reason": NOT_STARTED}
             connection.execute(update(RUNS).where(*forgotten).values(values))
-
-
-class Waiting(NamedTuple):
-    """A waiting request, and what decides whose turn it is."""
-
-    asked_by: str
-    running: int
-    """Requests of the same person in progress."""
-    last: str
-    """When one of them was last started; empty if none was."""
-    id: int
-
-
-def taking_order(waiting: Iterable[Waiting]) -> list[int]:
-    """The ids of waiting requests in the order in which they will be taken, if none ends in the meantime."""
-    people: dict[str, list[Waiting]] = {}
-    for request in sorted(waiting, key=lambda request: request.id):
-        people.setdefault(request.asked_by, []).append(request)
-    # Who was never served comes first, then by time; who has just been served comes last.
-    turns = [(own[0].running, 0, own[0].last, own[0].id, who) for who, own in people.items()]
-    heapify(turns)
-    order: list[int] = []
-    while turns:
-        running, _, _, _, who = turns[0]
-        own = people[who]
-        order.append(own.pop(0).id)
-        if own:
-            heapreplace(turns, (running + 1, len(order), "", own[0].id, who))
-        else:
-            heappop(turns)
-    return order
 
 
 def _fair_order() -> tuple[ColumnElement[Any], ...]:

@@ -15,9 +15,9 @@ from prompt_evaluator.store.sample_scores import all_pass, clean_scores, is_judg
 from prompt_evaluator.store.texts import as_json, clean, clean_or_none, hash_answer, is_clean, json_or_none, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
     from prompt_evaluator.model.result import CaseResult, SampleResult
 
@@ -72,12 +72,6 @@ class ResultRows:
                 del values[size:]
             raise
         self.positions.add(case.position)
-
-    def by_table(self) -> Iterator[tuple[Table, list[Row]]]:
-        """As tuples, each of which begins with the run and the position."""
-        for table, values in zip(RESULT_TABLES, self.values, strict=True):
-            width = len(table.c)
-            yield table, [tuple(values[start : start + width]) for start in range(0, len(values), width)]
 
 
 def write_cases(connection: Connection, run_id: str, rows: ResultRows, *, new: bool = False) -> None:

@@ -66,7 +66,6 @@ class LedgerWriter:
         lease: Held | None,
         flush_at: int,
         on_commit: Callable[[float], None] | None = None,
-        on_end: Callable[[], None] = lambda: None,
     ) -> None:
         """Start the thread.
 
@@ -77,10 +76,9 @@ class LedgerWriter:
             lease: The run, if this process owns it: nothing is written once another process has it.
             flush_at: Commit as soon as this many units are queued.
             on_commit: Called in the writer's thread with each unit's seconds from `put` to commit.
-            on_end: Called when everything is committed.
         """
         self._engine, self._where, self._run_id, self._lease = engine, where, run_id, lease
-        self._flush_at, self._on_commit, self._on_end = min(flush_at, CAPACITY // 2), on_commit, on_end
+        self._flush_at, self._on_commit = min(flush_at, CAPACITY // 2), on_commit
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._batches = CaseBatches()
         """Apart from units: enough units are a reason to commit, but cases are not. They are written at once if a
@@ -168,7 +166,6 @@ class LedgerWriter:
         self._thread.join()
         if not self._reported:
             self._check()
-        self._on_end()
 
     def _refuse(self, case_id: str) -> NoReturn:
         self._check()
