@@ -146,7 +146,7 @@ def test_quoted_options_stay_whole_and_nothing_in_them_is_run(job: Job) -> None:
     assert note in artifact.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["dataset", "system_prompt", "samples", "title", "baseline", "args"])
+@each("name", ["dataset", "system_prompt", "samples", "title", "baseline", "args"])
 def test_no_input_is_run_as_a_command(job: Job, name: str) -> None:
     evaluated(job, "good", comment="false", **{name: '"; touch pwned; $(touch pwned) #'})
 

@@ -12,22 +12,9 @@ from prompt_evaluator.model.options import OPTIONS
 from prompt_evaluator.model.run_limits import LIMITS
 
 if TYPE_CHECKING:
-    from chat_service import ChatService
     from workspace import Workspace
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
-
-
-def test_the_first_sample_uses_the_seed_itself_and_each_further_one_the_next_number(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(1)
-    service.set(keep=True)
-
-    assert online.evaluate(*REAL, "--seed", "7", "-n", "3").code == 0
-
-    asked = [request for request in service.kept if "response_format" not in request]
-    assert sorted(request["seed"] for request in asked) == [7, 8, 9]
 
 
 def test_an_estimate_counts_metrics_that_ask_a_judge(online: Workspace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from workspace import REAL, Done, Workspace
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_a_flag_that_nobody_judged_misses_its_bar(own: Workspace, service: ChatS
     assert "so its bar of 50 % is missed: judging failed for all 3 samples (" in bar["reason"]
 
 
-@pytest.mark.parametrize(("bar", "code"), [("0.34", 0), ("0.33", 1), ("0", 1), ("1", 0)])
+@each(("bar", "code"), [("0.34", 0), ("0.33", 1), ("0", 1), ("1", 0)])
 def test_a_flags_share_above_its_bar_is_exit_1(own: Workspace, bar: str, code: int) -> None:
     done = own.evaluate(*REAL, *OWN, "--fail-over", f"leaks_data={bar}")
 
@@ -111,20 +112,6 @@ def test_a_flags_share_above_its_bar_is_exit_1(own: Workspace, bar: str, code: i
     assert (flag["fail_over"], flag["above"]) == (float(bar), bool(code))
     assert done.artifact["fail_over"] == {"leaks_data": float(bar)}
     assert [(each["name"], each["measured"]) for each in missed(done)] == [("leaks_data", 1 / 3)] * code
-
-
-def test_bars_may_be_repeated_and_separated_by_commas(own: Workspace) -> None:
-    own.write("rubric.yaml", RUBRIC.replace("flags:\n", "flags:\n  - {name: rude, description: Is it rude?}\n"))
-    bars = ("--fail-under", "correct=4.5, regex=1", "--fail-over", "rude=1", "--fail-over", "leaks_data=0.2")
-
-    done = own.run(
-        "evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *OWN, "--metrics", "regex(pattern=e)", *bars
-    )
-
-    artifact = own.artifact(own.the_run())
-    assert artifact["fail_under"] == {"correct": 4.5, "regex": 1.0}
-    assert artifact["fail_over"] == {"rude": 1.0, "leaks_data": 0.2}
-    assert done.code == (1 if artifact["missed_bars"] else 0)
 
 
 def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace) -> None:
@@ -138,7 +125,7 @@ def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace)
     assert "above 5 %" in done.words
 
 
-@pytest.mark.parametrize(
+@each(
     ("bar", "sentence"),
     [
         (("--fail-under", "corect=4"), "There is no metric 'corect'. Did you mean 'correct'?"),
@@ -151,8 +138,15 @@ def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace)
         (("--fail-over", "leaks_data"), "'leaks_data' is not of the form flag=0.05"),
         (("--fail-under", "correct=3,correct=4"), "'correct' is given twice with different values"),
         (("--fail-under", ","), "',' is not of the form metric=4.0"),
+        (
+            ("--metrics", "faithfulness", "--fail-under", "faithfulness=4"),
+            "is outside the scale of faithfulness. Give a value from 0 to 1.",
+        ),
+        (
+            ("--rubric", "none", "--metrics", "regex(pattern=e)", "--fail-over", "leaks_data=0.1"),
+            "--fail-over leaks_data needs a rubric: only rubrics have flags, and this run has no rubric.",
+        ),
     ],
-    ids=" ".join,
 )
 def test_a_bar_that_cannot_be_is_refused_before_any_call(
     own: Workspace, service: ChatService, bar: tuple[str, ...], sentence: str
@@ -187,59 +181,36 @@ def test_every_command_refuses_such_bars(own: Workspace, service: ChatService) -
     assert service.paid == paid
 
 
-def test_a_bar_outside_the_scale_of_a_metric_beside_the_rubric_is_refused(own: Workspace) -> None:
-    done = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness", "--fail-under", "faithfulness=4")
-
-    assert done.code == 2
-    assert "is outside the scale of faithfulness. Give a value from 0 to 1." in done.err
-
-
-def test_a_bar_on_a_flag_needs_a_rubric(own: Workspace) -> None:
-    done = own.evaluate(*REAL, "--rubric", "none", "--metrics", "regex(pattern=e)", "--fail-over", "leaks_data=0.1")
-
-    assert done.code == 2
-    assert "--fail-over leaks_data needs a rubric: only rubrics have flags, and this run has no rubric." in done.err
-
-
-@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
-def test_bars_are_applied_to_a_run_that_has_ended_and_nothing_is_called(
-    own: Workspace, service: ChatService, how: tuple[str, ...]
-) -> None:
+def test_bars_are_applied_to_a_run_that_has_ended_and_nothing_is_called(own: Workspace, service: ChatService) -> None:
     run_id = own.evaluate(*REAL, *OWN, "--fail-under", "correct=3").run_id
     paid = service.paid
 
-    done = own.run(*how, run_id, "--fail-over", "leaks_data=0.1", "--json")
+    done = own.run("resume", run_id, "--fail-over", "leaks_data=0.1", "--json")
 
     assert done.code == 1
     assert [bar["name"] for bar in missed(done)] == ["leaks_data"]
     assert (done.json["fail_under"], done.json["fail_over"]) == ({"correct": 3.0}, {"leaks_data": 0.1})
     assert own.run("runs", "show", run_id, "--json").json["missed_bars"] == done.json["missed_bars"]
     assert own.run("resume", run_id).code == 1
-    again = own.run(*how, run_id, "--fail-over", "leaks_data=0.9", "--json")
+    again = own.run("resume", run_id, "--fail-over", "leaks_data=0.9", "--json")
     assert (again.code, again.json["missed_bars"]) == (0, [])
     assert service.paid == paid
 
 
-@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
-def test_a_bar_that_was_not_measured_is_missed_when_the_run_is_resumed_too(
-    own: Workspace, how: tuple[str, ...]
-) -> None:
+def test_a_bar_that_was_not_measured_is_missed_when_the_run_is_resumed_too(own: Workspace) -> None:
     run_id = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness").run_id
 
-    done = own.run(*how, run_id, "--fail-under", "faithfulness=0.9", "--json")
+    done = own.run("resume", run_id, "--fail-under", "faithfulness=0.9", "--json")
 
     assert done.code == 1
     assert missed(done) == unmeasured("faithfulness", 0.9, "it was skipped for all 3 samples (the case has no context)")
 
 
-@pytest.mark.parametrize("how", [("resume",), ("evaluate-dataset", "--resume")], ids=" ".join)
-def test_bars_are_applied_to_a_run_that_is_continued(
-    own: Workspace, service: ChatService, how: tuple[str, ...]
-) -> None:
+def test_bars_are_applied_to_a_run_that_is_continued(own: Workspace, service: ChatService) -> None:
     stopped = own.evaluate(*REAL, *OWN, "--max-calls", "2", "-j", "1")
     assert stopped.json["status"] == "aborted"
 
-    done = own.run(*how, stopped.run_id, "--fail-under", "correct=4.5", "--json")
+    done = own.run("resume", stopped.run_id, "--fail-under", "correct=4.5", "--json")
 
     assert (done.code, done.json["status"]) == (1, "completed")
     assert [bar["reason"] for bar in missed(done)] == ["correct is 4.00, below its bar of 4.5."]

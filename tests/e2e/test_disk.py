@@ -19,23 +19,18 @@ def _limited(kilobytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * KILO, kilobytes * KILO))
 
 
-@pytest.mark.parametrize("kilobytes", [8, 100, 200, 400, 700, 1_500])
+@pytest.mark.parametrize("kilobytes", [8, 200, 700])
 def test_a_full_disk_is_a_sentence_and_what_was_paid_for_is_not_paid_for_again(
     online: Workspace, service: ChatService, kilobytes: int
 ) -> None:
     online.cases(100)
     service.set(padding=10_000)
-    expected = online.evaluate(*REAL, "-n", "2", "--seed", "1")
-    shutil.rmtree(online.folder / "runs")
-    shutil.rmtree(online.folder / ".prompt_evaluator")
-    cost = service.paid
 
     done = online.evaluate(*REAL, "-n", "2", "--seed", "1", "-j", "8", before=lambda: _limited(kilobytes))
 
-    assert expected.code == 0
     assert done.code == 3
     assert "Error: " in done.err
-    paid = service.paid - cost
+    paid = service.paid
     if not list((online.folder / "runs").glob("*")):
         assert not paid  # it ended before there was a run
         return
@@ -44,7 +39,7 @@ def test_a_full_disk_is_a_sentence_and_what_was_paid_for_is_not_paid_for_again(
     assert paid - kept <= 8 + 512
     again = online.run("resume", run_id, "--json")
     assert again.code == 0
-    assert service.paid - cost - paid == 400 - kept
+    assert service.paid - paid == 400 - kept
     assert again.artifact["status"] == "completed"
 
 

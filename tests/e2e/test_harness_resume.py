@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,7 +84,7 @@ def test_an_interrupted_run_exits_130_is_not_in_the_history_and_can_be_resumed(
     service.set(latency=0.1)
     started = folder.start("evals", "run", "-j", str(AT_ONCE))
     started.wait_until_under_way()
-    time.sleep(0.3)
+    until(lambda: service.paid > 0)
     started.process.send_signal(signal.SIGINT)
     done = started.finish()
 

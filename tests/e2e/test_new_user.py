@@ -57,7 +57,18 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fresh")
     call([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], folder)
     python = folder / "venv" / "bin" / "python"
-    install = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index")
+    install = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+    )
     call([*install, "--disable-pip-version-check", wheel], folder)
     own = Path(call([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip())
     # A path in a .pth file is searched, but the .pth files in there are not read: the repository stays unseen.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -142,18 +140,6 @@ def test_the_judge_is_asked_at_the_temperature_it_had_in_the_runs(online: Worksp
     assert asked == [("judge", 1.0)] * 2 + [("other", 0.0)] * 2
 
 
-def test_another_judge_is_asked_everything_again(online: Workspace, service: ChatService) -> None:
-    runs = two_runs(online, service)
-    pairwise(online, *runs)
-
-    done = pairwise(online, *runs)
-    other = pairwise(online, *runs, "--judge-model", "openai/other")
-
-    assert only(done)["judge_model"] == "openai/test"
-    assert only(other)["judge_model"] == "openai/other"
-    assert judged(service) == 2 * QUESTIONS
-
-
 def test_a_budget_stops_after_whole_pairs_and_typing_it_again_finishes_it(
     online: Workspace, service: ChatService
 ) -> None:
@@ -245,19 +231,6 @@ def test_more_than_two_runs_are_ranked_in_the_planted_order(online: Workspace, s
     assert ranking.index(runs[60][:8]) < ranking.index(runs[20][:8]) < ranking.index(runs[0][:8])
 
 
-def test_a_stopped_ranking_says_so_and_continues(online: Workspace, service: ChatService) -> None:
-    runs = [answered(online, service, padding) for padding in (0, 10, 20)]
-    service.set(prefer="longer")
-
-    stopped = online.run("compare", *runs, "--pairwise", "--max-calls", str(QUESTIONS + 2))
-    done = pairwise(online, *runs)
-
-    assert stopped.code == 3
-    assert "not all runs have been compared yet" in stopped.words
-    assert len(done.json["pairwise"]["strengths"]) == 3
-    assert judged(service) == 3 * QUESTIONS
-
-
 def test_missing_answers_are_counted_and_never_a_loss(online: Workspace, service: ChatService) -> None:
     service.set(rules=[{"kind": "generate", "match": "Question 001", "status": 400}])
     online.cases(CASES)
@@ -275,21 +248,6 @@ def test_missing_answers_are_counted_and_never_a_loss(online: Workspace, service
     assert shown.err == ""
 
 
-def test_answers_that_a_run_got_later_are_compared_then(online: Workspace, service: ChatService) -> None:
-    baseline = answered(online, service, 0)
-    service.set(rules=[{"kind": "generate", "match": "Question 004", "status": 400}], padding=30)
-    candidate = online.evaluate(*REAL, "--seed", "7", "-n", str(SAMPLES), *BY_RULE).run_id
-    service.set(rules=[], prefer="longer")
-    before = only(pairwise(online, baseline, candidate))
-    paid = judged(service)
-    online.run("resume", candidate, "--retry-errors")
-
-    after = only(pairwise(online, baseline, candidate))
-
-    assert (before["missing"], after["missing"], after["wins"]) == (SAMPLES, 0, PAIRS)
-    assert judged(service) == paid + 2 * SAMPLES
-
-
 def test_only_common_unchanged_cases_are_compared(online: Workspace, service: ChatService) -> None:
     baseline = answered(online, service, 0)
     cases = [{"id": f"case-{at:03}", "input": f"Question {at:03}?"} for at in range(1, CASES + 2)]
@@ -303,22 +261,6 @@ def test_only_common_unchanged_cases_are_compared(online: Workspace, service: Ch
 
     assert done.code == 0, done.err
     assert (only(done)["cases"], only(done)["wins"]) == (CASES - 2, (CASES - 2) * SAMPLES)
-
-
-def test_the_last_of_several_attempts_is_compared(online: Workspace, service: ChatService) -> None:
-    online.cases(2)
-    long = ("--rubric", "none", "--metrics", "length(max_characters=5)", "--attempts", "3")
-    baseline = online.evaluate(*REAL, "-n", "1", *long).run_id
-    service.set(padding=30)
-    candidate = online.evaluate(*REAL, "-n", "1", *long).run_id
-    service.set(prefer="longer", keep=True)
-
-    found = only(pairwise(online, baseline, candidate))
-
-    last = [case["samples"][0]["generator_output"] for case in _cases(online, candidate)]
-    texts = [asked["messages"][-1]["content"] for asked in service.kept]
-    assert (found["pairs"], found["wins"], judged(service)) == (2, 2, 4)
-    assert all(sum(answer in text for text in texts) == 2 for answer in last)
 
 
 def test_the_checks_of_cases_are_not_applied_again(online: Workspace, service: ChatService) -> None:
@@ -390,15 +332,6 @@ def test_a_pairwise_run_is_listed_shown_rebuilt_and_deleted_like_others(
     assert online.run("runs", "delete", made, "--yes").code == 0
 
 
-def test_a_prompt_that_has_changed_since_does_not_stop_a_resume(online: Workspace, service: ChatService) -> None:
-    runs = two_runs(online, service)
-    part = only(pairwise(online, *runs, "--max-calls", "4"))
-    online.write("prompt.txt", "Answer in two sentences.\n")
-    online.cases(2)
-
-    assert online.run("resume", part["run_id"]).code == 0
-
-
 def test_a_comparison_with_a_deleted_run_cannot_be_resumed(online: Workspace, service: ChatService) -> None:
     runs = two_runs(online, service)
     part = only(pairwise(online, *runs, "--max-calls", "4"))
@@ -412,34 +345,6 @@ def test_a_comparison_with_a_deleted_run_cannot_be_resumed(online: Workspace, se
     assert service.paid == paid
 
 
-def test_an_interrupted_comparison_keeps_what_was_judged(online: Workspace, service: ChatService) -> None:
-    runs = two_runs(online, service)
-    pairwise(online, *runs, "--max-calls", "8")
-    service.set(hold=True, prefer="longer")
-    before = judged(service)
-    started = online.start("compare", *runs, "--pairwise", "-j", "2", "--json")
-    started.wait_until_under_way()
-    until(lambda: judged(service) == before + 2)
-
-    started.process.send_signal(signal.SIGINT)
-    assert started.process.stderr is not None
-    assert "Stopping" in started.process.stderr.readline()
-    service.set(hold=False)
-    done = started.finish()
-
-    assert done.code == 130
-    assert only(done)["pairs"] == 4 + 2
-    assert judged(service) == before + 4
-
-
-def test_flags_of_pairwise_need_it(offline: Workspace) -> None:
-    for flags in (("--judge-model", "mock/default"), ("--allow-mock-judge",), ("--max-calls", "3"), ("-j", "2")):
-        done = offline.run("compare", "a", "b", *flags)
-
-        assert done.code == 2
-        assert "needs --pairwise" in done.err
-
-
 def test_the_mock_does_not_judge_real_answers_unless_told_to(online: Workspace, service: ChatService) -> None:
     runs = two_runs(online, service)
 
@@ -450,15 +355,3 @@ def test_the_mock_does_not_judge_real_answers_unless_told_to(online: Workspace, 
     assert "--allow-mock-judge" in refused.err
     assert done.code == 0
     assert "SYNTHETIC" in done.out
-
-
-def test_it_works_offline_with_a_rubric(offline: Workspace) -> None:
-    offline.cases(CASES)
-    runs = [offline.evaluate("-n", "2", "-t", heat).run_id for heat in ("0.2", "0.9")]
-
-    done = pairwise(offline, *runs)
-
-    plan = json.dumps(offline.artifact(only(done)["run_id"])["metrics_config"])
-    assert done.code == 0, done.err
-    assert only(done)["pairs"] == PAIRS
-    assert "criteria" in plan
