@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from artifact_files import artifact, scored_case
 
 from prompt_evaluator.app.compare import compare_runs, comparison_document, open_comparison
 from prompt_evaluator.app.settings import read_settings
@@ -18,20 +18,12 @@ if TYPE_CHECKING:
 
 
 def write_run(folder: Path, name: str, score: float, **facts: Any) -> str:
-    """A file with little more than scores."""
-    results = [
-        {
-            "test_case_id": f"case-{at}",
-            "test_case_input": f"Why {at}?",
-            "samples": [
-                {"generator_output": f"{name} {at} {sample}", "judge_metrics": {"clarity": {"score": score}}}
-                for sample in range(3)
-            ],
-        }
-        for at in range(8)
-    ]
+    cases = [{**scored_case(f"case-{at}", "clarity", [score] * 3), "test_case_input": f"Why {at}?"} for at in range(8)]
+    for at, case in enumerate(cases):
+        for number, sample in enumerate(case["samples"]):
+            sample["generator_output"] = f"{name} {at} {number}"
     path = folder / f"{name}.json"
-    path.write_text(json.dumps({"test_case_results": results, **facts}), encoding="utf-8")
+    path.write_bytes(artifact(*cases, run_id=name, **facts))
     return str(path)
 
 

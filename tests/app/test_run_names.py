@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from artifact_files import artifact
 from labelling import RUN, add_run
 
 from prompt_evaluator import evaluate
@@ -31,7 +31,7 @@ UNKNOWN_TO_FILES = {"name", "path", "judge_hash"}
 def write_artifact(folder: Path, run_id: str = "elsewhere") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "dataset_evaluation.json"
-    path.write_text(json.dumps({"run_id": run_id, "test_case_results": [{"test_case_id": "a"}]}))
+    path.write_bytes(artifact({"test_case_id": "a"}, run_id=run_id))
     return path
 
 

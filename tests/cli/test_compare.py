@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from artifact_files import artifact, scored_case
 from workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from workspace import Done
@@ -229,13 +229,6 @@ def test_files_made_elsewhere_are_compared(runs: Runs) -> None:
     assert done.words.startswith("✗ B is worse than A on accuracy (\N{MINUS SIGN}1.50 on 1\N{EN DASH}5")
 
 
-def write(path: Path, scores: Mapping[str, Iterable[float]]) -> None:
-    """A main file with nothing but the documented keys that are needed."""
-    results: list[dict[str, Any]] = [
-        {
-            "test_case_id": name,
-            "samples": [{"judge_metrics": {"accuracy": {"score": score, "rationale": ""}}} for score in of],
-        }
-        for name, of in scores.items()
-    ]
-    path.write_text(json.dumps({"run_id": path.stem, "test_case_results": results}), encoding="utf-8")
+def write(path: Path, scores: Mapping[str, Sequence[float]]) -> None:
+    cases = [scored_case(name, "accuracy", of) for name, of in scores.items()]
+    path.write_bytes(artifact(*cases, run_id=path.stem))

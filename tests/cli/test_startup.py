@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pkgutil import iter_modules
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import quick_start
+from artifact_files import artifact, scored_case
 
 from prompt_evaluator import __version__, cli
 
@@ -81,8 +81,7 @@ def test_asking_about_stored_runs_loads_nothing_that_runs_are_made_with(argument
 
 def test_comparing_files_loads_no_database_and_nothing_that_runs_are_made_with(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
-        scores = [{"judge_metrics": {"tone": {"score": 4}}}]
-        (tmp_path / name).write_text(json.dumps({"test_case_results": [{"test_case_id": "1", "samples": scores}]}))
+        (tmp_path / name).write_bytes(artifact(scored_case("1", "tone", [4])))
 
     done = run("compare", "a.json", "b.json", folder=tmp_path)
 

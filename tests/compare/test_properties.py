@@ -50,7 +50,6 @@ def runs(draw: st.DrawFn) -> MemoryRun:
                 "rubric_hash": st.sampled_from([None, "1" * 64]),
                 "status": st.sampled_from(["running", None]),
                 "scales": st.sampled_from([{}, {"quality": (0.0, 1.0)}]),
-                "guessed_scales": st.just(("quality",)),
                 "prompt_text": st.text(),
                 "parameters": st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=2),
             },

@@ -145,14 +145,3 @@ def test_the_order_of_cases_does_not_matter() -> None:
 
     assert comparison.common_cases == 30
     assert comparison.metrics["quality"].ties == 30
-
-
-def test_options_of_a_metric_that_are_not_a_mapping_are_compared_as_they_are() -> None:
-    sides = [
-        of_metric([[3.0]] * 6, metric_definitions={"quality": {"metric": "length", "options": options}})
-        for options in (-1.0, -1.0, {"max_characters": 5})
-    ]
-
-    assert compared(sides[0], sides[1]).common_cases == 6
-    with pytest.raises(IncomparableError, match="set up differently"):
-        compared(sides[0], sides[2])

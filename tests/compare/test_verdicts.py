@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import pytest
 from compared_runs import case, compared, drawn, of_metric, run, scores
@@ -142,34 +141,6 @@ def test_different_scales_are_not_compared() -> None:
     assert not comparison.cases
 
 
-def test_a_guessed_scale_gives_way_to_a_stated_one() -> None:
-    baseline = of_metric([[0.5]] * 9, scales={"quality": (0.0, 10.0)})
-    candidate = of_metric([[0.7]] * 9, scales={"quality": (0.0, 1.0)}, guessed_scales=("quality",))
-
-    metric = compared(baseline, candidate).metrics["quality"]
-
-    assert metric.scale == (0.0, 10.0)
-    assert metric.difference == pytest.approx(0.2)
-
-
-def test_a_scale_that_nobody_states_is_guessed_and_that_is_said() -> None:
-    comparison = compared(of_metric([[0.5]] * 9, scales={}), of_metric([[3.0]] * 9, scales={}))
-
-    assert comparison.metrics["quality"].scale == (0.0, 5.0)
-    assert "Scales that are not stated were guessed from the scores: quality (0 to 5)." in comparison.warnings
-
-
-def test_guesses_that_differ_between_the_runs_are_pointed_out() -> None:
-    baseline = of_metric([[0.5]] * 9, scales={"quality": (0.0, 1.0)}, guessed_scales=("quality",))
-    candidate = of_metric([[3.0]] * 9, scales={"quality": (1.0, 5.0)}, guessed_scales=("quality",))
-
-    assert (
-        "The scores of quality look like 0 to 1 in the baseline and 1 to 5 in the candidate: "
-        "if the scales differ, the difference means nothing."
-    ) in compared(baseline, candidate).warnings
-    assert not any("look like" in said for said in compared(baseline, baseline).warnings)
-
-
 def test_missing_scores_are_left_out_and_what_they_could_change_is_said() -> None:
     baseline = run([case(f"case-{at}", {"quality": [4.0] * 4}) for at in range(10)])
     candidate = run([case(f"case-{at}", {"quality": scores(4.0, 4.0, missing=2)}) for at in range(10)])
@@ -212,37 +183,6 @@ def test_one_sample_per_case_does_not_tell_how_many_more_would_help() -> None:
 
     assert metric.more_samples_needed is None
     assert metric.more_cases_needed
-
-
-def guessed(scale: tuple[float, float]) -> dict[str, Any]:
-    """Facts of a run that does not state its scale."""
-    return {"scales": {"quality": scale}, "guessed_scales": ("quality",)}
-
-
-@pytest.mark.parametrize(("first", "second"), [((1.0, 5.0), (0.0, 100.0)), ((1.0, 5.0), (1.0, 10.0))])
-def test_higher_scores_that_may_be_on_another_scale_are_not_called_better(
-    first: tuple[float, float], second: tuple[float, float]
-) -> None:
-    sides = [
-        of_metric([[0.7 * scale[1] + at % 3 / 10] * 5 for at in range(20)], **guessed(scale))
-        for scale in (first, second)
-    ]
-
-    metric = compared(*sides).metrics["quality"]
-
-    assert metric.p_value is not None
-    assert metric.p_value < 0.05
-    assert (metric.verdict, metric.more_cases_needed, metric.more_samples_needed) == ("inconclusive", None, None)
-    assert compared(*reversed(sides)).metrics["quality"].verdict == "worse"
-
-
-def test_guessed_scales_that_are_nearly_the_same_do_not_hide_a_gain() -> None:
-    sides = [
-        of_metric([[level + at % 3 / 10] for at in range(20)], **guessed(scale))
-        for level, scale in ((2.0, (0.0, 5.0)), (4.0, (1.0, 5.0)))
-    ]
-
-    assert compared(*sides).metrics["quality"].verdict == "better"
 
 
 def test_two_results_of_one_run_are_pointed_out() -> None:

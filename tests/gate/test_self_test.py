@@ -15,7 +15,7 @@ from prompt_evaluator.model.gate import GatePlan, GatePolicy, SelfTest
 CENTRES = [2.4 + at % 20 / 9 for at in range(50)]
 
 
-def scale(_name: str, _seen: tuple[float, float]) -> tuple[float, float]:
+def scale(_name: str) -> tuple[float, float]:
     return (1.0, 5.0)
 
 

@@ -166,7 +166,6 @@ def test_scales_are_the_rubrics_own_and_otherwise_0_to_1_in_the_order_of_the_run
     facts = filled.compared(RUN).facts
 
     assert list(facts.scales.items()) == [("clarity", (1.0, 10.0)), ("length", (0.0, 1.0))]
-    assert facts.guessed_scales == ()
 
 
 def test_errors_cost_tokens_and_latency_come_from_what_was_stored(filled: Store) -> None:

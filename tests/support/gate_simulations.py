@@ -88,7 +88,7 @@ def gate_once(setting: Setting, rng: random.Random, change: Callable[[float], fl
             for side, level in zip(sides, (quality, change(quality)), strict=True):
                 side[name] = [setting.score(rng, level) for _ in range(setting.samples)]
         tally.add(_case(at, sides[0]), _case(at, sides[1]))
-    return tally.finish(lambda _name, _seen: setting.scale)
+    return tally.finish(lambda _name: setting.scale)
 
 
 def rates(setting: Setting, gates: int, drop: float = 0.0, *, seed: int = 0, cases: int = CASES) -> Rates:

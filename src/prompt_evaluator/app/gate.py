@@ -134,9 +134,9 @@ def gate_pair(baseline: ComparedRun, candidate: ComparedRun, request: GateReques
     return tally.finish(_scales(*facts), warnings)
 
 
-def _scales(baseline: RunFacts, candidate: RunFacts) -> Callable[[str, Scale], Scale]:
-    def of(metric: str, seen: Scale) -> Scale:
-        found = find_scale(metric, baseline, candidate, seen)
+def _scales(baseline: RunFacts, candidate: RunFacts) -> Callable[[str], Scale]:
+    def of(metric: str) -> Scale:
+        found = find_scale(metric, baseline, candidate)
         if found.other is not None:
             ours, theirs = (f"{low:g} to {high:g}" for low, high in (found.scale, found.other))
             raise IncomparableError(
@@ -164,7 +164,7 @@ def _refuse_other_cases(facts: tuple[RunFacts, RunFacts], change: DatasetChange)
 def _old(baseline: RunFacts) -> Iterator[str]:
     try:
         age = datetime.fromisoformat(now()) - datetime.fromisoformat(baseline.started_at or "")
-    except (ValueError, TypeError):  # a file made elsewhere may say anything, or omit the time zone
+    except (ValueError, TypeError):  # a file may say anything, or omit the time zone
         return
     if age.days > _OLD_DAYS:
         yield (

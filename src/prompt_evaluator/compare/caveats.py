@@ -44,24 +44,13 @@ def run_caveats(baseline: RunFacts, candidate: RunFacts, change: DatasetChange, 
 
 def metric_caveats(tallies: Iterable[MetricTally], compared: Sequence[MetricComparison]) -> Iterator[str]:
     """About single metrics, and about their number."""
-    guessed = []
     for tally in tallies:
-        found = tally.scale()
+        found = tally.scale
         if found.other is not None:
             scales = f"{_scale(found.scale)} in the baseline, {_scale(found.other)} in the candidate"
             yield f"{tally.name} is not compared: its scale is {scales}."
             continue
-        if not found.stated and (tally.baseline.cases or tally.candidate.cases):
-            guessed.append(f"{tally.name} ({_scale(found.scale)})")
-        if found.guesses:
-            ours, theirs = map(_scale, found.guesses)
-            yield (
-                f"The scores of {tally.name} look like {ours} in the baseline and {theirs} in the candidate: "
-                "if the scales differ, the difference means nothing."
-            )
         yield from _missing(tally, found.scale)
-    if guessed:
-        yield f"Scales that are not stated were guessed from the scores: {some_of(guessed)}."
     tested = sum(metric.p_value is not None for metric in compared)
     if tested >= _MANY_METRICS:
         yield f"{tested} metrics are tested, each at the 5 % level: one that barely differs may do so by chance."

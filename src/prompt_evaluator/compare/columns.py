@@ -109,8 +109,6 @@ class Measure(NamedTuple):
     threshold: float
     good: int = 1
     """-1 if lower is better."""
-    is_unsure: bool = False
-    """Whether the runs may have used different scales: then nothing is called better. What looks worse still is."""
 
     @property
     def span(self) -> float:
@@ -175,9 +173,7 @@ def verdict_of(
     """A difference of exactly the threshold is not beyond it, even if rounding has made it a little larger."""
     limit = measure.threshold + ROUNDING * measure.span
     if p_value is not None and p_value < SIGNIFICANT and abs(difference) > limit:
-        if difference * measure.good < 0:
-            return "worse"
-        return "inconclusive" if measure.is_unsure else "better"
+        return "worse" if difference * measure.good < 0 else "better"
     if low is not None and high is not None and -limit <= low and high <= limit:
         return "no_difference"
     return "inconclusive"
@@ -198,7 +194,7 @@ def _wins_and_losses(differences: Floats, measure: Measure) -> tuple[int, int]:
 def _more_cases(paired: Paired, measure: Measure) -> int | None:
     if paired.count < FEWEST_CASES:  # too few to estimate from
         return FEWEST_CASES - paired.count
-    if paired.mean is None or paired.std is None or not measure.threshold or measure.is_unsure:
+    if paired.mean is None or paired.std is None or not measure.threshold:
         return None
     if paired.std:
         needed = cases_needed(paired.std, measure.threshold)
@@ -227,7 +223,7 @@ def _flat_cases_needed(difference: float, measure: Measure) -> int | None:
 
 def _more_samples(column: PairedColumn, std: float | None, measure: Measure) -> int | None:
     errors = column.baseline.error, column.candidate.error
-    if not std or errors[0] is None or errors[1] is None or measure.is_unsure:
+    if not std or errors[0] is None or errors[1] is None:
         return None
     within = errors[0] + errors[1]
     factor = samples_factor(max(0.0, std * std - within), within, len(column), measure.threshold)

@@ -11,12 +11,13 @@ import numpy as np
 from prompt_evaluator.compare.case_table import CaseColumn, class_counts, classify
 from prompt_evaluator.compare.columns import Measure, Measured, PairedColumn, nothing_measured, paired_result
 from prompt_evaluator.compare.evidence import FEWEST_SAMPLES, case_evidence
-from prompt_evaluator.compare.scales import FoundScale, Scale, find_scale
+from prompt_evaluator.compare.scales import find_scale
 from prompt_evaluator.compare.slices import CaseMeans
 from prompt_evaluator.model.comparison import MetricComparison
 
 if TYPE_CHECKING:
     from prompt_evaluator.compare.blocks import Block, ScoreBlock
+    from prompt_evaluator.compare.scales import Scale
     from prompt_evaluator.model.comparison import RunFacts, SideName
     from prompt_evaluator.stats.packed import Bools, Counts, Floats, Ints
 
@@ -72,16 +73,14 @@ class MetricTally:
 
     def __init__(self, name: str, baseline: RunFacts, candidate: RunFacts) -> None:
         self.name = name
-        self._facts = baseline, candidate
-        self._expected = find_scale(name, baseline, candidate, (math.inf, -math.inf))
-        self._seen = [math.inf, -math.inf]
-        self.comparable = self._expected.other is None
+        self.scale = find_scale(name, baseline, candidate)
+        self.comparable = self.scale.other is None
         self.column = PairedColumn()
         self._cases: list[Counts] = []
         self._p_values: list[Floats] = []
         self.baseline, self.candidate = SideScores(), SideScores()
         self.expected = 0
-        self._measure = Measure(*self._expected.scale, threshold=0.0)
+        self._measure = Measure(*self.scale.scale, threshold=0.0)
 
     def add(self, block: Block, sides: tuple[ScoreBlock | None, ScoreBlock | None], start: int) -> CaseMeans | None:
         """Add the cases of a block, whose first common case is number `start`; return the means of those compared."""
@@ -89,8 +88,6 @@ class MetricTally:
         for side, scores in ((self.baseline, baseline), (self.candidate, candidate)):
             if scores is not None and scores.known.any():
                 side.add(scores)
-                means = scores.mean[scores.known]
-                self._seen = [min(self._seen[0], float(means.min())), max(self._seen[1], float(means.max()))]
         known = [side.known for side in sides if side is not None]
         self.expected += int((block.common & np.logical_or.reduce(known)).sum())
         self.baseline.expect(baseline, candidate, block.common)
@@ -114,15 +111,9 @@ class MetricTally:
             found[row] = math.nan if p_value is None else p_value
         return found
 
-    def scale(self) -> FoundScale:
-        if self._seen[0] > self._seen[1]:
-            return self._expected
-        return find_scale(self.name, *self._facts, (self._seen[0], self._seen[1]))
-
     def measure(self, metric_threshold: float) -> Measure:
-        found = self.scale()
-        low, high = found.scale
-        return Measure(low, high, metric_threshold * (high - low) / _USUAL_SPAN, is_unsure=found.is_unsure)
+        low, high = self.scale.scale
+        return Measure(low, high, metric_threshold * (high - low) / _USUAL_SPAN)
 
     @property
     def missing_side(self) -> SideName | None:

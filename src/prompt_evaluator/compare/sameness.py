@@ -41,10 +41,7 @@ def changed_metrics(baseline: RunFacts, candidate: RunFacts) -> list[str]:
 
 
 def _measured_by(definition: dict[str, Any]) -> dict[str, Any]:
-    options = definition.get("options", {})
-    if not isinstance(options, dict):  # in a file that was made elsewhere
-        return definition
-    options = {name: value for name, value in options.items() if name != "threshold"}
+    options = {name: value for name, value in definition.get("options", {}).items() if name != "threshold"}
     return {**definition, "options": options}
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.release import VerdictKind
 
     Scale = tuple[float, float]
-    FindScale = Callable[[str, Scale], Scale]
-    """Takes a metric and the lowest and highest of its means."""
+    FindScale = Callable[[str], Scale]
 
 _LISTED = 20
 
@@ -129,7 +128,7 @@ class GateTally:
     def _judge(self, name: str, margin: float | None, find_scale: FindScale, known: set[str]) -> Judged:
         if name in self._metrics:
             column = self._metrics[name]
-            scale = find_scale(name, (column.seen[0], column.seen[1]))
+            scale = find_scale(name)
             return Judged(column, Measure(*scale, default_margin(scale) if margin is None else margin))
         if name in self._flags:
             return Judged(self._flags[name], flag_measure(self._policy, name))

@@ -53,7 +53,7 @@ def gate_plan(
     facts: RunFacts,
     batches: Iterable[Sequence[ComparedCase]],
     policy: GatePolicy,
-    find_scale: Callable[[str, Scale], Scale],
+    find_scale: Callable[[str], Scale],
 ) -> GatePlan:
     """Plan for a change that affects all cases alike, so that only the samples vary; others need more cases.
 
@@ -78,7 +78,7 @@ def gate_plan(
     metrics = {}
     for name, margin in known.items():
         spread = spreads[name]
-        scale = find_scale(name, (spread.means.min, spread.means.max))
+        scale = find_scale(name)
         chosen = default_margin(scale) if margin is None else margin
         metrics[name] = _metric_plan(spread, scale, chosen, policy.level, len(known))
     samples = max(round(spread.samples / spread.means.count) for spread in spreads.values())

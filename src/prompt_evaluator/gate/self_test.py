@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.gate import GatePolicy
 
     Scale = tuple[float, float]
-    FindScale = Callable[[str, Scale], Scale]
+    FindScale = Callable[[str], Scale]
     Way = tuple[tuple[int, ...], tuple[int, ...]]
 
 SPLITS = 2_000
@@ -91,7 +91,6 @@ class SelfTester:
         self._metrics: dict[str, _Sums] = {}
         self._flags: dict[str, _Sums] = {}
         self._slices: Groups[dict[str, _Sums]] = Groups(dict, policy.slices)
-        self._seen: dict[str, Scale] = {}
         self._fallen: dict[str, Any] = {}
         self._cases = self._half = 0
 
@@ -103,8 +102,6 @@ class SelfTester:
         draws: dict[int, Any] = {}
         for name, found in several.items():
             halves = self._split(found, draws)
-            low, high = self._seen.get(name, (math.inf, -math.inf))
-            self._seen[name] = min(low, *found), max(high, *found)
             for sums in (self._metrics, *slices):
                 self._add(sums, name, halves.first - halves.second, halves.size)
             if (minimum := self._policy.case_minimum.get(name)) is not None:
@@ -186,7 +183,7 @@ class SelfTester:
         deciding, measures = [], {}
         for name, margin in asked.items():
             if name in self._metrics:
-                scale = find_scale(name, self._seen[name])
+                scale = find_scale(name)
                 measures[name] = Measure(*scale, default_margin(scale) if margin is None else margin)
                 deciding.append(_Tested(name, self._metrics[name], measures[name]))
             elif name in self._flags:

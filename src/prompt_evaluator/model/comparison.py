@@ -39,7 +39,7 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run to be compared; what a file made elsewhere leaves out is None."""
+    """What is known of a run to be compared; what a file leaves out is None."""
 
     name: str
     """A short name for people: the beginning of its id, or the path of its file."""
@@ -73,9 +73,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases it has."""
     synthetic: bool | None = None
     scales: dict[str, tuple[float, float]] = {}
-    """By metric, in the order of the run; for a file, wide enough for every score in it."""
-    guessed_scales: tuple[str, ...] = ()
-    """Metrics of a file whose scale is not stated in it, or does not include all of its scores."""
+    """By metric, in the order of the run."""
     samples: int | None = None
     """Samples that were attempted."""
     errors: dict[str, int] | None = None

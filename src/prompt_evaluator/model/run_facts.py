@@ -5,8 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from prompt_evaluator.model.case import MetricUse
 
 SHORT_ID = 8
 """Characters of a run's id that people are shown."""
@@ -36,10 +40,9 @@ def judge_parameters(config: Mapping[str, Any] | None, others: Mapping[str, Mapp
     return found
 
 
-def definitions(uses: Any) -> dict[str, Any]:
+def definitions(uses: Iterable[MetricUse]) -> dict[str, Any]:
     """Metric uses by the name of their scores, as plain values."""
-    listed = [use for use in uses if isinstance(use, dict)] if isinstance(uses, list) else []
-    return {str(use.get("name") or use.get("metric")): use for use in listed}
+    return {use.key: msgspec.to_builtins(use) for use in uses}
 
 
 def rubric_text(metrics: Any, flags: Any) -> str | None:

@@ -277,7 +277,7 @@ def _facts(plan: RunPlan, line: RunLine, metrics: Iterable[str], latency_ms: flo
         rubric_name=rubric.name if rubric else None,
         rubric_hash=line.rubric_hash,
         rubric_text=rubric_text(plain(rubric.metrics), plain(rubric.flags)) if rubric else None,
-        metric_definitions=definitions(plain(list(plan.metrics))),
+        metric_definitions=definitions(plan.metrics),
         tags=line.tags,
         note=line.note,
         num_samples=plan.num_samples,
