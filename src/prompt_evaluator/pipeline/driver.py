@@ -166,7 +166,6 @@ class Driver:
         self.events.tell(RunStarted, record=self._record, samples=self._counts.samples)
         try:
             async with AsyncExitStack() as stack:
-                stack.push_async_callback(asyncio.to_thread, self._files.flush)
                 self._ledger = self._make_ledger()
                 stack.push_async_callback(asyncio.to_thread, self._ledger.close)
                 self._executor = self._make_executor(self)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from array import array
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.outcome import MAIN_FILE
 from prompt_evaluator.store.documents import head, tail
 from prompt_evaluator.store.files import atomic, own_ending, sentences
-from prompt_evaluator.store.spool_index import SpoolIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _INDENT = b"\n    "
 _PENDING = b'{\n      "test_case_id": %s,\n      "status": "pending"\n    }'
+_NOTHING = (0, 0)
 _COPIED_AT_ONCE = 1 << 20
 _SPOOLED = 1 << 20
 """Bytes to buffer, because each system call releases the GIL."""
@@ -44,7 +45,8 @@ class MainFile:
         self._folder, self._path = folder, folder / MAIN_FILE
         with sentences(folder):
             self._spool = tempfile.TemporaryFile(dir=folder, buffering=_SPOOLED)  # noqa: SIM115 - see `close`
-            self._index = SpoolIndex(folder)
+        self._places = array("q")
+        """Start and length of each case in the spool, two numbers by position; zeros where nothing was added."""
         self._size = 0
 
     def add(self, position: int, data: bytes) -> None:
@@ -52,7 +54,9 @@ class MainFile:
         data = data.replace(b"\n", _INDENT)
         with sentences(self._folder):
             self._spool.write(data)
-            self._index.put(position, self._size, len(data))
+        missing = 2 * (position + 1) - len(self._places)
+        self._places.extend([0] * missing)
+        self._places[2 * position : 2 * position + 2] = array("q", (self._size, len(data)))
         self._size += len(data)
 
     def write(
@@ -71,12 +75,12 @@ class MainFile:
     def close(self) -> None:
         with suppress(OSError):  # closing flushes, and a full disk has already been reported
             self._spool.close()
-        self._index.close()
 
     def _write_cases(self, file: IO[bytes], case_ids: Iterable[str], size: int) -> int:
         """Write the cases in the first `size` bytes of the spool; later ones are for the next write."""
-        count = 0
-        for case_id, (start, length) in zip(case_ids, self._index.all(), strict=False):
+        count, places = 0, self._places[:]  # a copy, because another thread may add to it
+        for case_id in case_ids:
+            start, length = places[2 * count : 2 * count + 2] or _NOTHING
             file.write(b"," + _INDENT if count else _INDENT)
             if length and start + length <= size:
                 self._copy(file, start, start + length)
