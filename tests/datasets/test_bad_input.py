@@ -6,6 +6,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -258,7 +259,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "bad"), TABLE)
+@each(("name", "bad"), TABLE)
 def test_bad_input_is_a_sentence_with_its_place(write: Write, name: str, bad: Bad) -> None:
     read: Callable[[Path], object] = open_dataset if name == "x.json" else load_dataset
     path = write(name, bad.content)
@@ -278,7 +279,7 @@ def test_bad_input_is_a_sentence_with_its_place(write: Write, name: str, bad: Ba
     assert caught.value.field == bad.field
 
 
-@pytest.mark.parametrize(("name", "bad"), TABLE)
+@each(("name", "bad"), TABLE)
 def test_streaming_and_surveying_find_the_same(write: Write, name: str, bad: Bad) -> None:
     path = write(name, bad.content)
 

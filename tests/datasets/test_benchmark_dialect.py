@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from placeless import placeless
 
 from prompt_evaluator.config import load_dataset
@@ -96,7 +97,7 @@ def test_the_default_difficulty_is_medium(write: Write, line: str) -> None:
     assert only_case(write, task(line)).metadata["difficulty"] == "medium"
 
 
-@pytest.mark.parametrize("value", ["brutal", "Easy", "2", "[easy]", '""', "true"])
+@each("value", ["brutal", "Easy", "2", "[easy]", '""', "true"])
 def test_any_other_difficulty_is_refused(write: Write, value: str) -> None:
     with pytest.raises(InputError, match="which is not one of easy, medium, hard") as caught:
         open_dataset(write("b.yaml", task(f"difficulty: {value}")))
@@ -129,7 +130,7 @@ def test_args_are_a_mapping_or_its_json(write: Write, args: str) -> None:
     assert case.checks[0].options["expected_tools"] == [{"name": "search", "args": {"q": "x", "n": 1}}]
 
 
-@pytest.mark.parametrize(
+@each(
     "args",
     ["[1]", "7", "'{q'", "'[1]'", "''", """'{"a": 1, "a": 2}'""", '\'{"a": ' + "[" * 300 + "]" * 300 + "}'"],
     ids=["list", "number", "cut", "json list", "empty", "duplicate keys", "too deep"],
@@ -141,7 +142,7 @@ def test_other_args_are_refused(write: Write, args: str) -> None:
     assert (caught.value.line, caught.value.field) == (6, "expected_tools")
 
 
-@pytest.mark.parametrize("value", ["search", "[search]", "[{args: {}}]", "[{name: ''}]", "[{name: 7}]", "{name: t}"])
+@each("value", ["search", "[search]", "[{args: {}}]", "[{name: ''}]", "[{name: 7}]", "{name: t}"])
 def test_expected_tools_are_a_list_of_named_calls(write: Write, value: str) -> None:
     with pytest.raises(InputError, match="expected_tools field validation failed"):
         open_dataset(write("b.yaml", task(f"expected_tools: {value}")))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 import yaml
+from entries import each
 from placeless import placeless
 
 from prompt_evaluator.app.models import Models
@@ -66,7 +67,7 @@ def test_a_case_asks_for_metrics(write: Write, name: str, content: Any) -> None:
     assert "checks" not in case.metadata
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "is_json",
@@ -78,7 +79,7 @@ def test_a_case_asks_for_metrics(write: Write, name: str, content: Any) -> None:
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
+@each("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
 def test_checks_may_be_written_in_every_form_in_every_dialect(write: Write, name: str, written: Any) -> None:
     (case,) = read(write, name, in_file(name, checks=written))
 
@@ -182,8 +183,8 @@ WRONG: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", OWN + WRONG, ids=repr)
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "b.yaml"])
+@each("value", OWN + WRONG, ids=repr)
+@each("name", ["d.jsonl", "d.yaml", "b.yaml"])
 def test_loading_keeps_another_shape_as_the_authors_own_field(write: Write, name: str, value: Any) -> None:
     (case,), _ = load_dataset(write(name, written(name, in_file(name, checks=value))))
 
@@ -191,16 +192,16 @@ def test_loading_keeps_another_shape_as_the_authors_own_field(write: Write, name
     assert case.metadata["checks"] == value
 
 
-@pytest.mark.parametrize("value", OWN, ids=repr)
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
+@each("value", OWN, ids=repr)
+@each("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
 def test_a_plain_value_is_the_authors_own_for_commands_too(write: Write, name: str, value: Any) -> None:
     (case,) = read(write, name, in_file(name, checks=value))
 
     assert case.metadata["checks"] == value
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
+@each("value", WRONG, ids=repr)
+@each("name", ["d.jsonl", "d.yaml", "b.yaml", "h.json"])
 def test_commands_refuse_what_looks_like_a_request_and_cannot_be_read(write: Write, name: str, value: Any) -> None:
     with pytest.raises(InputError, match="checks field validation failed") as caught:
         read(write, name, in_file(name, checks=value))
@@ -230,7 +231,7 @@ def test_in_jsonl_it_is_the_line_of_the_case(write: Write) -> None:
     assert found.count == 1
 
 
-@pytest.mark.parametrize("value", OWN + WRONG, ids=repr)
+@each("value", OWN + WRONG, ids=repr)
 def test_another_shape_at_the_root_asks_for_nothing_when_loading(write: Write, value: Any) -> None:
     (case,), _ = load_dataset(write("b.yaml", yaml.safe_dump({"tasks": [TASK], "checks": value})))
 

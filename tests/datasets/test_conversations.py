@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -142,7 +143,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("messages", "sentence"), WRONG.values(), ids=WRONG)
+@each(("messages", "sentence"), WRONG.values(), ids=WRONG)
 def test_what_is_no_conversation_is_refused_with_what_to_write(messages: Any, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is checked
         parse_messages(messages)
@@ -189,7 +190,7 @@ def test_beside_an_input_messages_are_metadata_for_loading_and_a_problem_for_com
         open_dataset(path)
 
 
-@pytest.mark.parametrize("value", [None, 3, "three", [], ["a"], [{"text": "x"}], {"role": "user"}], ids=repr)
+@each("value", [None, 3, "three", [], ["a"], [{"text": "x"}], {"role": "user"}], ids=repr)
 def test_beside_an_input_what_is_no_conversation_at_all_is_the_authors_own(write: Write, value: Any) -> None:
     (case,) = open_dataset(write("d.jsonl", json.dumps({"id": "a", "input": "x", "messages": value}))).cases
 

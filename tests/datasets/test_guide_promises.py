@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from placeless import placeless
 
 from prompt_evaluator.config import load_dataset
@@ -139,8 +140,8 @@ def test_optional_fields_are_none_when_left_out(write: Write, field: str) -> Non
     assert getattr(cases[0], field) is None
 
 
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
-@pytest.mark.parametrize("field", ["description", "task", "expected_constraints", "reference"])
+@each("name", ["d.jsonl", "d.yaml"])
+@each("field", ["description", "task", "expected_constraints", "reference"])
 def test_optional_fields_are_strings(write: Write, field: str, name: str) -> None:
     record = f'{{"id": "a", "input": "x", "{field}": ["no", "string"]}}'
 
@@ -282,8 +283,8 @@ def test_a_path_may_be_a_plain_string(write: Write) -> None:
     assert load_dataset(str(path)) == load_dataset(path)
 
 
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
-@pytest.mark.parametrize("content", ["", "\n", " \n\n", "\ufeff"], ids=["empty", "newline", "blank", "bom"])
+@each("name", ["d.jsonl", "d.yaml"])
+@each("content", ["", "\n", " \n\n", "\ufeff"], ids=["empty", "newline", "blank", "bom"])
 def test_an_empty_file_is_an_empty_list(write: Write, name: str, content: str) -> None:
     cases, metadata = load_dataset(write(name, content))
 
@@ -428,12 +429,12 @@ def test_the_hash_detects_a_changed_test_case(write: Write) -> None:
     assert before["hash"] != after["hash"]
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [lambda text: text.replace("\n", "\r\n"), lambda text: text + "\n", lambda text: "\ufeff" + text],
     ids=["line endings", "whitespace", "byte order mark"],
 )
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml"])
+@each("name", ["d.jsonl", "d.yaml"])
 def test_hashes_include_whitespace_and_line_endings(write: Write, name: str, change: Callable[[str], str]) -> None:
     text = TWO if name == "d.jsonl" else "- id: a\n  input: first\n- id: b\n  input: second\n"
 

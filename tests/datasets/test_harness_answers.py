@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from entries import each
 from scoring import score
 
 from prompt_evaluator.datasets import open_dataset
@@ -30,14 +31,14 @@ def test_every_task_that_ships_has_answers_of_two_authors_and_a_bad_one() -> Non
     assert all(len(answers["good"]) > 1 and answers["bad"] for answers in ANSWERS.values())
 
 
-@pytest.mark.parametrize(("case_id", "answer"), GOOD)
+@each(("case_id", "answer"), GOOD)
 async def test_a_good_answer_passes(case_id: str, answer: str) -> None:
     found = await score("signals", answer, on=TASKS[case_id])
 
     assert found == Scored(1.0, "", {"missing": [], "forbidden": []})
 
 
-@pytest.mark.parametrize("case_id", ANSWERS)
+@each("case_id", ANSWERS)
 async def test_a_bad_answer_fails(case_id: str) -> None:
     found = await score("signals", ANSWERS[case_id]["bad"], on=TASKS[case_id])
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from placeless import placeless
 
 from prompt_evaluator.datasets import open_dataset, survey
@@ -62,8 +63,8 @@ def test_no_phrases_ask_for_nothing(write: Write, value: list[str] | None) -> No
     assert case.checks == ()
 
 
-@pytest.mark.parametrize("field", ["mustInclude", "hallucinationTriggers"])
-@pytest.mark.parametrize("value", ["word", [""], [" "], [7], [None], {"a": 1}, 7], ids=repr)
+@each("field", ["mustInclude", "hallucinationTriggers"])
+@each("value", ["word", [""], [" "], [7], [None], {"a": 1}, 7], ids=repr)
 def test_phrases_are_a_list_of_texts_with_content(write: Write, field: str, value: object) -> None:
     with pytest.raises(InputError, match=f"index 0: {field} field validation failed") as caught:
         cases(write, {"prompt": "x", field: value})

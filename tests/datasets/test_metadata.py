@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset
@@ -42,16 +43,16 @@ def read(write: Write, name: str, record: dict[str, Any]) -> TestCase:
     return case
 
 
-@pytest.mark.parametrize("file", ["d.jsonl", "d.yaml", "d.json"])
-@pytest.mark.parametrize("name", NAMES)
+@each("file", ["d.jsonl", "d.yaml", "d.json"])
+@each("name", NAMES)
 def test_a_field_survives_whatever_its_name(write: Write, file: str, name: str) -> None:
     case = read(write, file, {"id": "a", "input": "x", name: "kept"})
 
     assert case.metadata == {name: "kept"}
 
 
-@pytest.mark.parametrize("file", ["d.jsonl", "d.yaml", "d.json"])
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@each("file", ["d.jsonl", "d.yaml", "d.json"])
+@each("value", VALUES, ids=repr)
 def test_a_field_keeps_its_type(write: Write, file: str, value: object) -> None:
     case = read(write, file, {"id": "a", "input": "x", "extra": value})
 
@@ -77,8 +78,8 @@ def test_metadata_within_metadata_is_kept_as_it_is(write: Write) -> None:
     assert case.metadata == {"metadata": {"deep": 1}}
 
 
-@pytest.mark.parametrize("file", ["d.jsonl", "d.yaml"])
-@pytest.mark.parametrize("value", ["a text", ["a", "list"], 7, None, False], ids=repr)
+@each("file", ["d.jsonl", "d.yaml"])
+@each("value", ["a text", ["a", "list"], 7, None, False], ids=repr)
 def test_a_field_called_metadata_that_is_no_mapping_is_kept_under_that_name(
     write: Write, file: str, value: object
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 import prompt_evaluator
 from prompt_evaluator.config import load_dataset
@@ -19,7 +20,7 @@ SOURCE = Path(prompt_evaluator.__file__).parent
 TASK = '{"id": "a", "name": "n", "input": "x", "expected_output": "y"}'
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "dialect"),
     [
         ("d.jsonl", '{"id": "a", "input": "x"}', "guide"),
@@ -41,7 +42,7 @@ def test_a_dialect_is_recognised_by_shape(write: Write, name: str, text: str, di
     assert survey(path).dialect == dialect
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shape"),
     [
         ("just a text", "the text 'just a text'"),
@@ -82,8 +83,8 @@ def test_strictness_about_benchmark_fields_does_not_reach_the_guide(write: Write
     assert cases[0].checks == ()
 
 
-@pytest.mark.parametrize("name", ["d.json", "d.yaml", "d.jsonl"])
-@pytest.mark.parametrize("text", ["", "\n"], ids=["empty", "blank"])
+@each("name", ["d.json", "d.yaml", "d.jsonl"])
+@each("text", ["", "\n"], ids=["empty", "blank"])
 def test_an_empty_file_has_no_cases(write: Write, name: str, text: str) -> None:
     with pytest.raises(InputError, match="The dataset has no cases"):
         open_dataset(write(name, text))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -38,14 +39,14 @@ def test_a_benchmark_has_them_beside_the_expected_output(write: Write) -> None:
 WRONG: list[list[Any]] = [["a", ""], ["a", " "], [7], [None], [["a"]], [{"a": "b"}]]
 
 
-@pytest.mark.parametrize("value", [*WRONG, "a text", 7, None, {"a": 1}], ids=repr)
+@each("value", [*WRONG, "a text", 7, None, {"a": 1}], ids=repr)
 def test_loading_keeps_another_shape_as_the_authors_own_field(write: Write, value: Any) -> None:
     (case,), _ = load_dataset(write("d.jsonl", json.dumps({**CASE, "references": value})))
 
     assert (case.references, case.metadata) == ((), {"references": value})
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
+@each("value", WRONG, ids=repr)
 def test_commands_refuse_a_list_that_is_not_of_texts(write: Write, value: list[Any]) -> None:
     path = write("d.yaml", yaml.safe_dump([{**CASE, "references": value}], sort_keys=False))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from entries import each
 
 import prompt_evaluator
 from prompt_evaluator.config import load_dataset
@@ -21,7 +22,7 @@ SHIPPED = {
 FILES = [pytest.param(path, dialect, id=path.name) for dialect, paths in SHIPPED.items() for path in paths]
 
 
-@pytest.mark.parametrize(("path", "dialect"), FILES)
+@each(("path", "dialect"), FILES)
 def test_a_shipped_file_is_valid_and_of_its_dialect(path: Path, dialect: str) -> None:
     found = survey(path)
 
@@ -29,7 +30,7 @@ def test_a_shipped_file_is_valid_and_of_its_dialect(path: Path, dialect: str) ->
     assert found.dialect == dialect
 
 
-@pytest.mark.parametrize("path", [path for paths in SHIPPED.values() for path in paths], ids=lambda path: path.name)
+@each("path", [path for paths in SHIPPED.values() for path in paths], ids=lambda path: path.name)
 def test_a_shipped_file_has_ten_or_more_different_cases(path: Path) -> None:
     cases = list(open_dataset(path).cases)
 

@@ -7,6 +7,7 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -127,8 +128,8 @@ def test_a_file_that_vanished_in_between_is_refused(write: Write) -> None:
         list(dataset.cases)
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("content", ["", "\n\n"], ids=["empty", "blank"])
+@each("name", FILES)
+@each("content", ["", "\n\n"], ids=["empty", "blank"])
 def test_an_empty_dataset_is_refused(write: Write, name: str, content: str) -> None:
     path = write(name, content)
 

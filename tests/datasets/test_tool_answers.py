@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from entries import each
 from scoring import answer, metric
 
 import prompt_evaluator
@@ -101,11 +102,11 @@ def test_every_task_about_tools_has_good_calls_and_bad_ones() -> None:
     assert ANSWERS.keys() == TASKS.keys()
 
 
-@pytest.mark.parametrize(("case_id", "calls"), GOOD)
+@each(("case_id", "calls"), GOOD)
 async def test_good_calls_pass(case_id: str, calls: Calls) -> None:
     assert await passes(case_id, calls)
 
 
-@pytest.mark.parametrize("case_id", ANSWERS)
+@each("case_id", ANSWERS)
 async def test_bad_calls_fail(case_id: str) -> None:
     assert not await passes(case_id, ANSWERS[case_id][1])

@@ -6,6 +6,7 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -39,7 +40,7 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "line", "sentence"),
     [
         (
@@ -94,7 +95,7 @@ def test_a_blank_input_is_refused_in_jsonl_too(write: Write) -> None:
         load_dataset(write("d.jsonl", '{"id": "a", "input": " \\n"}'))
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "advice"),
     [
         ("input: [a, b]", "Write one text instead of the list; `messages` is for a conversation."),
@@ -165,7 +166,7 @@ def test_ids_that_are_wrong_themselves_are_no_duplicates(write: Write) -> None:
     assert [problem.field for problem in found.problems] == ["id", "id", "id"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "look", "advice"),
     [
         (

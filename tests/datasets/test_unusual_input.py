@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -121,7 +122,7 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "good"),
     [
         pytest.param(name, good, id=f"{name}: {what}")

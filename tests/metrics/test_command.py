@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from scoring import answer, case, metric
 
 from prompt_evaluator.errors import ConfigurationError
@@ -35,7 +36,7 @@ async def scored(code: str, **options: Any) -> Score:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("printed", "expected"),
     [
         ("0.25", Scored(0.25)),
@@ -63,7 +64,7 @@ async def test_a_program_reads_output_case_and_answer() -> None:
     assert asked["answer"]["latency_ms"] == 12.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "kind", "part"),
     [
         ("print(1.5)", "InvalidScore", "not a number from 0 to 1"),

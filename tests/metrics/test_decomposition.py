@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_judge import CASE, ScriptedJudge, about_numbers, about_texts, said, texts
@@ -66,7 +67,7 @@ def replay(metric: str, script: dict[str, Any]) -> tuple[TestCase, list[dict[str
     return case, [about_texts(key, chain.from_iterable(groups))]
 
 
-@pytest.mark.parametrize(("metric", "script"), recorded())
+@each(("metric", "script"), recorded())
 async def test_the_same_verdicts_give_the_score_that_deepeval_gives(metric: str, script: dict[str, Any]) -> None:
     case, replies = replay(metric, script)
     judge = ScriptedJudge(*replies, replies[-1])
@@ -163,7 +164,7 @@ async def test_verdicts_may_come_in_any_order_and_are_told_apart_by_their_number
 # What a metric cannot speak about
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "change", "reason"),
     [
         *((name, {"metadata": {}}, "the case has no context") for name in METRICS if name != "answer_relevancy"),
@@ -206,8 +207,8 @@ async def test_without_a_judge_there_is_no_score(metric: str) -> None:
 # What goes wrong with the judge
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("error", [RateLimitedError, AuthenticationError])
+@each("metric", METRICS)
+@each("error", [RateLimitedError, AuthenticationError])
 async def test_a_judge_that_cannot_be_reached_is_a_failure_not_a_zero(metric: str, error: type[ProviderError]) -> None:
     judge = ScriptedJudge(error("Not now.", provider="p"))
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from scoring import metric, score
 
 from prompt_evaluator.errors import ConfigurationError
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 HERE = "python:metric_functions:"
 
 
-@pytest.mark.parametrize("function", ["sync", "slow_but_async"])
-@pytest.mark.parametrize(
+@each("function", ["sync", "slow_but_async"])
+@each(
     ("returns", "expected"),
     [
         ("true", Scored(1.0)),
@@ -34,7 +35,7 @@ async def test_what_a_function_returns_is_a_score(function: str, returns: str, e
     assert await score(f"{HERE}{function}", returns) == expected
 
 
-@pytest.mark.parametrize("returns", ["none", "nan", "infinite", "two", "negative", "text", "list", "empty", "odd"])
+@each("returns", ["none", "nan", "infinite", "two", "negative", "text", "list", "empty", "odd"])
 async def test_anything_that_is_not_a_score_is_a_failure(returns: str) -> None:
     found = await score(f"{HERE}sync", returns)
 
@@ -75,7 +76,7 @@ async def test_a_function_may_ask_for_the_whole_answer() -> None:
     assert await score(f"{HERE}with_answer", "x") == Scored(1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "part"),
     [
         ("python:metric_functions", "Write it as `python:module:function`"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_judge import CASE, ScriptedJudge, said
@@ -36,7 +37,7 @@ def replayed(script: dict[str, Any]) -> Answer:
     return said(text, logprobs=tokens(*script["tokens"]))
 
 
-@pytest.mark.parametrize("script", TRANSCRIPTS["transcripts"], ids=lambda script: script["name"])
+@each("script", TRANSCRIPTS["transcripts"], ids=lambda script: script["name"])
 async def test_the_same_reply_gives_the_score_that_deepeval_gives(script: dict[str, Any]) -> None:
     reply = replayed(script)
 

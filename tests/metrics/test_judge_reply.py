@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from applied import applied_rubric, scorer
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, SCORES, as_reply, spoiled
@@ -119,7 +120,7 @@ async def judged(*replies: str) -> Judgement:
     return await scorer(ScriptedProvider(replies)).score(applied_rubric(RUBRIC), CASE, output, 0)
 
 
-@pytest.mark.parametrize(("reply", "why"), GARBAGE.values(), ids=GARBAGE)
+@each(("reply", "why"), GARBAGE.values(), ids=GARBAGE)
 async def test_a_reply_that_is_not_a_verdict_is_kept_and_explained_and_never_a_score(reply: str, why: str) -> None:
     judgement = await judged(reply, reply)
 
@@ -132,7 +133,7 @@ async def test_a_reply_that_is_not_a_verdict_is_kept_and_explained_and_never_a_s
         assert len(score.reason) < 500
 
 
-@pytest.mark.parametrize("reply", READABLE.values(), ids=READABLE)
+@each("reply", READABLE.values(), ids=READABLE)
 async def test_text_around_a_verdict_does_not_matter(reply: str) -> None:
     judgement = await judged(reply)
 
@@ -183,7 +184,7 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("piece", SLOW.values(), ids=SLOW)
+@each("piece", SLOW.values(), ids=SLOW)
 def test_a_megabyte_of_anything_is_refused_soon(piece: str) -> None:
     text = "{" + piece * (999_000 // len(piece)) if piece.endswith(",") else piece * (999_000 // len(piece))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scoring import answer, case, score, value
@@ -18,7 +19,7 @@ def _f1(wanted: str, got: str) -> float:
     return found.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("reference", "text", "expected"),
     [
         ("The cat sat.", "the cat sat", 1.0),
@@ -50,7 +51,7 @@ def test_token_f1_does_not_see_the_order_of_words(words: list[str]) -> None:
     assert _f1(" ".join(words), " ".join(sorted(words))) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("scorer", "reference", "text", "expected"),
     [
         ("ratio", "abcd", "abcd", 1.0),

@@ -4,8 +4,8 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from calling import Calls
+from entries import each
 from scripted_judge import CASE, ScriptedJudge, about_numbers, about_texts, said
 
 from prompt_evaluator.datasets.loading import load_dataset
@@ -138,8 +138,8 @@ def spoiled(metric: str, step: int, form: str) -> str:
     return form.format(reply, reply[:-1], reply[1:-1], SCRIPTS[metric][step])
 
 
-@pytest.mark.parametrize("form", READABLE.values(), ids=list(READABLE))
-@pytest.mark.parametrize(("metric", "step"), PLACES)
+@each("form", READABLE.values(), ids=list(READABLE))
+@each(("metric", "step"), PLACES)
 async def test_text_around_a_verdict_does_not_matter(metric: str, step: int, form: str) -> None:
     plain = await scored(metric, ScriptedJudge(*SCRIPTS[metric]))
     script: list[Any] = list(SCRIPTS[metric])
@@ -149,8 +149,8 @@ async def test_text_around_a_verdict_does_not_matter(metric: str, step: int, for
     assert await scored(metric, ScriptedJudge(*script)) == plain
 
 
-@pytest.mark.parametrize(("form", "reason"), GARBAGE.values(), ids=list(GARBAGE))
-@pytest.mark.parametrize(("metric", "step"), PLACES)
+@each(("form", "reason"), GARBAGE.values(), ids=list(GARBAGE))
+@each(("metric", "step"), PLACES)
 async def test_garbage_is_asked_for_once_more_and_then_a_failure(
     metric: str, step: int, form: str, reason: str
 ) -> None:
@@ -165,7 +165,7 @@ async def test_garbage_is_asked_for_once_more_and_then_a_failure(
     assert judge.left == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "step", "value"),
     [(metric, step, value) for metric, step in PLACES for value in WRONG_VALUES[kind_of(metric, step)]],
 )
@@ -181,8 +181,8 @@ async def test_values_out_of_range_are_asked_for_once_more_and_then_a_failure(
     assert judge.left == 0
 
 
-@pytest.mark.parametrize("form", [form for form, _ in GARBAGE.values()], ids=list(GARBAGE))
-@pytest.mark.parametrize(("metric", "step"), PLACES)
+@each("form", [form for form, _ in GARBAGE.values()], ids=list(GARBAGE))
+@each(("metric", "step"), PLACES)
 async def test_a_judge_that_does_better_the_second_time_is_believed(metric: str, step: int, form: str) -> None:
     plain = await scored(metric, ScriptedJudge(*SCRIPTS[metric]))
     bad = spoiled(metric, step, form)
@@ -230,8 +230,8 @@ class MockJudge:
         return await self._provider.complete(request)
 
 
-@pytest.mark.parametrize("dataset", ["retrieval-qa", "basic-coding"])
-@pytest.mark.parametrize("name", METRICS)
+@each("dataset", ["retrieval-qa", "basic-coding"])
+@each("name", METRICS)
 async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(name: str, dataset: str) -> None:
     provider = Calls().open(ProviderSettings(kind="mock"), "mock")
     cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scoring import answer, case, metric, score, value
@@ -51,7 +52,7 @@ NUMERIC: list[tuple[str, str, dict[str, Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "text", "options", "expected"), NUMERIC)
+@each(("reference", "text", "options", "expected"), NUMERIC)
 async def test_a_number_is_found_and_compared(
     reference: str, text: str, options: dict[str, Any], expected: float
 ) -> None:
@@ -86,7 +87,7 @@ async def test_the_reason_shows_both_numbers_as_written() -> None:
     assert found == Scored(0.0, "expected 1,300, got 1,250", {"expected": 1300.0, "found": 1250.0})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "options", "expected"),
     [
         ("one two three", {"max_words": 3}, 1.0),
@@ -109,7 +110,7 @@ async def test_a_wrong_length_is_explained() -> None:
     assert found.reason == "3 words, expected at most 2"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "options", "others", "expected"),
     [
         ("latency", {"max_ms": 100}, {"latency_ms": 100.0}, Scored(1.0)),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from applied import plan, uses_of
+from entries import each
 from scoring import answer, case, metric, value
 from scripted_judge import CASE, ScriptedJudge, said
 
@@ -22,7 +23,7 @@ def use(name: str, **options: Any) -> MetricUse:
     return MetricUse(metric=name, options=options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "options", "part"),
     [
         ("includes", {"phrasse": ["x"]}, "The metric 'includes' has no option 'phrasse'. Did you mean 'phrases'?"),
@@ -66,7 +67,7 @@ def test_a_mistyped_metric_gets_the_nearest_name() -> None:
         build_metric(use("inclued"))
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 async def test_every_rule_can_be_made_from_its_name_and_skips_or_scores_an_empty_case(name: str) -> None:
     rule = metric(name)
 
@@ -78,7 +79,7 @@ async def test_every_rule_can_be_made_from_its_name_and_skips_or_scores_an_empty
     assert isinstance(found, Scored if name in NEED_NOTHING else Skipped)
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 async def test_what_a_case_lacks_is_known_before_there_is_an_answer(name: str) -> None:
     rule = metric(name)
 
@@ -89,7 +90,7 @@ async def test_what_a_case_lacks_is_known_before_there_is_an_answer(name: str) -
         assert await rule.score(case(), answer("x", cost=1.0), None) == Skipped(missing)
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@each("name", JUDGED)
 async def test_what_a_case_lacks_is_known_before_a_judge_is_asked(name: str) -> None:
     judged, judge = metric(name), ScriptedJudge()
 
@@ -101,14 +102,14 @@ async def test_what_a_case_lacks_is_known_before_a_judge_is_asked(name: str) -> 
     assert judge.asked == []
 
 
-@pytest.mark.parametrize("name", JUDGED)
+@each("name", JUDGED)
 def test_a_case_that_has_all_lacks_nothing(name: str) -> None:
     options = {"criteria": "Is it kind?"} if name == "criteria" else {}
 
     assert metric(name, **options).missing(CASE) is None
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_a_definition_makes_the_same_metric_again(name: str) -> None:
     definition = metric(name).definition()
     options = {option: given for option, given in definition.items() if option != "metric"}
@@ -117,7 +118,7 @@ def test_a_definition_makes_the_same_metric_again(name: str) -> None:
     assert metric(name, **options).definition() == definition
 
 
-@pytest.mark.parametrize("name", METRICS.names())
+@each("name", METRICS.names())
 def test_a_threshold_is_in_no_definition(name: str) -> None:
     strict = metric(name, threshold=0.9)
 
@@ -158,7 +159,7 @@ async def test_a_use_is_made_with_the_options_that_it_names() -> None:
     assert await value("includes", "Tea", phrases=["tea"], case_sensitive=True) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "expected"),
     [
         (["a", "b"], ("a", "b")),

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from entries import each
 from scoring import score, value
 
 from prompt_evaluator.errors import ConfigurationError
@@ -17,7 +18,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "options", "expected"),
     [
         ("order 42", {"pattern": r"\d+"}, 1.0),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 from judging import RUBRIC
 from scripted_judge import CASE, ScriptedJudge, said
 
@@ -28,7 +29,7 @@ async def asked(metric: Preference, answer: Answer = OURS, case: TestCase = CASE
     return system.content, user.content
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "better", "value"),
     [
         (CANDIDATE_FIRST, "1", 1.0),
@@ -133,7 +134,7 @@ async def test_a_baseline_without_an_answer_is_a_failure_without_asking() -> Non
     assert judge.asked == []
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         "Both are fine.",

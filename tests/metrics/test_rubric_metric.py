@@ -10,6 +10,7 @@ import pytest
 import yaml
 from applied import applied_rubric, scorer
 from calling import Calls
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from judging import CASE, GOOD, RUBRIC, SCORES, spoiled
@@ -274,7 +275,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+@each("attack", ATTACKS.values(), ids=ATTACKS)
 async def test_an_output_that_talks_to_the_judge_stays_inside_its_fence(attack: str) -> None:
     request = await asked(output=answer(attack))
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from entries import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scoring import score, value
@@ -19,7 +20,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fences", "expected"),
     [
         ('{"a": 1}', False, 1.0),
@@ -63,7 +64,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected", "reason"),
     [
         ('{"age": 3, "tags": ["a"]}', 1.0, ""),
@@ -116,7 +117,7 @@ async def test_a_pattern_in_a_schema_cannot_run_for_ever(keyword: str) -> None:
 DATA = {"a": {"b": [{"id": 1, "x y": "tea"}, {"id": 2}]}, "none": None, "yes": True, "it's": 5, "pi": 3.14159}
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "expected"),
     [
         ("$", [DATA]),
@@ -140,7 +141,7 @@ def test_a_path_leads_to_values(path: str, expected: list[Any]) -> None:
     assert select(parse_path(path), DATA) == expected
 
 
-@pytest.mark.parametrize("path", ["$.", "$..a", "$[", "$[?(@.a)]", "$[1:2]", "$ .a b", "$['a]", "$[]", ""])
+@each("path", ["$.", "$..a", "$[", "$[?(@.a)]", "$[1:2]", "$ .a b", "$['a]", "$[]", ""])
 def test_an_invalid_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="is invalid from"):
         parse_path(path)
@@ -154,7 +155,7 @@ def test_every_key_can_be_written_in_brackets(data: dict[str, Any]) -> None:
         assert select(parse_path(f"$['{escaped}']"), data) == [wanted]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "expected"),
     [
         ({"path": "$.a"}, 1.0),
@@ -204,7 +205,7 @@ CONTAINED: list[tuple[str, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), CONTAINED)
+@each(("text", "expected"), CONTAINED)
 async def test_json_is_found_in_the_text_around_it(text: str, expected: float) -> None:
     assert await value("contains_json", text) == expected
 
@@ -226,7 +227,7 @@ async def test_one_of_the_json_values_has_to_follow_the_schema(text: str, expect
     assert await score("contains_json", text, schema=SCHEMA) == expected
 
 
-@pytest.mark.parametrize("piece", ["[", "{", '{"a":', "[1,", '["', "[ \n", "{}[", "]}"])
+@each("piece", ["[", "{", '{"a":', "[1,", '["', "[ \n", "{}[", "]}"])
 async def test_a_hundred_thousand_brackets_are_looked_at_in_time(piece: str) -> None:
     found = await score("contains_json", piece * 100_000, schema={"required": ["a"]})
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 from scoring import answer, case, metric, score, value
 
 from prompt_evaluator.model import Failed, MetricUse, Scored, Skipped, TestCase
@@ -43,7 +44,7 @@ PHRASES: list[tuple[str, str, dict[str, Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "options", "expected"), PHRASES)
+@each(("name", "text", "options", "expected"), PHRASES)
 async def test_phrases_are_found_as_the_options_say(
     name: str, text: str, options: dict[str, Any], expected: float
 ) -> None:
@@ -66,14 +67,14 @@ EXACT: list[tuple[str, str, dict[str, Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("reference", "text", "options", "expected"), EXACT)
+@each(("reference", "text", "options", "expected"), EXACT)
 async def test_an_exact_match_is_the_reference(
     reference: str, text: str, options: dict[str, Any], expected: float
 ) -> None:
     assert await value("exact_match", text, on=case(reference), **options) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "options", "reason"),
     [
         ("includes", "a", {"phrases": ["a", "x", "y"]}, "missing: 'x', 'y'"),
@@ -189,7 +190,7 @@ async def test_an_expected_text_replaces_all_references() -> None:
 # How an answer ended
 
 
-@pytest.mark.parametrize("reason", ["stop", "STOP", "end_turn", "stop_sequence", "tool_calls", "tool_use"])
+@each("reason", ["stop", "STOP", "end_turn", "stop_sequence", "tool_calls", "tool_use"])
 async def test_an_answer_that_came_to_its_end_passes(reason: str) -> None:
     assert await metric("finish_reason").score(case(), answer("x", finish_reason=reason), None) == Scored(1.0)
 

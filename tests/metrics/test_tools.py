@@ -4,6 +4,7 @@ from typing import Any, get_args
 
 import pytest
 from applied import applied_use, plan, scorer, uses_of
+from entries import each
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scoring import answer, case, metric
@@ -43,10 +44,8 @@ BY_MODE: list[tuple[str, str, dict[str, float]]] = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    ("expected", "made", "by_mode"), BY_MODE, ids=lambda each: each if isinstance(each, str) else ""
-)
+@each("mode", MODES)
+@each(("expected", "made", "by_mode"), BY_MODE, ids=lambda each: each if isinstance(each, str) else "")
 def test_a_mode_says_what_order_and_extra_calls_mean(
     expected: str, made: str, by_mode: dict[str, float], mode: Mode
 ) -> None:
@@ -103,14 +102,14 @@ ARGUMENTS: list[tuple[Any, Any, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("expected", "actual", "fits"), ARGUMENTS)
+@each(("expected", "actual", "fits"), ARGUMENTS)
 def test_arguments_are_compared_as_json_and_by_matchers(expected: Any, actual: Any, fits: bool) -> None:  # noqa: FBT001
     check_matchers(expected)
 
     assert matches(expected, actual) is fits
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "part"),
     [
         ({"$contians": "x"}, "Did you mean '\\$contains'"),
@@ -134,7 +133,7 @@ def test_narrow_expectations_are_not_robbed_by_wide_ones() -> None:
     assert decide(expected, [call("a", {"x": 2}), call("a", {"x": 1})], "exact").value == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("expected", "made", "mode", "reason"),
     [
         ([A, B], [call("a")], "ordered", "missing: 'b'"),

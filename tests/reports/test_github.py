@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from comparisons import case, comparison, metric, same
+from entries import each
 from hostile import HOSTILE, storable
 from html_reports import compare_report, hostile_comparison, hostile_report, little_report, report_case, run_report
 from markdown_pages import parsed
@@ -126,7 +127,7 @@ def test_a_refused_comparison_is_an_error() -> None:
     assert "The rubrics differ." in step_summary(refused)
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+@each("text", TEXTS, ids=lambda text: repr(text[:20]))
 def test_no_text_ends_an_annotation_or_starts_another(text: str) -> None:
     place = {text[:4_000]: Place(f"data/{text}.yaml", 3)}
     hostile = RefusedReport(dataset_name=text, reason=text, made_at="", version="")

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from entries import each
 from hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def test_a_text_is_read_as_it_was_written(written_by_someone: str) -> None:
     assert found.attributes == [("title", plain(written_by_someone))]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_a_hostile_text_adds_no_tag_and_no_attribute(name: str) -> None:
     hostile = HOSTILE[name]
     found = Reader(join([element("p", hostile, class_=hostile), hostile], hostile).source)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pytest
 from case_results import WHEN
 from comparisons import everything
+from entries import each
 from hostile import HOSTILE
 from junit_files import read_junit
 from summaries import outcome, plan
@@ -171,7 +171,7 @@ def test_a_comparison_reads_as_before() -> None:
     check_golden("comparison.junit.xml", written(comparison_suite(found), [*overall_results(found), *cases]))
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@each("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_whatever_the_texts_are_the_structure_is_the_same(tmp_path: Path, text: str) -> None:
     named = text or "x"
     problem = Problem(kind="failure", message=named, type="missed_check", text=text)

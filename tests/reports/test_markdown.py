@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from entries import each
 from hostile import HOSTILE, storable
 from html_reports import compare_report, hostile_comparison, hostile_report, little_report, run_report
 from markdown_pages import effects, outline, parsed
@@ -68,20 +69,20 @@ def test_what_varies_is_named() -> None:
     assert "| the judge |" in text
 
 
-@pytest.mark.parametrize("at", range(0, len(TEXTS) - 4, 4))
+@each("at", range(0, len(TEXTS) - 4, 4))
 def test_nothing_that_others_wrote_has_an_effect(at: int) -> None:
     assert effects("".join(run_markdown(hostile_report(TEXTS[at : at + 5])))) == []
     assert effects("".join(compare_markdown(hostile_comparison(TEXTS[at : at + 5])))) == []
 
 
-@pytest.mark.parametrize("text", [text for text in TEXTS if text.strip()], ids=lambda text: repr(text[:20]))
+@each("text", [text for text in TEXTS if text.strip()], ids=lambda text: repr(text[:20]))
 def test_hostile_names_change_no_block_of_a_report(text: str) -> None:
     made, harmless = ("".join(run_markdown(hostile_report([each] * 5))) for each in (text[:200], "plain text"))
 
     assert outline(made) == outline(harmless)
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+@each("text", TEXTS, ids=lambda text: repr(text[:20]))
 def test_figures_that_are_not_numbers_are_escaped(text: str) -> None:
     assert effects(f"| a |\n| --- |\n| {figures(text)} |") == []
 

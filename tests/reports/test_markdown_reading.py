@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from entries import each
 from hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,7 +93,7 @@ def test_no_letter_is_lost(text: str) -> None:
         assert sorted(each for each in found if each in "ab") == sorted(each for each in text if each in "ab")
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_text_is_too_strange_or_too_slow(text: str) -> None:
     assert bool(read_markdown(text[:100_000])) == bool(text.strip())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from comparisons import answer, case, comparison, metric, same, undecided
+from entries import each
 from hostile import HOSTILE, storable
 from html_reports import (
     big_report,
@@ -159,7 +160,7 @@ def test_suites_have_comments_of_their_own() -> None:
     assert len(markers) == 3
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_no_name_ends_the_marker(name: str) -> None:
     marker = comment_marker(HOSTILE[name], HOSTILE[name])
 
@@ -201,7 +202,7 @@ def batches() -> list[list[str]]:
     return [TEXTS[at : at + 5] for at in range(0, len(TEXTS) - 4, 4)]
 
 
-@pytest.mark.parametrize("texts", batches(), ids=lambda texts: repr(texts[0][:20]))
+@each("texts", batches(), ids=lambda texts: repr(texts[0][:20]))
 def test_nothing_that_others_wrote_has_an_effect(texts: list[str]) -> None:
     assert effects(pr_comment(hostile_comparison(texts))) == []
     assert effects(pr_comment(hostile_report(texts))) == []
@@ -209,7 +210,7 @@ def test_nothing_that_others_wrote_has_an_effect(texts: list[str]) -> None:
     assert effects(pr_comment(RefusedReport(dataset_name=reason, reason=reason, made_at="", version=""))) == []
 
 
-@pytest.mark.parametrize("text", [text for text in TEXTS if text.strip()], ids=lambda text: repr(text[:20]))
+@each("text", [text for text in TEXTS if text.strip()], ids=lambda text: repr(text[:20]))
 def test_hostile_names_change_no_block_of_a_comment(text: str) -> None:
     made, harmless = (hostile_comparison([each] * 5) for each in (text[:200], "plain text"))
 

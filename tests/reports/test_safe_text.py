@@ -9,6 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from entries import each
 from hostile import HOSTILE, LOG
 from markdown_it import MarkdownIt
 
@@ -37,7 +38,7 @@ def words(rendered: str) -> str:
     return html.unescape(re.sub("<[^>]*>", "", rendered)).replace("\u200b", "").strip()
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_nothing_unseen_remains_but_lines_tabs_and_joiners(text: str) -> None:
     assert not [each for each in plain(text) if is_unseen(each) and each not in "\n\t\u200c\u200d"]
 
@@ -60,7 +61,7 @@ def test_unseen_characters_are_named(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_cell_is_not_a_formula_and_its_text_comes_back(text: str) -> None:
     line = io.StringIO()
     csv.writer(line).writerow(["before", csv_cell(text), "after"])
@@ -73,7 +74,7 @@ def test_a_cell_is_not_a_formula_and_its_text_comes_back(text: str) -> None:
     assert csv_original(cell) == re.sub("[\x00\ud800-\udfff]", "�", text)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_xml_holds_the_text_and_no_element_of_it(text: str) -> None:
     document = f'<a b="{xml_attribute(text)}">{xml_text(text)}</a>'
 
@@ -94,7 +95,7 @@ def _likeness(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_line_of_markdown_is_one_paragraph_of_plain_words(text: str) -> None:
     rendered = GITHUB.render(markdown_text(text))
 
@@ -102,7 +103,7 @@ def test_a_line_of_markdown_is_one_paragraph_of_plain_words(text: str) -> None:
     assert words(rendered) == one_line(text).replace("\u200b", "").strip()
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_table_cell_in_markdown_stays_one_cell(text: str) -> None:
     rendered = GITHUB.render(f"| a | b |\n| --- | --- |\n| {markdown_text(text)} | end |\n")
 
@@ -110,14 +111,14 @@ def test_a_table_cell_in_markdown_stays_one_cell(text: str) -> None:
     assert "<td>end</td>" in rendered
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_markdown_names_nobody_and_no_issue(text: str) -> None:
     seen = html.unescape(markdown_text(text))
 
     assert not re.search(r"[@#]\w|://|www\.|GH-\d", seen)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_line_of_markdown_means_the_same_between_html_tags(text: str) -> None:
     (inside,) = re.findall("<summary>(.*)</summary>", f"<summary>{markdown_text(text)}</summary>", re.DOTALL)
 
@@ -125,7 +126,7 @@ def test_a_line_of_markdown_means_the_same_between_html_tags(text: str) -> None:
     assert words(inside) == one_line(text).replace("\u200b", "").strip()
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_block_of_markdown_ends_where_it_should(text: str) -> None:
     rendered = GITHUB.render(f"before\n\n{markdown_block(text)}\n\nafter\n")
 
@@ -142,7 +143,7 @@ def test_words_with_underscores_stay_readable_in_markdown() -> None:
     )
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_line_of_a_log_is_one_line_without_commands(text: str) -> None:
     line = log_line(text)
 

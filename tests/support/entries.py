@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,12 +20,19 @@ def each(
 ) -> Callable[..., Any]:
     """Run the test with every entry, as `pytest.mark.parametrize` would, but as one test whose fixtures all share."""
     wanted = [names] if isinstance(names, str) else list(names)
-    values = [(entry,) if len(wanted) == 1 else entry for entry in entries]
+    given = list(entries)
+    values = [
+        entry.values if isinstance(entry, ParameterSet) else (entry,) if len(wanted) == 1 else entry for entry in given
+    ]
     if ids is None or callable(ids):
         named = ids or repr
         labels = [", ".join(str(named(part))[:200] for part in value) for value in values]
     else:
         labels = [str(label) for label in ids]
+    labels = [
+        str(entry.id) if isinstance(entry, ParameterSet) and entry.id else label
+        for entry, label in zip(given, labels, strict=True)
+    ]
     rows = [(label, dict(zip(wanted, value, strict=True))) for label, value in zip(labels, values, strict=True)]
     assert rows, "a test of no entries shows nothing"
 
