@@ -165,7 +165,7 @@ WRONG = {
     "cases by name": (_HEAD.replace("[]", "{}"), "`test_case_results` is an object, not a list"),
     "a number as a case": (_HEAD.replace("[]", "[3]"), "Case 1 is a whole number, not an object"),
     "a case without an id": (_HEAD.replace("[]", "[{}]"), "Case 1 has no `test_case_id`"),
-    "an empty id": (_HEAD.replace("[]", '[{"test_case_id": ""}]'), "Case 1: `test_case_id` is out of range"),
+    "an empty id": (_HEAD.replace("[]", '[{"test_case_id": ""}]'), "Case 1: `test_case_id` has to be at least 1"),
     "an id twice": (
         _HEAD.replace("[]", '[{"test_case_id": "a"}, {"test_case_id": "a"}]'),
         "Case 2 has the id 'a' of an earlier case",
@@ -178,7 +178,7 @@ WRONG = {
     ),
     "a count below 0": (
         artifact({**CASE, "per_metric_stats": {"clarity": {**STATS, "count": -1}}}).decode(),
-        "Case 1: `per_metric_stats[...].count` is out of range",
+        "Case 1: `per_metric_stats[...].count` has to be at least 0",
     ),
     "a mean off its scale": (
         artifact({**CASE, "per_metric_stats": {"clarity": {**STATS, "mean": 7}}}).decode(),

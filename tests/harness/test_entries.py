@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.errors import InputError, InputNotFoundError
 from prompt_evaluator.harness.entries import read_entries
@@ -65,49 +66,35 @@ def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
     assert len(_read(tmp_path, b'\xef\xbb\xbf[{"id": "a"}]')) == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["maxRetries", "max_retries", "retry", "Retries", "retires", "retrys", "retriesMax", "tries", "attempts"]
-)
-def test_a_misspelt_retries_is_an_error_that_says_what_to_write(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=rf"providers.json:4: The entry 'a': .*'{name}'. Write `retries`"):
-        _read(tmp_path, [{"id": "a", name: 2}])
+WRONG: dict[str, tuple[bytes | str | list[Any], str]] = {
+    "empty": ("", "providers.json:1: The file is not a list of configurations"),
+    "an object": ("{}", "The file is not a list of configurations. Write a list such as"),
+    "an empty list": ("[]", "The file is not a list of configurations"),
+    "cut off": ("[{", "Invalid JSON at line 1: it ends in the middle of a value"),
+    "a trailing comma": ('[{"id": "a"},]', "a trailing comma"),
+    "not UTF-8": (b'[\n{"id": "\xff"}]', "Line 2 is not UTF-8"),
+    "NaN": ('[{"id": "a", "x": NaN}]', "NaN is not a JSON value"),
+    "too deep": (f'[{{"id": "a", "x": {"[" * 100_000}}}]', "nested"),
+    "a key twice": ('[{"id": "a", "x": 1, "x": 2}]', "the key 'x' appears twice"),
+    "a text as an entry": ('["a"]', "Entry 1 is a text, not an object"),
+    "no id": ([{"id": "a"}, {"model": "m"}], "providers.json:5: Entry 2 has no `id`"),
+    "a number as an id": ([{"id": 7}], "Entry 1: `id` is a whole number, not a text"),
+    "an empty id": ([{"id": ""}], "Entry 1: `id` has to be at least 1 character long"),
+    "a long id": ([{"id": "a" * 201}], "Entry 1: `id` has to be at most 200 characters long"),
+    "an id with a space": ([{"id": "a "}], "the id 'a ' has spaces around it"),
+    "an id with a line break": ([{"id": "a\nb"}], "characters that cannot be seen"),
+    "an id twice": ([{"id": "a"}, {"id": "a"}], "Entry 2 has the id 'a' of an earlier one"),
+    "retries below 0": ([{"id": "a", "retries": -1}], "Entry 1: `retries` has to be at least 0"),
+    "too many retries": ([{"id": "a", "retries": 100}], "Entry 1: `retries` has to be at most 99"),
+    "true as retries": ([{"id": "a", "retries": True}], "Entry 1: `retries` is true or false, not a whole number"),
+    "a list as a label": ([{"id": "a", "provider": ["p"]}], "Entry 1: `provider` is a list, not a text"),
+    "an empty target": ([{"id": "a", "target": ""}], "Entry 1: `target` has to be at least 1 character long"),
+    "a secret": ([{"id": "a", "apiKey": "k"}], "'apiKey' looks like a secret"),
+    "a secret inside": ([{"id": "a", "headers": [{"Authorization": "k"}]}], "'Authorization' looks like a secret"),
+}
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("", "providers.json:1: The file contains null, not a list"),
-        ("{}", "providers.json:1: The file contains a mapping, not a list"),
-        ("[]", "The list has no configuration"),
-        ("[{", "Invalid JSON at line 1: it ends in the middle of a value"),
-        ('[{"id": "a"},]', "a trailing comma"),
-        (b'[\n{"id": "\xff"}]', "Line 2 is not UTF-8"),
-        ('[{"id": "a"}]'.encode("utf-16"), "UTF-16"),
-        ('[{"id": "a", "x": NaN}]', "NaN is not a JSON value"),
-        ('[{"id": "a", "x": 1e999}]', "too large"),
-        (f'[{{"id": "a", "x": {"9" * 5_000}}}]', "an integer of 5,000 digits"),
-        (f'[{{"id": "a", "x": {"[" * 100_000}}}]', "nested"),
-        ('[{"id": "a", "x": 1, "x": 2}]', "the key 'x' appears twice"),
-        ('["a"]', "The entry at index 0: it is the text 'a', not an object"),
-        ("[null]", "The entry at index 0: it is null, not an object"),
-        ([{"id": "a"}, {"model": "m"}], "providers.json:5: The entry at index 1: it has no `id`"),
-        ([{"id": 7}], "its `id` is the number 7, not a text. Write it in quotes."),
-        ([{"id": " "}], "its `id` is an empty text"),
-        ([{"id": "a "}], "begins or ends with a space"),
-        ([{"id": "a\nb"}], "a character that cannot be seen"),
-        ([{"id": "a" * 201}], "its `id` has 201 characters"),
-        ([{"id": "a"}, {"id": "a"}], "providers.json:6: The id 'a' is used twice (first at line 2)"),
-        ([{"id": "a", "retries": -1}], "providers.json:4: The entry 'a': `retries` has to be a whole number from 0"),
-        ([{"id": "a", "retries": 100}], "not the number 100"),
-        ([{"id": "a", "retries": True}], "not the boolean true"),
-        ([{"id": "a", "retries": "2"}], "not the text '2'"),
-        ([{"id": "a", "retries": 1.5}], "not the number 1.5"),
-        ([{"id": "a", "provider": ["p"]}], "`provider` is a list, not a text"),
-        ([{"id": "a", "target": ""}], "`target` is empty. Write PROVIDER/MODEL"),
-        ([{"id": "a", "apiKey": "k"}], "'apiKey' looks like a secret"),
-        ([{"id": "a", "headers": [{"Authorization": "k"}]}], "'Authorization' looks like a secret"),
-    ],
-)
+@each(("written", "words"), WRONG.values(), ids=WRONG)
 def test_a_wrong_file_is_an_error_that_names_the_place(
     tmp_path: Path, written: bytes | str | list[Any], words: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from prompt_evaluator.errors import InputError
+from prompt_evaluator.model.wording import many
 from prompt_evaluator.syntax.jsontext import parse_json
 from prompt_evaluator.syntax.source import BOM, check_text
 
@@ -22,6 +23,7 @@ _EXPLAINED_BYTES = 5_000_000
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _PROBLEM = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?")
 _PLACE = re.compile(r"at `\$([^`]*)`")
+_LIMIT = re.compile(r"Expected `\w+` (of length )?(<=|>=) (\S+)")
 _MISSING = re.compile(r"missing required field `([^`]+)`")
 _KINDS = {"str": "a text", "bool": "true or false", "array": "a list", "object": "an object", "null": "null"}
 _NUMBERS = {"int": "a whole number", "float": "a number"}
@@ -43,7 +45,7 @@ def decoded(decode: Callable[[bytes], _Value], data: bytes, path: Path, *, where
     try:
         return decode(data.removeprefix(BOM))
     except msgspec.ValidationError as error:
-        raise InputError(_mistake(str(error), where), path=path, advice=advice) from None
+        raise InputError(mistake(str(error), where), path=path, advice=advice) from None
     except _UNREADABLE as error:
         raise _malformed(error, data, path, advice) from None
 
@@ -65,15 +67,20 @@ def _malformed(error: Exception, data: bytes, path: Path, advice: str) -> InputE
     return InputError(f"Invalid JSON{f' at byte {int(byte[1]):,}' if byte else ''}", path=path, advice=advice)
 
 
-def _mistake(message: str, where: str) -> str:
+def mistake(message: str, where: str) -> str:
+    """What a `ValidationError` of msgspec says; `where` is the part of the file that was decoded."""
     place = _PLACE.search(message)
     field = (place[1] if place else "").lstrip(".")
     named = f"{where}: `{field}`" if where and field else f"`{field}`" if field else where or "The file"
     if missing := _MISSING.search(message):
         return f"{named} has no `{missing[1]}`"
+    if limit := _LIMIT.search(message):
+        most = "at most" if limit[2] == "<=" else "at least"
+        size = f"{many(int(limit[3]), 'character')} long" if limit[1] else limit[3]
+        return f"{named} has to be {most} {size}"
     found = _PROBLEM.search(message)
-    if found is None or not found[2]:
+    if found is None:
         return f"{named} is out of range"
     options = found[1].split(" | ")
     wanted = next((word for kind, word in (_NUMBERS | _KINDS).items() if kind in options), "as expected")
-    return f"{named} is {_KINDS.get(found[2]) or _NUMBERS.get(found[2], 'something else')}, not {wanted}"
+    return f"{named} is {(_NUMBERS | _KINDS).get(found[2], 'something else')}, not {wanted}"
