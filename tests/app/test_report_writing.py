@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,19 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(here: Path) -> None:
         fail()
     assert path.read_text() == "before"
     assert [each.name for each in here.iterdir()] == ["report.html"]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(here: Path) -> None:
+    pipe = here / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    with written_file(pipe) as file:
+        file.write(b"x")
+
+    assert os.read(reader, 10) == b"x"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize("path", [Path("/proc/report.html"), Path("/dev/full/report.html")])

@@ -475,44 +475,6 @@ def test_fields_are_filled_into_the_system_prompt_only_on_request(online: Worksp
     assert done.artifact["test_case_results"][0]["messages"][0] == {"role": "system", "content": "Answer as a cook."}
 
 
-# Attempts
-
-
-def test_another_answer_is_asked_for_while_one_misses_its_mark_and_all_are_kept(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(1)
-    generate = {"kind": "generate"}
-    service.set(rules=[{**generate, "text": "no", "times": 2}, {**generate, "text": "yes"}])
-
-    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--attempts", "5", "--metrics", "contains(text=yes)")
-
-    (sample,) = samples(done)
-    assert service.paid == 3
-    assert (sample["attempt"], sample["generator_output"]) == (2, "yes")
-    assert [(each["attempt"], each["generator_output"]) for each in sample["earlier_attempts"]] == [
-        (0, "no"),
-        (1, "no"),
-    ]
-    assert sample["earlier_attempts"][0]["failed_checks"] == ["contains"]
-    assert scores(done)["contains"]["mean_of_means"] == 1
-    assert sample["output_tokens"] is not None
-
-
-def test_a_run_cut_off_between_two_attempts_goes_on_with_the_next(online: Workspace, service: ChatService) -> None:
-    online.cases(1)
-    service.set(rules=[{"kind": "generate", "text": "no"}])
-    how = (*REAL, "--rubric", "none", "-n", "1", "--attempts", "4", "--metrics", "contains(text=yes)")
-
-    stopped = online.evaluate(*how, "--max-calls", "2")
-    done = online.run("resume", stopped.run_id, "--json")
-
-    assert stopped.json["status"] == "aborted"
-    assert done.json["status"] == "completed"
-    assert service.paid == 4
-    assert samples(done)[0]["attempt"] == 3
-
-
 # Numbers
 
 
@@ -545,23 +507,6 @@ def test_judge_calls_without_a_price_are_counted_as_such(online: Workspace, serv
 
 
 # Scoring again
-
-
-def test_stored_answers_of_several_attempts_are_scored_again_as_they_are(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(1)
-    service.set(rules=[{"kind": "generate", "text": "yes"}])
-    first = online.evaluate(*REAL, "--rubric", "none", "-n", "2", "--attempts", "3", "--metrics", "contains(text=yes)")
-    service.set(rules=[{"kind": "generate", "text": "yes"}, says(judgement(2, 2))])
-    online.write("house.yaml", yaml.safe_dump(RUBRIC))
-
-    again = online.run("score", first.run_id, "--json", "--rubric", "house.yaml", "--judge-model", "openai/judge")
-
-    assert again.code == 0, again.err
-    assert again.json["status"] == "completed"
-    assert scores(again)["clarity"]["mean_of_means"] == 2
-    assert service.state()["kinds"] == {"generate": 2, "judge": 2}
 
 
 def test_scoring_again_is_held_to_the_rules_of_a_new_run(offline: Workspace) -> None:
@@ -688,10 +633,9 @@ def test_everybody_who_judges_is_named(online: Workspace, service: ChatService) 
     assert "judged by openai/test and openai/other" in done.words
 
 
-def test_an_estimate_counts_what_is_written_once_and_warns_of_attempts(online: Workspace) -> None:
-    how = (*REAL, "--rubric", "none", "-n", "2", "--metrics", "criteria(criteria=polite)", "--attempts", "3")
+def test_an_estimate_counts_what_is_written_once(online: Workspace) -> None:
+    how = (*REAL, "--rubric", "none", "-n", "2", "--metrics", "criteria(criteria=polite)")
 
     shown = online.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *how, "--estimate")
 
     assert "13: 6 answers and 7 judgements" in shown.words
-    assert "up to 3 times as much" in shown.words

@@ -225,7 +225,7 @@ def test_an_estimate_makes_no_call_and_writes_nothing(offline: Workspace) -> Non
 
 def test_settings_of_other_evaluations_do_not_reach_the_harness(offline: Workspace) -> None:
     write_harness(offline)
-    offline.configure(generator={"temperature": 0, "seed": 3, "max_tokens": 1, "attempts": 9}, num_samples=4)
+    offline.configure(generator={"temperature": 0, "seed": 3, "max_tokens": 1}, num_samples=4)
 
     run = offline.run("evals", "run", "--json").json["run"]
 
@@ -233,7 +233,6 @@ def test_settings_of_other_evaluations_do_not_reach_the_harness(offline: Workspa
     artifact = offline.artifact(run["storeRuns"]["plain"])
     assert artifact["generator_config"]["temperature"] is None
     assert artifact["generator_config"]["max_tokens"] is None
-    assert max(each["retriesUsed"] for each in run["evaluations"]) <= 2
 
 
 def test_another_folder_can_be_named_and_is_named_in_the_next_step(offline: Workspace) -> None:

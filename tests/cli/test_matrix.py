@@ -169,6 +169,16 @@ def test_prompts_of_the_same_content_are_pointed_out(offline: Workspace) -> None
     assert len(pairs(done)) == 3
 
 
+def test_an_empty_prompt_is_pointed_out(offline: Workspace) -> None:
+    offline.write("empty.txt", "\n")
+
+    several = matrix(offline, "-s", "empty.txt", "--estimate")
+    alone = offline.run("evaluate-dataset", "-d", "data.jsonl", "-s", "empty.txt", "--estimate")
+
+    assert "Warning: empty.txt is empty: it tells the model nothing." in several.err
+    assert "Warning: empty.txt is empty: it tells the model nothing." in alone.err
+
+
 # Money, interrupts and failures
 
 
@@ -254,7 +264,7 @@ def test_the_next_command_of_a_run_makes_that_run_alone(offline: Workspace) -> N
     assert "--system-prompt brief.txt" in command
     assert "--generator-model mock/b" in command
     assert "kind.txt" not in command
-    assert "mock/a" not in command
+    assert "--generator-model mock/a" not in command
 
 
 def test_only_the_changed_prompt_is_paid_for_again_with_reuse(online: Workspace, service: ChatService) -> None:

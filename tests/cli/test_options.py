@@ -14,6 +14,8 @@ import yaml
 from prompt_evaluator import evaluate
 from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
 from prompt_evaluator.cli.benchmark import run_command
+from prompt_evaluator.cli.command_line import typed_command
+from prompt_evaluator.cli.compare import compare_command
 from prompt_evaluator.cli.evaluate_dataset import evaluate_dataset_command
 from prompt_evaluator.cli.main import cli
 from prompt_evaluator.cli.options import option
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from workspace import Workspace
 
 EVERY = OPTIONS | LIMITS
+TAGS = {"candidate": "true", "night": "true", "team": "docs,web"}
 SET = [name for name, option in EVERY.items() if option.setting]
 
 
@@ -57,7 +60,6 @@ EXAMPLES = {
         {"top_p": 0.5, "stop": ["x"], "effort": "low"},
     ),
     "render_prompt": Example(("--render-prompt",), python=True, value=True),
-    "attempts": Example(("--attempts", "100"), 100, 100),
     "judge_model": Example(("--judge-model", "a/b"), "a/b", "a/b"),
     "judge_temperature": Example(("--judge-temperature", "1"), 1, 1.0),
     "judge_repeats": Example(("--judge-repeats", "3"), 3, 3),
@@ -166,7 +168,7 @@ def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
     own = {name for name in kept if "." not in name}
 
     assert own <= set(RunPlan.__struct_fields__)
-    assert of_target == set(Target.__struct_fields__) - {"identity", "context_template"}
+    assert of_target == set(Target.__struct_fields__) - {"identity", "context_template", "attempts"}
     assert of_judge == set(JudgeConfig.__struct_fields__) - {"identity", "max_tokens", "params", "seed"}
     assert not kept & {"fail_under", "fail_over"}
     assert not {option.kept_in for option in LIMITS.values()} - {None}
@@ -184,8 +186,9 @@ def test_no_two_flags_of_a_command_are_the_same(command: click.Command) -> None:
     [
         (("--param", "top_p"), "--param"),
         (("--param", "=1"), "--param"),
-        (("--attempts", "0"), "--attempts"),
-        (("--attempts", "101"), "--attempts"),
+        (("--param", f"a={'[' * 100_000}"), "--param"),
+        (("--tag", "=docs"), "--tag"),
+        (("--tag", "good one"), "--tag"),
     ],
 )
 def test_a_flag_that_cannot_be_right_is_refused_by_its_name(arguments: tuple[str, ...], flag: str) -> None:
@@ -240,7 +243,6 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
         ({"sampels": 3}, "There is no option 'sampels'. Did you mean 'samples'?"),
         ({"samples": 3, "num_samples": 3}, "samples and num_samples are the same option. Give one of them."),
         ({"samples": 0}, "samples has to be a whole number from 1 to 10,000, not the number 0."),
-        ({"attempts": 101}, "attempts has to be a whole number from 1 to 100, not the number 101."),
         ({"case_ids": "a,b"}, "case_ids has to be a list of texts, not the text 'a,b'."),
         ({"reuse": 1}, "reuse has to be true or false, not the number 1."),
         (
@@ -355,6 +357,7 @@ def test_values_are_repeated_or_separated_by_commas_alike(
         (("--where", "city=Paris, France"), "where", ("city=Paris, France",)),
         (("--tag", "note=slow, but fine"), "tags", {"note": "slow, but fine"}),
         (("--tag", '"note=a, b=c"'), "tags", {"note": "a, b=c"}),
+        (("--tag", "candidate,night", "--tag", "team=docs,web"), "tags", TAGS),
         (("--case-ids", '"a,b",c'), "case_ids", ("a,b", "c")),
     ],
 )
@@ -376,3 +379,13 @@ def test_models_are_separated_by_commas_and_prompts_are_not() -> None:
 
     assert context.params["system_prompt"] == ("a,b.txt", "c.txt")
     assert context.params["generator_model"] == ("a/b", "c/d,e", "f/g")
+
+
+def test_the_command_of_a_pairwise_comparison_is_kept_as_it_was_typed() -> None:
+    typed = ["compare", "tag:branch=main", "it's", "--show", "--pairwise", "--judge-model", "a/b"]
+    root = cli.make_context("prompt-evaluator", list(typed))
+
+    found = typed_command(compare_command.make_context("compare", typed[1:], parent=root))
+
+    assert found.arguments == ("tag:branch=main", "it's")
+    assert found.options == (("--pairwise",), ("--judge-model", "a/b"))

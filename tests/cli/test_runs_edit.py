@@ -29,7 +29,7 @@ def test_tags_and_note_are_changed(project: Workspace, run_id: str) -> None:
     ("arguments", "words"),
     [
         ([], "There is nothing to change"),
-        (["--tag", "team"], "'team' is not of the form name=value"),
+        (["--tag", "=docs"], "'=docs' is not of the form name=value"),
         (["--tag", "a=b", "--remove-tag", "a"], "both name 'a'"),
         (["--remove-tag", "tean"], "There is no tag 'tean'. Did you mean 'team'?"),
     ],

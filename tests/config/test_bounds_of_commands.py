@@ -45,11 +45,11 @@ def test_the_most_calls_in_flight_are_possible(offline: Workspace) -> None:
 
 
 def test_more_results_of_a_case_than_fit_into_memory_are_refused(offline: Workspace) -> None:
-    done = offline.evaluate("-n", "1000", "--attempts", "99", "--judge-repeats", "2")
+    done = offline.evaluate("-n", "10000", "--judge-repeats", "11")
 
     assert done.code == 2
-    product = "99 attempts × 2 judgements make up to 198,000 results"
-    assert f"1,000 samples × {product} per case, but the limit is 100,000." in done.err
+    product = "1 attempt × 11 judgements make up to 110,000 results"
+    assert f"10,000 samples × {product} per case, but the limit is 100,000." in done.err
     assert not (offline.folder / "runs").exists()
 
 

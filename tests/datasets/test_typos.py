@@ -183,6 +183,12 @@ def test_ids_that_are_wrong_themselves_are_no_duplicates(write: Write) -> None:
         ("a: {input: x}\nb: {input: y}", None, "cases by their ids", "Write a list: `- id: a`"),
         ("metrics:\n- name: x\n  description: y", 1, "a rubric", "Give it as --rubric"),
         ("version: 1\ngenerator: {model: m}", None, "a configuration file", "Give it as --config"),
+        (
+            "prompts: [p.txt]\nproviders: [openai:gpt-4o]\ntests:\n- vars: {q: x}",
+            3,
+            "a promptfoo configuration",
+            "Write each of its `tests` as a case with `id` and `input`",
+        ),
     ],
 )
 def test_a_mapping_without_tasks_is_told_what_it_looks_like(

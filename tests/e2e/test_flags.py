@@ -87,7 +87,6 @@ def test_filters_apply_by_id_then_by_metadata_then_by_number_in_file_order(offli
         (["--fail-under", "semantic_fidelty=4"], "Did you mean 'semantic_fidelity'?"),
         (["--fail-under", "semantic_fidelity=nan"], "is not a number"),
         (["--fail-under", "semantic_fidelity"], "not of the form"),
-        (["--tag", "team"], "not of the form"),
         (["--judge-model", "mock/default"], "--allow-mock-judge"),
         (["-n", "0"], "--num-samples"),
         (["--max-cases", "0"], "--max-cases"),

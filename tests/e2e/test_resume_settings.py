@@ -25,7 +25,6 @@ OTHERS = {
     ("--seed", "4"): "--seed was 3 and is now 4",
     ("--max-tokens", "9"): "--max-tokens was not set and is now 9",
     ("--param", "top_p=0.5"): '--param was not set and is now {"top_p":0.5}',
-    ("--attempts", "2"): "--attempts was 1 and is now 2",
     ("--render-prompt",): "--render-prompt was false and is now true",
     ("--template", "other.txt"): "--template was not set and is now 'Shout loud.'",
     ("--rubric", "content-quality"): "--rubric was default and is now content-quality",

@@ -34,7 +34,7 @@ class ChosenPrompt(NamedTuple):
 
 
 def choose_prompts(settings: Settings, words: Iterable[str]) -> tuple[list[ChosenPrompt], list[str]]:
-    """Return the prompts, each file once, and warnings about those that are the same.
+    """Return the prompts, each file once, and warnings about those that are the same or empty.
 
     Raises:
         PromptEvaluatorError: A short name is unknown, or a file cannot be read.
@@ -47,7 +47,10 @@ def choose_prompts(settings: Settings, words: Iterable[str]) -> tuple[list[Chose
             warnings.append(f"{word} is given twice and evaluated once.")
             continue
         found[file] = word, path
-        by_hash.setdefault(read_prompt(path, None).hash, []).append(word)
+        prompt = read_prompt(path, None)
+        by_hash.setdefault(prompt.hash, []).append(word)
+        if not prompt.text.strip():
+            warnings.append(f"{word} is empty: it tells the model nothing.")
     warnings += [
         f"{listed(alike)} have the same content: their runs differ by chance alone."
         for alike in by_hash.values()

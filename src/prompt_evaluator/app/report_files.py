@@ -152,10 +152,11 @@ def _places(
 
 @contextmanager
 def written_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that is replaced as a whole, in a folder that is made if necessary."""
+    """A file that is replaced as a whole, in a folder that is made if necessary; a pipe or device is written to."""
+    is_file = path.is_file() or not path.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(path) as file:
+        with atomic(path) if is_file else path.open("wb") as file:
             yield file
     except OSError as error:
         what = f"{path}: cannot write the file: {error.strerror or error}."

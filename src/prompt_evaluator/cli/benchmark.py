@@ -55,7 +55,7 @@ def benchmark_command() -> None:
 @option("num_samples", default=1, help="Samples per task.")
 @option("temperature", default=0.0)
 @option("rubric", help="Also judge by a rubric: a built-in one, a file, or a configured name.", otherwise="none")
-@options("metrics_file", "reducers", "max_tokens", "seed", "params", "attempts")
+@options("metrics_file", "reducers", "max_tokens", "seed", "params")
 @option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
 @option("where", help="Evaluate only tasks whose metadata matches.")
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAM = "prompt-evaluator"
-_ONLY_THIS_TIME = {"as_json", "verbose", "log_file", "estimate", "resume", "retry_errors"}
+_ONLY_THIS_TIME = {"as_json", "verbose", "log_file", "estimate", "resume", "retry_errors", "show"}
 """Options that say how a run is shown or continued, not what it is."""
 _MADE_BY_UV = "UV_RUN_RECURSION_DEPTH"
 """Set by `uv run`, which changes PATH for this process only."""
@@ -32,11 +32,11 @@ def typed_command(context: click.Context) -> CommandLine:
     values, _, order = context.command.make_parser(context).parse_args(typed)
     given = [(item, values[item.name]) for item in dict.fromkeys(order) if values.get(item.name or "") is not None]
     options = [option for item, value in given if isinstance(item, click.Option) for option in _options(item, value)]
-    positional = tuple(str(value) for item, value in given if isinstance(item, click.Argument))
+    positional = [word for item, value in given if isinstance(item, click.Argument) for word in _words(value)]
     return CommandLine(
         name=name,
         options=tuple(options),
-        arguments=positional,
+        arguments=tuple(positional),
         folder=str(Path.cwd()),
     )
 
@@ -47,8 +47,13 @@ def _options(item: click.Option, value: object) -> Iterator[tuple[str, ...]]:
     if isinstance(value, bool):
         yield (item.opts[0],) if value else (item.secondary_opts[0],)
         return
-    for each in value if isinstance(value, (list, tuple)) else [value]:
-        yield item.opts[0], without_password(str(each)) if item.name == "store" else str(each)
+    for word in _words(value):
+        yield item.opts[0], without_password(word) if item.name == "store" else word
+
+
+def _words(value: Any) -> list[str]:
+    """The one value or the several values of an option or an argument."""
+    return [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 def program(folder: Path | None = None) -> tuple[str, ...]:

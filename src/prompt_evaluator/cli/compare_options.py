@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from prompt_evaluator.app.comparison_findings import SHOWN_CASES
+from prompt_evaluator.cli.lazy import TYPED
 from prompt_evaluator.cli.number_option import number_type
 from prompt_evaluator.cli.options import several_words
 from prompt_evaluator.model.bounds import FLAG_THRESHOLD, METRIC_THRESHOLD, whole_number_in
@@ -75,4 +76,5 @@ class ShowCommand(click.Command):
         for at, argument in enumerate(options):
             if argument == _SHOW and (at + 1 == len(options) or whole_number_in(options[at + 1]) is None):
                 args = [*args[:at], f"{_SHOW}={SHOWN_CASES}", *args[at + 1 :]]
+        ctx.meta[TYPED] = (*ctx.command_path.split()[1:], *args)
         return super().parse_args(ctx, args)

@@ -50,9 +50,6 @@ def labelled(facts: dict[str, str], width: int) -> list[str]:
 def remarks(estimate: Amounts, size: Estimate, width: int) -> list[str]:
     """Return what the numbers leave out, and how to start smaller than `size`."""
     lines = wrap("Retries and repeated judgement requests are not included.", width)
-    if estimate.attempts > 1:
-        more = f"With --attempts {estimate.attempts}, it may be up to {estimate.attempts} times as much."
-        lines += wrap(more, width)
     if size.reuse:
         lines += wrap("With --reuse, calls that earlier runs already made are not repeated, so it may be less.", width)
     if estimate.calls > estimate.small_calls:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset, one_input
+from prompt_evaluator.app.matrix import choose_prompts
 from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.cli.estimate import print_estimate
@@ -21,6 +22,8 @@ from prompt_evaluator.model.options import OPTIONS, QUICK_SAMPLES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prompt_evaluator.app.matrix import ChosenPrompt
+
 _INPUT = "--input"
 
 
@@ -33,7 +36,7 @@ _INPUT = "--input"
 @options("case_ids", "where", "max_cases", "only", "of")
 @options("rubric", "metrics", "metrics_file", "reducers", "fail_under", "fail_over")
 @option("generator_model", several=True)
-@options("temperature", "max_tokens", "seed", "params", "attempts", "template", "render_prompt")
+@options("temperature", "max_tokens", "seed", "params", "template", "render_prompt")
 @options("judge_model", "judge_temperature", "judge_repeats", "judge_system_prompt", "allow_mock_judge")
 @options("output_dir", "reuse")
 @click.option("--resume", metavar="RUN", help="Continue this run instead of starting a new one.")
@@ -69,12 +72,12 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
     command = RunCommand(flags, config_path, given, shows_answers=input is not None)
     cases = {} if input is None else {"cases": one_input(input)}
     wanted = evaluate_options(command.settings, given, **cases, command=command.typed())
-    if len(prompts) > 1 or len(models) > 1:
+    chosen = _chosen_prompts(command, prompts)
+    if len(chosen) > 1 or len(models) > 1:
         from prompt_evaluator.cli.matrix import Matrix  # noqa: PLC0415 - one run needs none of it
 
-        matrix = Matrix(command, wanted, prompts, models)
-        if matrix.is_several:
-            sys.exit(matrix.estimate() if estimate else matrix.run())
+        matrix = Matrix(command, wanted, chosen, models)
+        sys.exit(matrix.estimate() if estimate else matrix.run())
     if estimate:
         found = command.wait_for(estimate_evaluation(wanted, command.session))
         print_json(found) if flags.as_json else print_estimate(found)
@@ -85,6 +88,13 @@ def evaluate_dataset_command(  # noqa: PLR0913 - flags that decide what to do; t
         )
     else:
         command.carry_out(lambda session: evaluate_dataset(wanted, session))
+
+
+def _chosen_prompts(command: RunCommand, words: tuple[str, ...]) -> list[ChosenPrompt]:
+    chosen, warnings = choose_prompts(command.settings, words)
+    for warning in warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    return chosen
 
 
 def _check_cases(text: str | None, given: dict[str, Any], *, resume: str | None) -> None:

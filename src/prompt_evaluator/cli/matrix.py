@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from prompt_evaluator.app.matrix import choose_prompts, matrix_parts
+from prompt_evaluator.app.matrix import matrix_parts
 from prompt_evaluator.cli.group_running import conclude_group, print_estimates, run_parts
 from prompt_evaluator.cli.prompt_comparison import conclude_compared
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.app.groups import Part
+    from prompt_evaluator.app.matrix import ChosenPrompt
     from prompt_evaluator.cli.running import RunCommand
     from prompt_evaluator.model.options import EvaluateOptions
 
@@ -22,26 +21,11 @@ class Matrix:
     """Every model with every prompt."""
 
     def __init__(
-        self, command: RunCommand, options: EvaluateOptions, prompts: Sequence[str], models: Sequence[str]
+        self, command: RunCommand, options: EvaluateOptions, prompts: Sequence[ChosenPrompt], models: Sequence[str]
     ) -> None:
-        """Look up the prompts; warn about those that are the same.
-
-        Args:
-            command: The command that runs them.
-            options: Options of every run.
-            prompts: Paths or short names, as typed.
-            models: As typed; the model of the options if empty.
-        """
-        self._command, self._options = command, options
+        """Store the options of every run, the prompts, and the models: that of the options if there are none."""
+        self._command, self._options, self._prompts = command, options, prompts
         self._models = models or (options.generator_model,)
-        self._prompts, warnings = choose_prompts(command.settings, prompts)
-        for warning in warnings:
-            click.echo(f"Warning: {warning}", err=True)
-
-    @property
-    def is_several(self) -> bool:
-        """Whether this is more than one run."""
-        return len(self._prompts) * len(self._models) > 1
 
     def estimate(self) -> int:
         """Print what the runs would take."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.declaration import Kind, Option
 
 _SHOWN = 40
+_TAG = re.compile(r"[^\s=]+")
 F = TypeVar("F", bound="Callable[..., Any] | click.Command")
 
 
@@ -122,8 +124,14 @@ def _metrics(_context: click.Context, parameter: click.Parameter, values: tuple[
 
 
 def several_tags(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
-    """Collect the pairs `name=value` of a repeatable option; commas separate them if another `name=` follows."""
-    return _named(parameter, [part for value in values for part in split_pairs(value) or [value]])
+    """Collect tags: pairs `name=value`, or a name alone, which is `name=true`."""
+    parts = [part for value in values for part in (_pairs(value) if "=" in value else split_words(value) or [value])]
+    return _named(parameter, [f"{part}=true" if _TAG.fullmatch(part) else part for part in parts])
+
+
+def _pairs(value: str) -> list[str]:
+    """Split at commas if another `name=` follows."""
+    return split_pairs(value) or [value]
 
 
 def _named(parameter: click.Parameter, parts: list[str]) -> dict[str, str] | None:
@@ -157,10 +165,13 @@ def _bars(bound: Bound, example: str) -> Callable[..., dict[str, float] | None]:
     return read
 
 
-def _values(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
+def _values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
     """Read `name=value`, where the value is JSON or else text."""
-    pairs = several_tags(context, parameter, values)
-    return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
+    pairs = _named(parameter, [part for value in values for part in _pairs(value)])
+    try:
+        return None if pairs is None else {name: _json_or_text(text) for name, text in pairs.items()}
+    except RecursionError:
+        raise click.BadParameter("a value is nested too deeply", param=parameter) from None
 
 
 def _json_or_text(text: str) -> Any:

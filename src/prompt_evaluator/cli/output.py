@@ -20,15 +20,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
-    """Write to a file, or to standard output if `output` is None."""
+    """Write to a file, as a whole or not at all, or to standard output if `output` is None."""
     if output is None:
         sys.stdout.buffer.writelines(lines)
         return
-    try:
-        with output.open("wb") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise click.UsageError(f"{output}: cannot write the file: {error.strerror}.") from None
+    from prompt_evaluator.app.report_files import written_file  # noqa: PLC0415 - only for files
+
+    with written_file(output) as file:
+        file.writelines(lines)
 
 
 def print_json(value: object) -> None:

@@ -32,7 +32,14 @@ _MINUTES = 16
 
 @click.command("edit")
 @click.argument("run")
-@click.option("--tag", "tags", multiple=True, callback=several_tags, metavar="KEY=VALUE", help=f"Set a tag. {SEVERAL}")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    callback=several_tags,
+    metavar="KEY=VALUE",
+    help=f"Set a tag; KEY alone means KEY=true. {SEVERAL}",
+)
 @click.option(
     "--remove-tag", "removed", multiple=True, callback=several_words, metavar="KEY", help=f"Remove a tag. {SEVERAL}"
 )

@@ -148,7 +148,6 @@ _DAY = 86_400
 _BILLION = 1_000_000_000
 
 SAMPLES = _whole(1, 10_000)
-ATTEMPTS = _whole(1, 100)
 RETRIES = _whole(0, 99)
 JUDGE_REPEATS = _whole(1, 1_000)
 TEMPERATURE = _number(0, 100)

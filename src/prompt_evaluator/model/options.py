@@ -137,16 +137,8 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
             kept_in="target.render_prompt",
         ),
     ] = False
-    attempts: Annotated[
-        int,
-        Option(
-            help="Request up to this many answers per sample, until one reaches every pass mark.",
-            kind=number(bounds.ATTEMPTS),
-            flags=("--attempts",),
-            setting="generator.attempts",
-            kept_in="target.attempts",
-        ),
-    ] = 1
+    attempts: int = 1
+    """How many answers to request per sample while they miss a pass mark; only the release harness asks again."""
     judge_model: Annotated[
         str | None,
         Option(
@@ -309,7 +301,13 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     ] = None
     tags: Annotated[
         dict[str, str],
-        Option(help="Tags for the run.", kind=LABELS, flags=("--tag",), metavar="KEY=VALUE", kept_in="tags"),
+        Option(
+            help="Tags for the run; KEY alone means KEY=true.",
+            kind=LABELS,
+            flags=("--tag",),
+            metavar="KEY=VALUE",
+            kept_in="tags",
+        ),
     ] = msgspec.field(default_factory=dict)
     group_id: str | None = None
     """The group of runs started together; a single run is its own group."""

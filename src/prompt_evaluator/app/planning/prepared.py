@@ -10,6 +10,7 @@ import msgspec
 from prompt_evaluator.app.bars import check_bars
 from prompt_evaluator.app.planning.look import Look
 from prompt_evaluator.errors import ConfigurationError, PromptEvaluatorError
+from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -133,8 +134,8 @@ def _check_size(draft: RunPlan, repeats: int) -> None:
     samples, attempts, most = draft.num_samples, draft.target.attempts, _MOST_RESULTS
     if (product := samples * attempts * repeats) > most:
         raise ConfigurationError(
-            f"{samples:,} samples × {attempts:,} attempts × {repeats:,} judgements make up to {product:,} results per "
-            f"case, but the limit is {most:,}. Lower --num-samples, --attempts or --judge-repeats."
+            f"{many(samples, 'sample')} × {many(attempts, 'attempt')} × {many(repeats, 'judgement')} make up to "
+            f"{product:,} results per case, but the limit is {most:,}. Ask for fewer samples, retries or judgements."
         )
 
 

@@ -59,6 +59,12 @@ def _look(root: Mapping[str, Any]) -> _Look | None:
 
 
 def _other_file(root: Mapping[str, Any], lists: Sequence[str]) -> _Look | None:
+    if "prompts" in root and {"tests", "providers", "targets"} & root.keys():
+        advice = (
+            "Write each of its `tests` as a case with `id` and `input`, and their asserts as `checks`; "
+            "its prompts are -s, its providers --generator-model."
+        )
+        return _Look("a promptfoo configuration", advice, "tests" if "tests" in root else "prompts")
     if "metrics" in lists:
         return _Look("a rubric", "Give it as --rubric, and a dataset as the dataset.", "metrics")
     if {"generator", "judge", "providers", "dataset_paths"} & root.keys():
