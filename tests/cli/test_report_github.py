@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,6 +49,9 @@ class Runs:
             "GITHUB_ACTIONS": "true",
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_WORKSPACE": str(self.project.folder.parent),
+            "GITHUB_SERVER_URL": "https://github.test",
+            "GITHUB_REPOSITORY": "acme/bot",
+            "GITHUB_RUN_ID": "7",
         }
         return Workspace(self.project.folder, known if github else {}).run("report", *arguments, "--github")
 
@@ -69,6 +73,22 @@ def test_a_comparison_gives_summary_annotations_and_comment(runs: Runs) -> None:
     assert "> [!CAUTION]" in runs.summary.read_text(encoding="utf-8")
     errors = [line for line in done.out.splitlines() if line.startswith("::error ")]
     assert len(errors) == 8
+
+
+def test_the_comment_leads_to_the_job_and_has_no_folder_of_the_machine(runs: Runs) -> None:
+    folder = runs.project.folder
+    artifact = json.loads((folder / "runs" / runs.before / "dataset_evaluation.json").read_bytes())
+    baseline = folder.parent / "downloaded" / "dataset_evaluation.json"
+    baseline.parent.mkdir(exist_ok=True)
+    baseline.write_text(json.dumps({**artifact, "status": "partial"}), encoding="utf-8")
+
+    assert runs.report(str(baseline), runs.after).code == 0
+
+    summary = runs.summary.read_text(encoding="utf-8")
+    assert "](https://github.test/acme/bot/actions/runs/7)" in runs.comment
+    for text in (runs.comment, summary):
+        assert "dataset&#95;evaluation.json" in text or "dataset_evaluation.json" in text
+        assert folder.parent.name not in text
 
 
 def test_annotations_name_the_line_of_the_case_in_the_repository(runs: Runs) -> None:
@@ -95,7 +115,7 @@ def test_the_summary_is_added_to_what_other_steps_of_the_job_wrote(runs: Runs) -
     known = {"GITHUB_STEP_SUMMARY": str(runs.summary), "GITHUB_ACTIONS": "true"}
     Workspace(runs.project.folder, known).run("report", runs.after, "--github")
 
-    assert runs.summary.read_text(encoding="utf-8").startswith("before\n\n# ")
+    assert runs.summary.read_text(encoding="utf-8").startswith("before\n\n> [!")
     assert len(runs.summary.read_text(encoding="utf-8")) >= len(first)
 
 

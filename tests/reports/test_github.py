@@ -11,12 +11,11 @@ from comparisons import case, comparison, metric, same
 from entries import each
 from hostile import HOSTILE, storable
 from html_reports import compare_report, hostile_comparison, hostile_report, little_report, report_case, run_report
-from markdown_pages import parsed
 
 from prompt_evaluator.model.characters import visible
 from prompt_evaluator.model.findings import Note
 from prompt_evaluator.model.report import RefusedReport, RunReport
-from prompt_evaluator.reports.github import Place, annotation_lines, step_summary
+from prompt_evaluator.reports.github import Place, annotation_lines
 
 COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-z]+=[^:,]*)(?:,[a-z]+=[^:,]*)*)::(.*)")
 TEXTS = [storable(text) for text in HOSTILE.values()]
@@ -124,7 +123,6 @@ def test_a_refused_comparison_is_an_error() -> None:
     refused = RefusedReport(dataset_name="support", reason="The rubrics differ.", made_at="", version="1")
 
     assert list(annotation_lines(refused, {})) == ["::error title=The runs were not compared::The rubrics differ."]
-    assert "The rubrics differ." in step_summary(refused)
 
 
 @each("text", TEXTS, ids=lambda text: repr(text[:20]))
@@ -138,21 +136,6 @@ def test_no_text_ends_an_annotation_or_starts_another(text: str) -> None:
         assert all(line == visible(line) and "\n" not in line for line in lines)
         assert all(properties.keys() <= {"file", "line", "title"} for _, properties, _ in found)
         assert sum(line.startswith("::") for line in lines) == len(found) > 0
-
-
-def test_a_summary_is_cut_after_a_whole_block_and_says_so() -> None:
-    whole = step_summary(run_report())
-    cut = step_summary(run_report(), len(whole.encode()) // 2)
-
-    assert len(cut.encode()) <= len(whole.encode()) // 2
-    assert cut.endswith("GitHub shows no more than 1 MiB.\n")
-    assert whole.startswith(cut[:-200])
-    html = "".join(token.content for token in parsed(cut) if token.type == "html_block")
-    assert html.count("<details>") == html.count("</details>") > 0
-
-
-def test_without_room_there_is_no_summary() -> None:
-    assert step_summary(run_report(), 10) == ""
 
 
 def test_a_run_without_scores_is_an_error_with_its_reason() -> None:

@@ -15,19 +15,17 @@ from prompt_evaluator.errors import ConfigurationError, IncomparableError
 from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.report import CompareReport, RefusedReport, RunReport
 from prompt_evaluator.reports.github import (
-    MOST_SUMMARY,
     Place,
     annotation_lines,
     command_line,
     noted_cases,
-    step_summary,
 )
-from prompt_evaluator.reports.pr_comment import pr_comment
-from prompt_evaluator.reports.safe_text import log_line
+from prompt_evaluator.reports.pr_comment import brief, pr_comment
+from prompt_evaluator.reports.safe_text import log_line, markdown_text
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prompt_evaluator.app.report_writing import ReportRequest
     from prompt_evaluator.config.loading import Settings
@@ -68,10 +66,9 @@ def tell_github(
     except IncomparableError as error:
         refused = IncomparableError(log_line(str(error)))
     told = report or _refusal(settings, request, str(refused))
-    with written_file(comment) as file:
-        file.write(_encoded(pr_comment(told, name=request.options.title)))
-    lines = [log_line(f"Wrote {comment}.")]
-    lines += _summarised(told, environment.get(SUMMARY))
+    name = request.options.title
+    text = _here(pr_comment(told, name=name, link=_job(environment)), request.runs)
+    lines = _written(text, _here(brief(told, name), request.runs), comment, environment)
     if environment.get(ON_GITHUB):
         lines += annotation_lines(told, _places(settings, told, environment.get(WORKSPACE)))
     else:
@@ -95,41 +92,44 @@ def tell_of_gate(texts: GateTexts, comment: Path, environment: Mapping[str, str]
     Raises:
         ConfigurationError: A file cannot be written.
     """
-    with written_file(comment) as file:
-        file.write(_encoded(texts.comment))
-    lines = [log_line(f"Wrote {comment}.")]
-    if summary := environment.get(SUMMARY):
-        text = f"{texts.summary}\n\n"
-        append_summary(Path(summary), lambda room: text if len(text.encode()) <= room else "")
-        lines.append("Wrote the summary of this step.")
-    else:
-        lines.append(f"{SUMMARY} is not set, so there is no summary of the step.")
+    lines = _written(texts.comment, texts.summary, comment, environment)
     if environment.get(ON_GITHUB):
         lines.append(command_line(texts.kind, texts.annotation, title="Release gate"))
     return lines
 
 
-def append_summary(path: Path, write: Callable[[int], str]) -> None:
-    """Add to the summary of the step what `write` makes of the bytes that are left for it.
-
-    Raises:
-        ConfigurationError: The file cannot be written.
-    """
+def _written(text: str, summary: str, comment: Path, environment: Mapping[str, str]) -> list[str]:
+    """Write the comment, and add to the summary of the step; return what to say about that."""
+    with written_file(comment) as file:
+        file.write(_encoded(text))
+    path = environment.get(SUMMARY)
+    if not path:
+        return [log_line(f"Wrote {comment}."), f"{SUMMARY} is not set, so there is no summary of the step."]
     try:
-        used = path.stat().st_size if path.exists() else 0
-        with path.open("ab") as file:
-            file.write(_encoded(write(MOST_SUMMARY - used)))
+        with Path(path).open("ab") as file:
+            file.write(_encoded(f"{summary}\n\n"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigurationError(f"{path}: the summary cannot be written: {reason}. Check {SUMMARY}.") from None
+    return [log_line(f"Wrote {comment}."), "Wrote the summary of this step."]
 
 
-def _summarised(told: RunReport | CompareReport | RefusedReport, summary: str | None) -> Iterator[str]:
-    if not summary:
-        yield f"{SUMMARY} is not set, so there is no summary of the step."
-        return
-    append_summary(Path(summary), lambda room: step_summary(told, room))
-    yield "Wrote the summary of this step."
+def _job(environment: Mapping[str, str]) -> str | None:
+    """The page of this job, which has its artifacts."""
+    server, repository, run = (environment.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    return f"{server}/{repository}/actions/runs/{run}" if server and repository and run else None
+
+
+def _here(text: str, runs: Sequence[str]) -> str:
+    """The text with paths below the working directory, and with names of files instead of paths elsewhere.
+
+    Nobody who reads a comment has the folders of the machine that made it.
+    """
+    folders = [f"{Path.cwd()}/", *(f"{path.parent}/" for path in map(Path, runs) if path.is_absolute())]
+    for folder in folders:
+        for written in (markdown_text(f".{folder}")[1:], markdown_text(folder)):  # a slash is escaped at the start
+            text = text.replace(written, "")
+    return text
 
 
 def _refusal(settings: Settings, request: ReportRequest, reason: str) -> RefusedReport:

@@ -18,19 +18,18 @@ from prompt_evaluator.reports.markdown_parts import (
     joined,
     left_out,
     said,
-    size,
     steps,
     table,
 )
-from prompt_evaluator.reports.pr_comment import MOST_BYTES, comment_footer, comment_marker
+from prompt_evaluator.reports.pr_comment import comment_footer, comment_marker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from prompt_evaluator.model.gate_findings import GateFindings, GateRow
 
-_ROOM = 12_000
-"""Bytes of a table, and of all reasons."""
+_ROOM = 8_000
+"""Bytes of a table or a list, so that GitHub takes all of them together."""
 _TITLES = ("Baseline → candidate", "Verdict", "Difference (interval)", "Margin")
 
 
@@ -42,13 +41,12 @@ def gate_markdown(found: GateFindings, name: str = "") -> str:
         name: What was gated, such as a dataset.
     """
     start = f"{name}: " if name else ""
-    reasons, more = first_rows([[said(each)] for each in found.reasons], _ROOM)
-    lines = [line for (line,) in reasons] + ([left_out(more, "reason")] if more else [])
     unmeasured = said(sentence(found.not_measured)) if found.not_measured else ""
     others = said(sentence(found.other_slices)) if found.other_slices else ""
-    policy = details("Policy", [bullets(said(sentence(each)) for each in found.policy)])
+    policy = details("Policy", [_list(map(sentence, found.policy), "line")])
+    reasons = [_list(found.reasons, "reason")] if found.reasons else []
     return joined(
-        alert(ALERTS[found.mark], f"{start}{found.headline}", [bullets(lines)] if lines else []),
+        alert(ALERTS[found.mark], f"{start}{found.headline}", reasons),
         *(f"⚠️ {said(each)}" for each in found.warnings),
         _table("Metric", found.metrics),
         joined(_table("Guardrail", found.guardrails), unmeasured),
@@ -59,13 +57,15 @@ def gate_markdown(found: GateFindings, name: str = "") -> str:
 
 
 def gate_comment(found: GateFindings, dataset: str | None, made_at: str, version: str) -> str:
-    """The whole comment, found again by its marker; without the tables if it would be too long."""
+    """The whole comment, found again by its marker."""
     about = dataset or "a dataset"
-    marker, footer = comment_marker(about, "gate"), comment_footer(made_at, version)
     body = gate_markdown(found, f"Gate on {about}")
-    if size(body) > MOST_BYTES - size(marker) - size(footer):
-        body = alert(ALERTS[found.mark], f"Gate on {about}: {found.headline}")
-    return joined(marker, body, footer) + "\n"
+    return joined(comment_marker(about, "gate"), body, comment_footer(made_at, version)) + "\n"
+
+
+def _list(texts: Iterable[str], thing: str) -> str:
+    kept, more = first_rows([[said(each)] for each in texts], _ROOM)
+    return bullets([line for (line,) in kept] + ([left_out(more, thing)] if more else []))
 
 
 def _table(title: str, rows: Sequence[GateRow]) -> str:

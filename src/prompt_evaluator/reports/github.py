@@ -1,4 +1,4 @@
-"""What GitHub shows of a report: the summary of a step, and annotations at the lines of cases."""
+"""What GitHub shows of a report: annotations at the lines of cases."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from prompt_evaluator.model.report import CompareReport, RefusedReport, RunReport
 from prompt_evaluator.model.wording import many
-from prompt_evaluator.reports.markdown import compare_markdown, run_markdown
-from prompt_evaluator.reports.markdown_parts import alert, said, size
 from prompt_evaluator.reports.run_verdict import run_mark, run_verdict
 from prompt_evaluator.reports.safe_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from prompt_evaluator.model.comparison_findings import FlippedCase
     from prompt_evaluator.model.findings import Findings
     from prompt_evaluator.model.report import ReportCase
 
 Kind = Literal["error", "warning", "notice"]
-MOST_SUMMARY = 1_048_576
-"""Bytes of all summaries of one step. GitHub shows nothing of a longer one."""
 MOST_ANNOTATIONS = 10
 """Of each kind in one step. GitHub drops the others without a word."""
 _MESSAGE, _TITLE = 1_000, 120
 """Characters."""
-_CUT = "The rest of this report is left out: GitHub shows no more than 1 MiB.\n"
 
 
 class Place(NamedTuple):
@@ -34,18 +29,6 @@ class Place(NamedTuple):
     file: str
     """Relative to the repository."""
     line: int | None
-
-
-def step_summary(report: RunReport | CompareReport | RefusedReport, room: int = MOST_SUMMARY) -> str:
-    """The report in Markdown, of which as many blocks as take at most `room` bytes."""
-    kept: list[str] = []
-    room -= size(_CUT)
-    for block in _blocks(report):
-        room -= size(block)
-        if room < 0:
-            return "".join((*kept, _CUT)) if kept else ""
-        kept.append(block)
-    return "".join(kept)
 
 
 def annotation_lines(report: RunReport | CompareReport | RefusedReport, places: Mapping[str, Place]) -> Iterator[str]:
@@ -160,16 +143,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _blocks(report: RunReport | CompareReport | RefusedReport) -> Iterable[str]:
-    match report:
-        case RunReport():
-            return run_markdown(report)
-        case CompareReport():
-            return compare_markdown(report)
-        case RefusedReport():
-            return (
-                alert("WARNING", "The runs were not compared, so there is no verdict.", [said(report.reason)]),
-                "\n",
-            )

@@ -16,16 +16,15 @@ from prompt_evaluator.reports.markdown_parts import (
     joined,
     left_out,
     said,
-    size,
     table,
 )
-from prompt_evaluator.reports.pr_comment import MOST_BYTES, comment_footer, comment_marker
+from prompt_evaluator.reports.pr_comment import comment_footer, comment_marker
 
 if TYPE_CHECKING:
     from prompt_evaluator.model.findings import Mark
     from prompt_evaluator.model.harness_gate import GateOutcome, GateVerdict
 
-_ROOM = 12_000
+_ROOM = 8_000
 """Bytes of a table, and of all reasons."""
 _ABOUT = "release harness"
 _MARKS: dict[GateVerdict, Mark] = {"pass": "good", "fail": "bad", "refused": "bad"}
@@ -45,12 +44,9 @@ def harness_gate_markdown(outcome: GateOutcome) -> str:
 
 
 def harness_gate_comment(outcome: GateOutcome, made_at: str, version: str) -> str:
-    """The whole comment, found again by its marker; the verdict alone if it would be too long."""
-    marker, footer = comment_marker(_ABOUT, "gate"), comment_footer(made_at, version)
-    body = harness_gate_markdown(outcome)
-    if size(body) > MOST_BYTES - size(marker) - size(footer):
-        body = _verdict(outcome, [])
-    return joined(marker, body, footer) + "\n"
+    """The whole comment, found again by its marker."""
+    footer = comment_footer(made_at, version)
+    return joined(comment_marker(_ABOUT, "gate"), harness_gate_markdown(outcome), footer) + "\n"
 
 
 def _verdict(outcome: GateOutcome, more: list[str]) -> str:

@@ -43,21 +43,16 @@ OLD_DAYS = 7
 _MOST_DIFF = 60
 """Lines of a diff."""
 _ROOM = 12_000
-"""Bytes of a table."""
+"""Bytes of a table, whose further rows are counted, and of a text."""
 _CLASSES: dict[CaseClass, Mark | None] = {"worse": "bad", "better": "good", "same": None, "too_few": None}
 _HOUR, _DAY = 3_600, 86_400
 
 
 class CompareSections:
-    """Everything a report on two runs says, by section.
+    """Everything a report on two runs says, by section."""
 
-    Args:
-        report: The report.
-        room: Bytes that a table may take; rows beyond that are counted.
-    """
-
-    def __init__(self, report: CompareReport, room: int = _ROOM) -> None:
-        self._report, self._found, self._room = report, report.findings, room
+    def __init__(self, report: CompareReport) -> None:
+        self._report, self._found = report, report.findings
         self._age = age_of(report)
 
     def verdict(self, name: str = "") -> str:
@@ -77,7 +72,7 @@ class CompareSections:
             advice = "The model and the judge may have changed since then: evaluate the baseline again to be sure."
             lines.append(f"⚠️ The baseline is {many(int(self._age // _DAY), 'day')} old. {advice}")
         lines += [f"⚠️ {said(text)}" for text in self._found.warnings]
-        kept, more = first_rows([[line] for line in lines], self._room)
+        kept, more = first_rows([[line] for line in lines], _ROOM)
         return joined(*(line for (line,) in kept), left_out(more, "warning") if more else "")
 
     def metrics(self) -> str:
@@ -108,7 +103,7 @@ class CompareSections:
             (MARKS[_CLASSES[each.class_]], cell(each.test_case_id), cell(each.metric), figures(each.text))
             for each in found.cases
         ]
-        kept, more = first_rows(rows, self._room)
+        kept, more = first_rows(rows, _ROOM)
         listed = table(("", "Case", "Metric", "A → B"), kept) if kept else ""
         rest = left_out(more + found.more, "flipped case") if more + found.more else ""
         return joined(bullets(counts), listed, rest)
@@ -116,16 +111,16 @@ class CompareSections:
     def cases(self) -> Iterator[str]:
         """Flipped cases with an answer of each run, folded; without those that did not flip."""
         names = {each.test_case_id for each in self._found.flipped.cases}
-        yield from (case_block(each, self._room) for each in self._report.flipped if each.test_case_id in names)
+        yield from (case_block(each) for each in self._report.flipped if each.test_case_id in names)
 
     def differs(self) -> str:
         found = self._found.differs
         if not found:
             return said(sentence(self._found.no_difference or "nothing"))
         plain = [[f"{cell(each.label)}: {said(each.text)}"] for each in found if not each.diff]
-        kept, more = first_rows(plain, self._room)
+        kept, more = first_rows(plain, _ROOM)
         lines = [line for (line,) in kept] + ([left_out(more, "difference")] if more else [])
-        return joined(bullets(lines), *(_diff(each, self._room) for each in found if each.diff))
+        return joined(bullets(lines), *(_diff(each) for each in found if each.diff))
 
     def next(self) -> str:
         return joined(*steps(self._found.next_steps))
@@ -135,7 +130,7 @@ class CompareSections:
             return ""
         arrow = f"{self._found.baseline.letter} → {self._found.candidate.letter}"
         titles = ("", title, arrow, "Verdict", "Difference (95 % interval)", "p", "Effect", "Cases")
-        kept, more = first_rows([_row(each) for each in found], self._room)
+        kept, more = first_rows([_row(each) for each in found], _ROOM)
         rows = table(titles, kept) if kept else ""
         return joined(rows, left_out(more, thing) if more else "")
 
@@ -151,32 +146,32 @@ def age_of(report: CompareReport) -> float | None:
         return None
 
 
-def case_block(found: ShownCase, room: int = _ROOM) -> str:
-    """One case with an answer of each run, folded; each text takes at most `room` bytes."""
+def case_block(found: ShownCase) -> str:
+    """One case with an answer of each run, folded."""
     mark = next((each.mark for each in found.scores if each.mark), None)
     flips = "; ".join(f"{cell(each.metric)} {cell(each.text)}" for each in found.scores if each.mark)
     summary = f"{MARKS[mark]} {cell(found.test_case_id)}{': ' if flips else ''}{flips}".strip()
-    return details(summary, _case(found, room))
+    return details(summary, _case(found))
 
 
-def _case(found: ShownCase, room: int) -> Iterator[str]:
+def _case(found: ShownCase) -> Iterator[str]:
     if found.input is not None:
-        yield f"Input\n\n{block(found.input, room)}"
+        yield f"Input\n\n{block(found.input, _ROOM)}"
     if found.scores:
         rows = ((MARKS[each.mark], cell(each.metric), figures(each.text)) for each in found.scores)
         yield table(("", "Metric", "A → B, each sample"), rows)
     if not found.answers:
         yield "The answers are not known."
     for each in found.answers:
-        yield joined(*_answer(each, room))
+        yield joined(*_answer(each))
     if found.likeness and len(found.answers) > 1:
         yield said(sentence(found.likeness))
 
 
-def _answer(found: ShownAnswer, room: int) -> Iterator[str]:
+def _answer(found: ShownAnswer) -> Iterator[str]:
     yield f"**{said(found.title)}**"
     if found.answer or found.error is None:
-        yield block(found.answer, room)
+        yield block(found.answer, _ROOM)
     if found.error is not None:
         yield f"❌ {said(found.error)}"
     lines = [said(each) for each in found.scores]
@@ -185,11 +180,11 @@ def _answer(found: ShownAnswer, room: int) -> Iterator[str]:
         yield bullets(lines)
 
 
-def _diff(found: DifferenceFinding, room: int) -> str:
+def _diff(found: DifferenceFinding) -> str:
     shown = found.diff[:_MOST_DIFF]
     more = len(found.diff) - len(shown)
     lines = [*shown, *([f"… {many(more, 'more line')}"] if more else [])]
-    return details(f"{cell(found.label)}: {cell(found.text)}", [block("\n".join(lines), room)])
+    return details(f"{cell(found.label)}: {cell(found.text)}", [block("\n".join(lines), _ROOM)])
 
 
 def _run(label: RunLabel, what: str) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.report import ReportCase, RunReport, VaryingCase
 
 _ROOM = 12_000
-"""Bytes of a table."""
+"""Bytes of a table, whose further rows are counted, and of a text."""
 _SHOWN_FAILURES = 5
 _NAMED = 3
 _GUIDE_SCALE = (1.0, 5.0)
@@ -42,15 +42,10 @@ _CAUSES = {"samples": "the answers", "judge": "the judge", "unknown": "unknown: 
 
 
 class RunSections:
-    """Everything a report on one run says, by section.
+    """Everything a report on one run says, by section."""
 
-    Args:
-        report: The report.
-        room: Bytes that a table may take; rows beyond that are counted.
-    """
-
-    def __init__(self, report: RunReport, room: int = _ROOM) -> None:
-        self._report, self._found, self._room = report, report.findings, room
+    def __init__(self, report: RunReport) -> None:
+        self._report, self._found = report, report.findings
 
     def verdict(self, name: str = "") -> str:
         """Missed bars, then what was run, and what to know before reading any number."""
@@ -65,14 +60,14 @@ class RunSections:
         if not found:
             return ""
         titles = ("", "Metric", "Mean", "Passed", "95 % interval", "Spread", "Case means")
-        kept, more = first_rows(map(_metric, found), self._room)
+        kept, more = first_rows(map(_metric, found), _ROOM)
         return joined(table(titles, kept), left_out(more, "metric") if more else "")
 
     def flags(self) -> str:
         if not self._found.flags:
             return ""
         titles = ("", "Flag", "Share", "95 % interval", "Raised", "Band")
-        kept, more = first_rows(map(_flag, self._found.flags), self._room)
+        kept, more = first_rows(map(_flag, self._found.flags), _ROOM)
         return joined(table(titles, kept), left_out(more, "flag") if more else "")
 
     def facts(self) -> str:
@@ -99,7 +94,7 @@ class RunSections:
         if not found:
             return ""
         titles = ("Case", "Metric", "Mean", "Spread", "Scores", "Passed", "What varies")
-        kept, more = first_rows(map(_varying, found), self._room)
+        kept, more = first_rows(map(_varying, found), _ROOM)
         more += self._report.varying_cases - len(found)
         return joined(table(titles, kept), left_out(more, "case that varies") if more > 0 else "")
 
@@ -112,47 +107,47 @@ class RunSections:
 
     def cases(self) -> Iterator[str]:
         """The worst cases with their answers, folded."""
-        yield from (case_block(each, self._room) for each in self._report.worst)
+        yield from (case_block(each) for each in self._report.worst)
 
     def slices(self) -> str:
         found = self._report.slices
         if not found:
             return ""
         titles = ("Slice", "Metric", "Mean", "95 % interval", "Cases", "Difference from the rest")
-        kept, more = first_rows(map(_slice, found), self._room)
+        kept, more = first_rows(map(_slice, found), _ROOM)
         return joined(table(titles, kept), left_out(more, "slice") if more else "")
 
     def next(self) -> str:
         return joined(*steps([self._found.next_step])) if self._found.next_step else ""
 
 
-def case_block(found: ReportCase, room: int = _ROOM) -> str:
-    """One case with its answers, folded; each text takes at most `room` bytes."""
+def case_block(found: ReportCase) -> str:
+    """One case with its answers, folded."""
     bad = [each for each in found.findings.metrics if each.mark != "good"] or found.findings.metrics
     numbers = "; ".join(cell(each.text) for each in bad[:_NAMED])
     summary = f"{MARKS[found.findings.mark]} {cell(found.test_case_id)}{': ' if numbers else ''}{numbers}"
-    return details(summary, _case(found, room))
+    return details(summary, _case(found))
 
 
-def _case(found: ReportCase, room: int) -> Iterator[str]:
+def _case(found: ReportCase) -> Iterator[str]:
     if found.file:
         yield said(f"{found.file}, line {found.line:,}" if found.line else found.file)
-    yield f"Input\n\n{block(found.input, room)}"
+    yield f"Input\n\n{block(found.input, _ROOM)}"
     if found.reference is not None:
-        yield f"Reference\n\n{block(found.reference, room)}"
+        yield f"Reference\n\n{block(found.reference, _ROOM)}"
     notes = [said(note.text) for each in found.findings.metrics for note in each.notes]
     if notes:
         yield bullets(notes)
     for each in found.answers:
-        yield joined(*_answer(each, room))
+        yield joined(*_answer(each))
     if found.answers_left_out:
         yield left_out(found.answers_left_out, "answer")
 
 
-def _answer(found: ComparedAnswer, room: int) -> Iterator[str]:
+def _answer(found: ComparedAnswer) -> Iterator[str]:
     yield f"**Sample {found.sample + 1:,}**"
     if found.answer is not None or found.error is None:
-        yield block(found.answer or "", room)
+        yield block(found.answer or "", _ROOM)
     if found.error is not None:
         yield f"❌ {said(found.error)}"
     reasons = {name: f": {text}" for name, text in found.reasons.items() if text}

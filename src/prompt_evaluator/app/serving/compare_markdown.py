@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.app.serving.compared_pair import ComparedPair
     from prompt_evaluator.model.comparison import RunFacts
 
-_ROOM = 4_000
-"""Bytes of each table."""
-
 
 def comparison_markdown(pair: ComparedPair) -> str:
     """The verdict, the runs, the metrics, the flipped cases and the cost."""
@@ -31,8 +28,7 @@ def comparison_markdown(pair: ComparedPair) -> str:
             baseline=_reproduction(of.baseline),
             candidate=_reproduction(of.candidate),
             charts=(),
-        ),
-        _ROOM,
+        )
     )
     parts = (
         sections.verdict(),
