@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from comparisons import comparison, same
+from comparisons import case, comparison, metric, same
 from hostile import HOSTILE
 from html_reports import (
     QUESTION,
@@ -268,6 +268,17 @@ class TestTwoRuns:
 
         assert '<span class="removed"><bdi>-Be polite.\n' in made
         assert '<span class="added"><bdi>+Be polite and brief.\n' in made
+
+    def test_what_is_not_listed_is_counted_as_changes_because_a_case_changes_on_several_metrics(self) -> None:
+        names = ("clarity", "tone", "wit")
+        flips = [case(f"case-{at}", of=name) for at in range(20) for name in names]
+        made = compare_report(
+            comparison({name: metric("worse", case_classes={"worse": 20}) for name in names}, {}, flips)
+        )
+        listed = len(made.findings.flipped.cases)
+
+        assert listed < 60
+        assert f"{60 - listed} more changes not listed here; a case may change" in Seen(pair(made)).text
 
     def test_words_that_differ_are_marked_in_both_answers(self) -> None:
         made = pair(compare_report())

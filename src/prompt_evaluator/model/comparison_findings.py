@@ -91,7 +91,7 @@ class FlippedCases(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence about all metrics that are not counted."""
     cases: tuple[FlippedCase, ...]
     more: int
-    """How many flipped cases are not listed."""
+    """How many changes of a case on a metric are not listed."""
 
 
 class SlicesFinding(msgspec.Struct, frozen=True, kw_only=True):

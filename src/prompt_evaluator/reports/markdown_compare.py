@@ -105,7 +105,7 @@ class CompareSections:
         ]
         kept, more = first_rows(rows, _ROOM)
         listed = table(("", "Case", "Metric", "A → B"), kept) if kept else ""
-        rest = left_out(more + found.more, "flipped case") if more + found.more else ""
+        rest = left_out(more + found.more, "change") if more + found.more else ""
         return joined(bullets(counts), listed, rest)
 
     def cases(self) -> Iterator[str]:

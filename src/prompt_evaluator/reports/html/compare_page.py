@@ -142,7 +142,8 @@ def _flipped(report: CompareReport) -> Html:
     counts = [element("li", element("span", name(each.metric), ": ", each.text)) for each in found.counts]
     with_answers = {case.test_case_id for case in report.flipped}
     others = [case for case in found.cases if case.test_case_id not in with_answers]
-    more = [paragraph(f"{many(found.more, 'more case')} not listed here.", "dim")] if found.more else []
+    rest = f"{many(found.more, 'more change')} not listed here; a case may change on several metrics."
+    more = [paragraph(rest, "dim")] if found.more else []
     return section(
         "flipped",
         "Flipped cases",
