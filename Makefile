@@ -86,9 +86,10 @@ test: $(DEV)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync types lint collected
 	$(PYTEST)
 
-# tests/nightly/, and more trials of the tests that are marked `soak`.
+# tests/nightly/, and many more examples of every property.
 nightly: $(DEV) oracle
-	PROMPT_EVALUATOR_SOAK=1 $(PYTEST) --timeout 1800 -m soak tests tests/nightly
+	$(PYTEST) --timeout 1800 tests/nightly
+	$(PYTEST) --timeout 1800 --hypothesis-profile nightly -m hypothesis
 
 # In an environment of its own, so that only what is asked for by name is in it.
 pins:

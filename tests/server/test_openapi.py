@@ -19,7 +19,6 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from soak import trials
 
 from prompt_evaluator.server.application import RESOURCES
 from prompt_evaluator.server.openapi import openapi_document
@@ -91,7 +90,7 @@ def test_the_document_is_what_the_server_answers_and_names_no_other_host(site: A
     assert b"://" not in answer.body
 
 
-@pytest.mark.soak
+@pytest.mark.hypothesis  # more examples in `make nightly`
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_the_server_answers_as_documented(site: AsgiSite, path: str, method: str, mode: GenerationMode) -> None:
@@ -105,7 +104,7 @@ def test_the_server_answers_as_documented(site: AsgiSite, path: str, method: str
 
     @seed(17)
     @settings(
-        max_examples=trials(6, soak=300),
+        max_examples=settings().max_examples // 3,
         deadline=None,
         database=None,
         phases=[Phase.generate],

@@ -11,9 +11,9 @@ from urllib.parse import quote
 import msgspec
 import pytest
 from asgi_site import AsgiSite, asgi_site
+from entries import each
 from reached import outside, reached
 from route_calls import CASE, ROUTES, address, body, title
-from soak import trials
 from traversals import CODE, plain, traversals
 
 if TYPE_CHECKING:
@@ -69,11 +69,10 @@ _WAYS = 6
 
 
 def names(walled: Walled, seed: str, count: int) -> list[str]:
-    """Some of the plain ways and of the many spellings, the same for the same seed; in `make nightly` all of them."""
+    """Some of the plain ways and of the many spellings, the same for the same seed."""
     chosen = random.Random(seed)
     every, ways = list(traversals(walled.beside)), list(plain(walled.beside))
-    few = chosen.sample(ways, min(len(ways), trials(_WAYS, soak=len(ways))))
-    return [*few, *chosen.sample(every, trials(count, soak=len(every)))]
+    return [*chosen.sample(ways, min(len(ways), _WAYS)), *chosen.sample(every, count)]
 
 
 def check(walled: Walled, answers: list[Answer], paths: list[str]) -> None:
@@ -96,10 +95,7 @@ def test_there_are_thousands_of_spellings(walled: Walled) -> None:
     assert len({*traversals(walled.beside)}) > 10_000
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("route", "parameter"), with_placeholders, ids=lambda each: title(each) if not isinstance(each, str) else each
-)
+@each(("route", "parameter"), with_placeholders, ids=lambda part: part if isinstance(part, str) else title(part))
 def test_no_address_leads_out_of_the_project(walled: Walled, route: Route, parameter: str) -> None:
     others = address(route, walled.site).split("/")
     place = route.path.split("/").index(f"{{{parameter}}}")
@@ -119,8 +115,7 @@ def texts_in(struct: type) -> list[str]:
     return [name for name, schema in whole.items() if '"string"' in json.dumps(schema)]
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.query], ids=title)
+@each("route", [route for route in ROUTES if route.query], ids=title)
 def test_no_parameter_leads_out_of_the_project(walled: Walled, route: Route) -> None:
     assert route.query is not None
     answers = []
@@ -133,8 +128,7 @@ def test_no_parameter_leads_out_of_the_project(walled: Walled, route: Route) -> 
     check(walled, answers, paths)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.body], ids=title)
+@each("route", [route for route in ROUTES if route.body], ids=title)
 def test_no_body_leads_out_of_the_project(walled: Walled, route: Route) -> None:
     assert route.body is not None
     whole = body(route, walled.site)
@@ -173,7 +167,7 @@ def refused(walled: Walled, field: str, value: Any, route: str = "runs") -> None
     assert answer.json["field"].partition("[")[0] == field, value
 
 
-@pytest.mark.parametrize("name", CODE)
+@each("name", CODE)
 def test_nobody_names_code_or_an_address(walled: Walled, name: str) -> None:
     with reached() as paths:
         for route in ("runs", "estimate"):
