@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, run_result, sample, stats
-from stores import sql
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
@@ -17,7 +16,6 @@ from prompt_evaluator.model.query import CaseQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.case_columns import CaseKinds
@@ -136,28 +134,6 @@ def test_columns_and_rows_name_the_same_cases_in_the_same_order(run: Store) -> N
     for bit in (HAS_RESULT, DONE, FAILING, FLAGGED, FLAKY, HAS_ERRORS):
         assert 0 < sum(bool(state & bit) for state in states) < len(STARTED) + (bit == HAS_RESULT)
     assert len({tuple(order) for order in by_columns.orders}) > 2 * len(SORTS)
-
-
-def test_what_is_counted_in_states_is_what_a_filter_finds(run: Store) -> None:
-    bits = {"flaky": FLAKY, "flagged": FLAGGED, "failing": FAILING, "errors": HAS_ERRORS}
-    for end in (lambda _: None, _end):
-        end(run)
-        everything = run.case_states(CaseQuery(run_id=RUN))
-        for name, bit in bits.items():
-            counted = run.count_cases(CaseQuery(run_id=RUN, **{name: True}))  # type: ignore[arg-type]
-            assert everything.count(bit) == counted > 0
-
-
-def test_no_row_of_a_case_is_read_once_a_run_has_ended(run: Store, location: Path | str) -> None:
-    _end(run)
-    failing = CaseQuery(run_id=RUN, failing=True, sort="clarity")
-    before = run.case_states(failing), run.case_order(failing), run.count_flags(RUN, range(SIZE))
-    sql(location, "UPDATE case_results SET failing = (1 = 1)")
-    sql(location, "UPDATE case_metrics SET mean = 1")
-    sql(location, "UPDATE case_flags SET raised = 0")
-
-    assert (run.case_states(failing), run.case_order(failing), run.count_flags(RUN, range(SIZE))) == before
-    assert run.case_order(CaseQuery(run_id=RUN)) == range(SIZE)
 
 
 def test_a_query_that_rows_refuse_is_refused_with_columns_as_well(run: Store) -> None:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, sample, stats
 from entries import each
-from sqlalchemy import event
-from stores import ON_FILE
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import TestCase
@@ -317,24 +315,6 @@ def test_the_beginning_of_a_runs_id_is_enough(own: Store) -> None:
 def test_an_unknown_case_is_refused_with_the_nearest(filled: Store) -> None:
     with pytest.raises(UnknownNameError, match=r"There is no test case 'flakey'. Did you mean 'flaky'\?"):
         filled.case_detail(RUN, "flakey")
-
-
-@ON_FILE
-@pytest.mark.parametrize(("sort", "sorts"), [("position", False), ("clarity", True)])
-def test_a_page_looks_at_one_run_only_and_sorts_by_metrics_only(own: Store, sort: str, *, sorts: bool) -> None:
-    plans: list[str] = []
-    engine = own._reading  # noqa: SLF001 - what the database does is not to be seen from outside
-
-    def explain(_connection: Any, cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
-        if statement.startswith("SELECT"):
-            plans.append(str(cursor.execute("EXPLAIN QUERY PLAN " + statement, parameters).fetchall()))
-
-    event.listen(engine, "before_cursor_execute", explain)
-    ids(own, sort=sort, failing=False)
-
-    assert plans
-    assert not [plan for plan in plans if "SCAN case" in plan]
-    assert any("TEMP B-TREE" in plan for plan in plans) == sorts
 
 
 def test_a_case_that_was_begun_when_the_run_stopped_is_pending_and_shows_what_is_known(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from case_results import JUDGES, case_result, failed_sample, flag, run_result, sample, stats
-from sqlalchemy import event
-from stores import sql
 
 from prompt_evaluator.model import DatasetRef, JudgeConfig, MetricUse, PromptRef, Target, TestCase
 from prompt_evaluator.model.comparison import CaseScores
@@ -18,7 +16,6 @@ from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from prompt_evaluator.model import RunRecord
     from prompt_evaluator.model.result import CaseResult, SampleResult
@@ -283,25 +280,3 @@ def test_many_cases_come_in_batches_and_none_is_lost(store: Store, record: MakeR
     assert [case.case_id for batch in batches for case in batch] == [f"c{at}" for at in range(700)]
     assert [case.scores["clarity"].values for case in batches[1][:2]] == [(2.0, 2.0), (3.0, 2.0)]
     assert len(run.find([f"c{at}" for at in range(600)])) == 600
-
-
-def test_scores_of_a_batch_are_read_in_one_query_and_no_units_are_read(filled: Store) -> None:
-    statements: list[str] = []
-    run = filled.compared(RUN)
-
-    @event.listens_for(filled._reading, "before_cursor_execute")  # noqa: SLF001 - what is sent to the database
-    def note(*sent: Any) -> None:
-        statements.append(sent[2])
-
-    list(run.batches())
-
-    assert sum("FROM sample_results" in statement for statement in statements) == 1
-    assert not any("units" in statement or "cases.data" in statement for statement in statements)
-
-
-def test_scores_whose_samples_are_unknown_have_no_values(filled: Store, location: Path | str) -> None:
-    sql(location, "UPDATE sample_results SET scores = NULL")
-
-    (good,) = filled.compared(RUN).find(["good"]).values()
-
-    assert (good.scores["clarity"].mean, good.scores["clarity"].values) == (4.5, None)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from sqlalchemy import Engine, event
 from stores import ON_FILE, ON_SERVER, everything, sql
 
 from prompt_evaluator.errors import StoreError, UnknownNameError
@@ -244,26 +243,6 @@ def test_a_file_has_an_index_of_names_only_once_units_were_looked_up_by_name(
         assert each.finished([b"answer", b"prepared"]).keys() == {b"answer", b"prepared"}
 
     assert (before, indexes()) == ({"ix_units_prepared"}, {"ix_units_prepared", "ix_units_name"})
-
-
-@ON_FILE
-@pytest.mark.parametrize(("method", "index"), [("prepared", "ix_units_prepared"), ("finished", "ix_units_name")])
-def test_a_unit_is_not_searched_for_among_all_others(store: Store, location: Path, method: str, index: str) -> None:
-    asked: list[tuple[str, Any]] = []
-
-    def note(*given: Any) -> None:
-        asked.append(given[2:4])
-
-    getattr(store, method)([b"first"])  # makes the index
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        getattr(store, method)([b"second"])
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-
-    statement, values = asked[-1]
-    plan = sql(location, f"EXPLAIN QUERY PLAN {statement}", *values)
-    assert any(index in row[-1] for row in plan), plan
 
 
 def test_a_run_has_failures_until_they_are_made_good(store: Store, run_id: str, unit: MakeUnit) -> None:

@@ -78,13 +78,15 @@ def blocks(baseline: ComparedRun, candidate: ComparedRun, rows: Rows) -> Iterato
 
     Stored runs of the same cases in the same order, which is usual, are read as columns.
     """
-    if isinstance(baseline, ColumnRun) and isinstance(candidate, ColumnRun):
-        digests = baseline.digests()
-        if digests is not None and digests == candidate.digests():
-            for ids, *sides in zip(baseline.id_columns(), baseline.columns(), candidate.columns(), strict=True):
-                rows.common += sides[0].size
-                yield _block_of_columns(ids, *sides)
-            return
+    if (
+        isinstance(baseline, ColumnRun)
+        and isinstance(candidate, ColumnRun)
+        and baseline.digests() == candidate.digests()
+    ):
+        for ids, *sides in zip(baseline.id_columns(), baseline.columns(), candidate.columns(), strict=True):
+            rows.common += sides[0].size
+            yield _block_of_columns(ids, *sides)
+        return
     found = pairs(baseline, candidate)
     while some := list(islice(found, _PAIRS_AT_ONCE)):
         yield _block_of_pairs(some, [rows.add(pair) for pair in some])

@@ -37,8 +37,8 @@ class ComparedRun(Protocol):
 class ColumnRun(ComparedRun, Protocol):
     """A run whose cases can also be read as columns, which takes a fraction of the time."""
 
-    def digests(self) -> Sequence[bytes] | None:
-        """Hashes of the ids and contents of all cases, one for each piece of `columns`; None if one is unknown."""
+    def digests(self) -> Sequence[bytes]:
+        """Hashes of the ids and contents of all cases, one for each piece of `columns`."""
 
     def columns(self) -> Iterator[CaseColumns]:
         """All cases in file order, `CASES_AT_ONCE` at a time."""

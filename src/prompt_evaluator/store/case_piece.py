@@ -58,7 +58,7 @@ STATE: ColumnElement[int] = reduce(add, (case((holds, bit), else_=0) for bit, ho
 class CaseTexts(NamedTuple):
     """What consecutive cases are, whatever their results."""
 
-    digest: bytes | None
+    digest: bytes
     """Hash of their ids and contents; None if a content is unknown."""
     ids: IdColumn
     kinds: CaseKinds
@@ -84,18 +84,17 @@ class Piece:
     @cached_property
     def texts(self) -> CaseTexts:
         row = CASES.c
-        digest, known = sha256(list_start(self._size)), True
+        digest = sha256(list_start(self._size))
         encoded, sizes, texts, kinds = bytearray(), array("I"), dict[str, int](), array("I")
         for rows in self._rows(select(row.case_id, row.content_hash, row.metadata), CASES, row.position):
             digest.update(b"".join([_msgpack(each[:2]) for each in rows]))
-            known = known and None not in [content for _, content, _ in rows]
             ids = [case_id.encode("utf-8", "surrogatepass") for case_id, _, _ in rows]
             encoded += b"".join(ids)
             sizes.extend(map(len, ids))
             metadata = ["" if text in (None, "{}") else text for _, _, text in rows]
             kinds.extend([texts.setdefault(text, len(texts)) for text in metadata])
         return CaseTexts(
-            digest.digest() if known else None,
+            digest.digest(),
             IdColumn(bytes(encoded), _little_endian(sizes)),
             CaseKinds(self._size, list(texts), _counts(kinds, usual=0)),
         )

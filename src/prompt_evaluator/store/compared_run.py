@@ -69,7 +69,7 @@ class StoredRun:
     def facts(self) -> RunFacts:
         return _facts(self._plan, self._line, self._order, self._columns.mean_latency())
 
-    def digests(self) -> Sequence[bytes] | None:
+    def digests(self) -> Sequence[bytes]:
         """Hashes of the ids and contents of all cases, one for each piece of `columns`; None if one is unknown."""
         return self._columns.digests()
 

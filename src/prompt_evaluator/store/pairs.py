@@ -36,7 +36,7 @@ def read_pairs(connection: Connection, run_id: str) -> Iterator[list[Pair]]:
                 yield pairs
 
 
-def read_content_hashes(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+def read_content_hashes(connection: Connection, run_id: str, case_ids: Sequence[str]) -> dict[str, str]:
     """Content hashes by case id; cases that the run does not have are absent."""
     wanted = select(CASES.c.case_id, CASES.c.content_hash).where(
         CASES.c.run_id == run_id, CASES.c.case_id.in_(case_ids)

@@ -118,7 +118,7 @@ CASE_COLUMNS = Table(
     METADATA,
     of_run("case_columns"),
     Column("position", Integer, nullable=False),
-    Column("digest", LargeBinary),
+    Column("digest", LargeBinary, nullable=False),
     Column("latency_ms", Float, nullable=False),
     Column("timed", Integer, nullable=False),
     Column("flaky", Integer, nullable=False),

@@ -230,7 +230,7 @@ class Results(Access):
         with self._read() as connection:
             return read_case_detail(connection, find_run(connection, run_id), case_id)
 
-    def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str | None]:
+    def content_hashes(self, run_id: str, case_ids: Sequence[str]) -> dict[str, str]:
         """Those of these cases that a run has, with a hash that is equal for the same case in another run."""
         from prompt_evaluator.store.pairs import read_content_hashes  # noqa: PLC0415 - most commands do not need it
 

@@ -80,12 +80,9 @@ def progress_columns(progress: RunProgress) -> dict[str, Any]:
 
 
 def case_row(run_id: str, position: int, case: TestCase) -> tuple[Any, ...]:
-    return (run_id, position, case.id, _encode(case), *case_columns(case))
-
-
-def case_columns(case: TestCase) -> tuple[Any, ...]:
-    """`content_hash`, `file`, `line`, `input` and `metadata`."""
-    return (content_hash(case), clean_or_none(case.file), case.line, clean(case.input), as_json(case.metadata))
+    """All columns, in order."""
+    place, texts = (clean_or_none(case.file), case.line), (clean(case.input), as_json(case.metadata))
+    return (run_id, position, case.id, _encode(case), content_hash(case), *place, *texts)
 
 
 def content_hash(case: TestCase) -> str:

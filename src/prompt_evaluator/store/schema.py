@@ -78,7 +78,7 @@ CASES = Table(
     Column("position", Integer, nullable=False),
     Column("case_id", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
-    Column("content_hash", Text),
+    Column("content_hash", Text, nullable=False),
     Column("file", Text),
     Column("line", Integer),
     Column("input", Text),
