@@ -215,12 +215,6 @@ def test_every_problem_of_a_task_is_found(write: Write) -> None:
     assert found.count == 0
 
 
-def test_tasks_may_be_an_alias(write: Write) -> None:
-    text = "z: {a: {b: {c: &x [{id: b, input: y, name: n, expected_output: k}]}}}\ntasks: *x\n"
-
-    assert only_case(write, text).id == "b"
-
-
 @pytest.mark.parametrize("text", ["tasks: []\n", "name: n\ntasks: []\n"])
 def test_no_tasks_are_no_cases(write: Write, text: str) -> None:
     with pytest.raises(InputError, match="The dataset has no cases"):

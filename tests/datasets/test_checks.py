@@ -49,24 +49,6 @@ def read(write: Write, name: str, content: Any) -> list[TestCase]:
     return list(open_dataset(write(name, written(name, content))).cases)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("d.jsonl", {**GUIDE_CASE, "checks": CHECKS}),
-        ("d.yaml", [{**GUIDE_CASE, "checks": CHECKS}]),
-        ("d.json", [{**GUIDE_CASE, "checks": CHECKS}]),
-        ("b.yaml", {"tasks": [{**TASK, "checks": CHECKS}]}),
-        ("b.json", {"tasks": [{**TASK, "checks": CHECKS}]}),
-    ],
-    ids=["jsonl", "yaml", "json", "benchmark yaml", "benchmark json"],
-)
-def test_a_case_asks_for_metrics(write: Write, name: str, content: Any) -> None:
-    (case,) = read(write, name, content)
-
-    assert case.checks == (JSON, SHORT)
-    assert "checks" not in case.metadata
-
-
 @each(
     "written",
     [
@@ -273,13 +255,6 @@ def test_checks_are_counted_among_the_fields(write: Write) -> None:
     path = write("d.jsonl", json.dumps({**GUIDE_CASE, "checks": CHECKS}))
 
     assert survey(path).fields["checks"] == 1
-
-
-def test_equal_ids_of_cases_with_checks_are_found(write: Write) -> None:
-    line = json.dumps({**GUIDE_CASE, "checks": CHECKS})
-
-    with pytest.raises(InputError, match="Duplicate test case ID 'a' found at line 2"):
-        open_dataset(write("d.jsonl", f"{line}\n{line}\n"))
 
 
 # What only a catalogue of metrics knows

@@ -83,13 +83,6 @@ def test_strictness_about_benchmark_fields_does_not_reach_the_guide(write: Write
     assert cases[0].checks == ()
 
 
-@each("name", ["d.json", "d.yaml", "d.jsonl"])
-@each("text", ["", "\n"], ids=["empty", "blank"])
-def test_an_empty_file_has_no_cases(write: Write, name: str, text: str) -> None:
-    with pytest.raises(InputError, match="The dataset has no cases"):
-        open_dataset(write(name, text))
-
-
 @pytest.mark.parametrize("word", ["mustInclude", "hallucinationTriggers", "expected_tool_sequence"])
 def test_a_dialects_spelling_stays_in_its_own_file(word: str) -> None:
     files = {path.parent.name for path in SOURCE.rglob("*.py") if word in path.read_text("utf-8")}

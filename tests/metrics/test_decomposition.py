@@ -227,27 +227,6 @@ async def test_a_failure_in_a_later_step_is_a_failure_too() -> None:
     assert await Faithfulness().score(CASE, OUTPUT, judge) == Failed("p: Not now.", kind="RateLimitedError")
 
 
-async def test_a_judge_is_asked_again_once_and_told_why() -> None:
-    judge = ScriptedJudge(about_numbers(["yes"]), about_numbers(["yes", "no"]))
-
-    score = await ContextualPrecision().score(CASE, OUTPUT, judge)
-
-    assert isinstance(score, Scored)
-    first, again = judge.asked
-    assert again.messages[:2] == first.messages
-    assert [message.role for message in again.messages] == ["system", "user", "assistant", "user"]
-    assert "there is no verdict with the number 2" in again.messages[-1].content
-
-
-async def test_a_reply_that_was_cut_off_is_said_to_be() -> None:
-    cut = said('{"verdicts": [', finish_reason="length")
-
-    score = await ContextualPrecision().score(CASE, OUTPUT, ScriptedJudge(cut, cut))
-
-    assert isinstance(score, Failed)
-    assert "cut off by max_tokens" in score.reason
-
-
 async def test_no_claims_cost_no_further_calls() -> None:
     judge = ScriptedJudge({"claims": [" "]})
 
@@ -326,12 +305,6 @@ async def test_a_definition_has_the_options_and_the_judge_prompts(metric: str) -
 
 def test_an_option_changes_the_definition() -> None:
     assert Faithfulness().definition() != Faithfulness(strict_idk=True).definition()
-
-
-@pytest.mark.parametrize("options", [{"limit": 3}, {"truths_limit": 0}, {"strict_idk": "yes"}, {"threshold": 2}])
-def test_a_wrong_option_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(options, Faithfulness)
 
 
 @pytest.mark.parametrize("metric", ["contextual_precision", "contextual_recall"])

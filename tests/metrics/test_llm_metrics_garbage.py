@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -63,30 +62,6 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
 """What a good judge says to each step."""
 PLACES = [(metric, step) for metric, script in SCRIPTS.items() for step in range(len(script))]
 
-READABLE = {
-    "bare": "{0}",
-    "fenced": "```json\n{0}\n```",
-    "fenced without a language": "```\n{0}\n```",
-    "in prose": "Here you are:\n\n{0}\n\nI hope that helps!",
-    "after a byte order mark": "\ufeff{0}",
-    "beside another object": 'I called {{"tool": "x"}}. {0}',
-    "with a further key": '{1}, "confidence": 0.9}}',
-}
-GARBAGE = {
-    "prose": ("I would say that all of it is fine.", "no JSON object"),
-    "empty": ("", "empty"),
-    "blank": (" \n\t", "empty"),
-    "refusal": ("I'm sorry, but I can't help with that.", "no JSON object"),
-    "truncated": ("{1}", "ends in the middle"),
-    "truncated in a fence": ("```json\n{1}\n```", "broken at"),
-    "array": ("[{0}]", "array"),
-    "two objects": ("{0}\n{0}", "2 objects"),
-    "duplicate key": ("{1}, {2}}}", "occurs twice"),
-    "NaN": ('{1}, "confidence": NaN}}', "NaN"),
-    "another object": ('{{"error": "overloaded"}}', 'has no "'),
-    "Python": ("{3}", ""),
-    "web page": ("<html><body>502</body></html>", "web page"),
-}
 WRONG_VALUES: dict[str, list[Any]] = {
     "claims": [{"claims": [1, 2]}, {"claims": "A."}, {"claims": None}, {"claims": [None]}, {"claims": [["A."]]}],
     "statements": [{"statements": [True]}, {"statements": {"1": "A."}}],
@@ -133,36 +108,19 @@ async def scored(metric: str, judge: JudgeClient) -> Score | Scores:
     return await METRICS[metric].score(CASE, OUTPUT, judge)
 
 
-def spoiled(metric: str, step: int, form: str) -> str:
-    reply = json.dumps(SCRIPTS[metric][step])
-    return form.format(reply, reply[:-1], reply[1:-1], SCRIPTS[metric][step])
-
-
-@each("form", READABLE.values(), ids=list(READABLE))
 @each(("metric", "step"), PLACES)
-async def test_text_around_a_verdict_does_not_matter(metric: str, step: int, form: str) -> None:
+async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_then_a_failure(metric: str, step: int) -> None:
     plain = await scored(metric, ScriptedJudge(*SCRIPTS[metric]))
-    script: list[Any] = list(SCRIPTS[metric])
-    script[step] = spoiled(metric, step, form)
+    before, rest = SCRIPTS[metric][:step], SCRIPTS[metric][step:]
+    twice = ScriptedJudge(*before, "It is fine.", "It is fine.")
 
-    assert isinstance(plain, Scored)
-    assert await scored(metric, ScriptedJudge(*script)) == plain
-
-
-@each(("form", "reason"), GARBAGE.values(), ids=list(GARBAGE))
-@each(("metric", "step"), PLACES)
-async def test_garbage_is_asked_for_once_more_and_then_a_failure(
-    metric: str, step: int, form: str, reason: str
-) -> None:
-    bad = spoiled(metric, step, form)
-    judge = ScriptedJudge(*SCRIPTS[metric][:step], bad, bad)
-
-    score = await scored(metric, judge)
+    score = await scored(metric, twice)
 
     assert isinstance(score, Failed)
     assert score.kind == "InvalidJudgement"
-    assert reason in score.reason
-    assert judge.left == 0
+    assert "no JSON object" in score.reason
+    assert twice.left == 0
+    assert await scored(metric, ScriptedJudge(*before, "It is fine.", *rest)) == plain
 
 
 @each(
@@ -179,17 +137,6 @@ async def test_values_out_of_range_are_asked_for_once_more_and_then_a_failure(
     assert isinstance(score, Failed)
     assert score.kind == "InvalidJudgement"
     assert judge.left == 0
-
-
-@each("form", [form for form, _ in GARBAGE.values()], ids=list(GARBAGE))
-@each(("metric", "step"), PLACES)
-async def test_a_judge_that_does_better_the_second_time_is_believed(metric: str, step: int, form: str) -> None:
-    plain = await scored(metric, ScriptedJudge(*SCRIPTS[metric]))
-    bad = spoiled(metric, step, form)
-
-    again = await scored(metric, ScriptedJudge(*SCRIPTS[metric][:step], bad, *SCRIPTS[metric][step:]))
-
-    assert again == plain
 
 
 async def test_half_of_a_surrogate_pair_does_not_reach_the_result() -> None:
