@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.server.routing import Route, Routes
     from prompt_evaluator.server.site import Site
 
-PAGES = (signing, assets, benchmarks, case)
 RESOURCES: tuple[Routes, ...] = tuple(
     module.ROUTES
     for module in (
