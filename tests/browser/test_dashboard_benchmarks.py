@@ -10,7 +10,6 @@ import yaml
 from playwright.sync_api import expect
 from seeded_site import seed
 from served import served
-from steady import what_moves
 from watched_page import watched_page
 from workspace import Workspace
 
@@ -113,22 +112,6 @@ def test_a_baseline_is_pinned_and_unpinned_from_the_row(page: Page, server: Serv
     expect(row.locator(".tag", has_text="baseline")).to_have_count(0)
 
 
-def test_runs_are_filtered_by_an_address_that_can_be_kept(page: Page, server: Served, seeded: Seeded) -> None:
-    page.goto(server.address)
-    page.keyboard.press("/")
-    page.keyboard.type("dataset:support model~small")
-    page.keyboard.press("Enter")
-    rows = page.locator("tbody tr")
-    expect(rows).to_have_count(1)
-    expect(rows.first).to_have_attribute("data-run", seeded.other_model)
-
-    page.reload()
-    expect(page.get_by_label("Filter runs")).to_have_value("dataset:support model~small")
-    expect(rows).to_have_count(1)
-    page.go_back()
-    expect(rows).not_to_have_count(1)
-
-
 def test_two_runs_are_selected_with_keys_and_compared(page: Page, server: Served) -> None:
     page.goto(f"{server.address}/?q=dataset:support")
     for key in ("j", "x", "j", "x"):
@@ -138,21 +121,6 @@ def test_two_runs_are_selected_with_keys_and_compared(page: Page, server: Served
     newer, older = chosen.nth(0).get_attribute("data-run"), chosen.nth(1).get_attribute("data-run")
 
     expect(page.locator("#compare-selected")).to_have_attribute("href", f"/compare?a={older}&b={newer}")
-
-
-def test_a_wrong_filter_is_told_and_nothing_is_lost(page: Page, server: Served) -> None:
-    page.goto(f"{server.address}/?q=dataset:support+nonsense%3D1")
-
-    expect(page.get_by_role("alert")).to_contain_text("nonsense")
-    expect(page.get_by_label("Filter runs")).to_have_value("dataset:support nonsense=1")
-
-
-def test_hostile_tags_and_notes_do_nothing(page: Page, server: Served) -> None:
-    page.goto(server.address)
-    page.wait_for_load_state("networkidle")
-
-    assert page.evaluate("window.pwned") is None
-    expect(page.locator("body")).to_contain_text("<script>")
 
 
 def test_keys_are_explained_and_pages_are_reached_by_the_palette(page: Page, server: Served) -> None:
@@ -166,20 +134,3 @@ def test_keys_are_explained_and_pages_are_reached_by_the_palette(page: Page, ser
     page.keyboard.press("Enter")
 
     page.wait_for_url(re.compile(r"/runs/"))
-
-
-@pytest.mark.parametrize("width", [360, 1400, 2560])
-def test_the_page_never_scrolls_sideways_and_is_read_without_scripts(
-    browser: Browser, server: Served, width: int
-) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, java_script_enabled=False)
-    page = context.new_page()
-    page.goto(server.address)
-
-    assert page.locator("tbody tr").count() >= 6
-    assert page.locator("html").bounding_box()["width"] <= width  # type: ignore[index]
-    context.close()
-
-
-def test_nothing_moves_while_the_page_comes_in(page: Page, server: Served) -> None:
-    assert what_moves(page, f"{server.address}/") == []

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from board_site import FELL, FOLLOWED, HOSTILE, RANKED, RUNS, BoardSite, fill
+from board_site import FELL, FOLLOWED, RANKED, RUNS, BoardSite, fill
 from playwright.sync_api import expect
 from served import served
 from watched_page import watched_page
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from served import Served
 
 pytestmark = pytest.mark.slow
-_WATCH = (
-    "window.moved = 0; new PerformanceObserver((list) => list.getEntries().forEach((each) => "
-    "each.hadRecentInput || (window.moved += each.value))).observe({type: 'layout-shift', buffered: true})"
-)
 
 
 @pytest.fixture(scope="module")
@@ -60,30 +56,6 @@ def _drawn(page: Page) -> None:
     )
 
 
-def test_a_choice_is_in_the_address_and_survives_a_reload(page: Page, server: Served) -> None:
-    page.goto(f"{server.address}/leaderboard")
-    page.locator("select[name=dataset]").select_option(RANKED)
-    page.get_by_role("button", name="Show").click()
-    page.wait_for_url(f"**/leaderboard?dataset={RANKED}**")
-    expect(page.locator("h1")).to_contain_text("share the first place of 6")
-    page.reload()
-    expect(page.locator("select[name=dataset]")).to_have_value(RANKED)
-    page.go_back()
-
-    expect(page.locator("table.across")).to_be_visible()
-
-
-def test_two_models_are_selected_with_keys_and_compared(page: Page, server: Served, runs: BoardSite) -> None:
-    page.goto(f"{server.address}/leaderboard?dataset={RANKED}")
-    for key in ("j", "x", "j", "x"):
-        page.keyboard.press(key)
-    expect(page.locator("#compare-selected")).to_have_text("Compare 2 selected")
-    page.locator("#compare-selected").click()
-
-    page.wait_for_url(f"**/compare?a={runs.ranked[1]}&b={runs.ranked[0]}")
-    expect(page.locator(".pair")).to_be_visible()
-
-
 def test_cost_against_quality_is_drawn_and_a_point_opens_its_run(page: Page, server: Served, runs: BoardSite) -> None:
     page.goto(f"{server.address}/leaderboard?dataset={RANKED}")
     _drawn(page)
@@ -109,14 +81,6 @@ def test_a_point_of_a_trend_opens_its_run_and_a_change_both_sides(page: Page, se
     expect(page.locator(".pair")).to_be_visible()
 
 
-def test_verdicts_and_changes_stand_in_the_chart_in_words(page: Page, server: Served) -> None:
-    page.goto(f"{server.address}/trends?dataset={FOLLOWED}")
-    _drawn(page)
-    texts = page.locator(".for-screen .mark-text text").all_text_contents()
-
-    assert {"✓ pass", "✕ fail", "? inconclusive", "prompt", "model"} <= set(texts)
-
-
 def test_a_change_and_two_runs_of_the_table_lead_to_the_comparison(page: Page, server: Served, runs: BoardSite) -> None:
     page.goto(f"{server.address}/trends?dataset={FOLLOWED}")
     expect(page.locator("table.over-time tbody tr")).to_have_count(RUNS)
@@ -140,58 +104,3 @@ def test_charts_follow_the_theme(page: Page, server: Served) -> None:
 
     assert label.get_attribute("fill") != light
     assert page.locator(".for-print .role-axis-label text").first.get_attribute("fill") == light
-
-
-@pytest.mark.parametrize("path", [f"/leaderboard?dataset={RANKED}", "/leaderboard", f"/trends?dataset={FOLLOWED}"])
-def test_nothing_moves_when_charts_come_and_the_page_never_scrolls_sideways(
-    page: Page, server: Served, path: str
-) -> None:
-    page.add_init_script(_WATCH)
-    for width in (360, 1400):
-        page.set_viewport_size({"width": width, "height": 900})
-        moved = []
-        for _ in range(3):  # what is wrong with a page moves every time; a line that comes in two pieces now and then
-            page.goto(server.address + path)
-            _drawn(page)
-            moved.append(page.evaluate("window.moved"))
-            if not moved[-1]:
-                break
-
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert min(moved) == 0
-
-
-def test_a_trend_is_read_without_scripts(browser: Browser, server: Served) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{server.address}/trends?dataset={FOLLOWED}")
-
-    expect(page.locator(".chart .band")).to_be_visible()
-    expect(page.locator("noscript p")).to_contain_text("JavaScript, which is off")
-    expect(page.locator("table.over-time tbody tr")).to_have_count(RUNS)
-    page.locator("select[name=metric]").select_option("brevity")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator("h1")).to_contain_text("brevity")
-    page.goto(f"{server.address}/leaderboard?dataset={RANKED}")
-    expect(page.locator(".chart")).not_to_be_visible()
-    context.close()
-
-
-@pytest.mark.parametrize("path", [f"/leaderboard?dataset={RANKED}", f"/trends?dataset={FOLLOWED}"])
-def test_the_numbers_are_copied_as_markdown(page: Page, server: Served, path: str) -> None:
-    page.goto(server.address + path)
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.locator("#said")).to_have_text("Copied.")
-
-    assert "| --- |" in page.evaluate("navigator.clipboard.readText()")
-
-
-def test_hostile_names_do_nothing_in_tables_and_charts(page: Page, server: Served) -> None:
-    for path in ("/leaderboard", "/trends"):
-        page.goto(server.address + path)
-        page.locator("select[name=dataset]").select_option(HOSTILE)
-        page.get_by_role("button", name="Show").click()
-        page.wait_for_url("**dataset=x**")
-        _drawn(page)
-
-        assert page.evaluate("window.pwned") is None

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import closing
-from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from case_gallery import FAILING, HOSTILE, REFUND, RUN, write_gallery
-from hostile import MARK
+from case_gallery import FAILING, REFUND, RUN, write_gallery
 from playwright.sync_api import expect
 from seeded_site import settings_of
 from served import served
-from steady import what_moves
 from watched_page import watched_page
 from workspace import Workspace
 
@@ -29,14 +25,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 TRIAGE = "failing topic:triage"
-SWAP = 100.0
-"""Milliseconds until the next case is there, in the median."""
-_SWAP = """() => new Promise((done) => {
-    const before = document.title, started = performance.now();
-    const look = () => document.title === before ? requestAnimationFrame(look) : done(performance.now() - started);
-    requestAnimationFrame(look);
-    document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true, cancelable: true}));
-})"""
 
 
 @pytest.fixture(scope="module")
@@ -113,33 +101,6 @@ def test_back_forward_reload_and_another_tab_show_the_same_case(page: Page, serv
     assert (place(other), other.title()) == (place(page), page.title())
 
 
-def test_back_from_the_first_case_is_the_list(page: Page, server: Served) -> None:
-    listed = f"{server.address}/runs/{RUN}?q={quote(TRIAGE)}"
-    page.goto(listed)
-    page.locator("tr[data-href] a").first.click()
-    expect(page.locator("h1 .id")).to_have_text("triage-01")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("h1 .id")).to_have_text("triage-03")
-    page.go_back()
-    page.go_back()
-
-    page.wait_for_url(re.compile(r"/runs/gallery\?q="))
-    expect(page.locator("tr[data-href]").first).to_be_visible()
-
-
-def test_the_next_case_is_there_at_once(page: Page, server: Served) -> None:
-    page.goto(at(server, "triage-01", q=TRIAGE))
-    page.wait_for_load_state("networkidle")
-    times = []
-    for _ in range(25):
-        times.append(page.evaluate(_SWAP))
-        page.wait_for_load_state("networkidle")
-
-    print(f"next case: median {median(times):.0f} ms, slowest {max(times):.0f} ms")  # noqa: T201 - a figure to read
-    busy = os.getloadavg()[0] > (os.cpu_count() or 1)  # then most swaps also wait for other programs
-    assert (min(times) if busy else median(times)) <= SWAP
-
-
 def test_samples_are_stepped_through_by_keys(page: Page, server: Served) -> None:
     page.goto(at(server, "charged-twice"))
     current = page.locator("[data-sample][aria-current]")
@@ -157,18 +118,6 @@ def test_samples_are_stepped_through_by_keys(page: Page, server: Served) -> None
         assert page.evaluate("document.activeElement.id") == f"sample-{number}"
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_contain_text("previous and next answer of a case")
-
-
-def test_alike_answers_are_one_card(page: Page, server: Served) -> None:
-    page.goto(at(server, "charged-twice"))
-    cards = page.locator("[data-sample]")
-
-    expect(cards).to_have_count(3)
-    expect(cards.first).to_contain_text("3 alike")
-    expect(cards.first).to_contain_text("4.40 to 4.60")
-    assert page.locator(".drawn svg").first.locator("a").count() == 5
-    page.locator(".drawn svg a").first.click()
-    expect(page.locator("[data-sample][aria-current]")).to_have_count(1)
 
 
 def test_an_answer_is_read_as_written_as_markdown_and_as_a_difference(page: Page, server: Served) -> None:
@@ -192,18 +141,6 @@ def test_an_answer_is_read_as_written_as_markdown_and_as_a_difference(page: Page
     assert "against=sample-1" in page.url
 
 
-def test_a_long_answer_unfolds_and_is_whole_alone(page: Page, server: Served) -> None:
-    page.goto(at(server, "long"))
-    card = page.locator("[data-sample]").first
-    expect(card.locator(".more span")).to_be_hidden()
-    card.locator(".more summary").click()
-    expect(card.locator(".more span")).to_be_visible()
-    expect(card.locator(".more span")).to_contain_text("00100 A line")
-    card.get_by_text("the whole text").click()
-    expect(page.locator("[data-sample]")).to_have_count(1)
-    expect(page.locator("[data-sample]")).to_contain_text("01499 A line")
-
-
 def test_what_the_judge_replied_is_asked_for_when_it_is_unfolded(page: Page, server: Served) -> None:
     page.goto(at(server, "charged-twice"))
     box = page.locator("#sample-2 details[data-load]")
@@ -211,57 +148,3 @@ def test_what_the_judge_replied_is_asked_for_when_it_is_unfolded(page: Page, ser
         box.locator("summary").click()
 
     expect(box).to_contain_text("No judge replied to this sample.")  # this run was written without its units
-
-
-@pytest.mark.parametrize("view", ["text", "markdown", "diff"])
-def test_hostile_texts_do_nothing(page: Page, server: Served, view: str) -> None:
-    page.goto(at(server, f"0 {HOSTILE[0][:60]}", view=view))
-    for number, text in enumerate(HOSTILE):
-        expect(page.locator("[data-place]")).to_have_text(f"{10 + number} of 125")
-        assert page.evaluate(f"window.{MARK}") is None
-        assert page.locator("main script, main iframe, main style, main form, main base, main img").count() == 0
-        if view == "text" and text.strip():
-            shown = page.locator("[data-sample] .answer").first.inner_text()
-            assert " ".join(text.split())[:40] in " ".join(shown.split())
-        page.keyboard.press("ArrowRight")
-
-
-def test_without_scripts_everything_can_be_read(browser: Browser, server: Served) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(at(server, "charged-twice", q="flaky"))
-    expect(page.locator("[data-sample]")).to_have_count(3)
-    expect(page.locator("main")).to_contain_text("Refunds exactly one charge and says when it arrives.")
-    page.get_by_role("link", name="Difference").click()
-    expect(page.locator("ins").first).to_be_visible()
-    page.locator("#sample-1").get_by_text("open alone").click()
-    expect(page.locator("[data-sample]")).to_have_count(1)
-    page.goto(at(server, "triage-01", q=TRIAGE))
-    page.locator("a[data-next]").click()
-    expect(page.locator("[data-place]")).to_have_text(f"2 of {FAILING} in «{TRIAGE}»")
-    context.close()
-
-
-def test_an_unknown_case_is_a_page_with_a_sentence(page: Page, server: Served) -> None:
-    answer = page.goto(at(server, "charged-twise"))
-
-    assert answer is not None
-    assert answer.status == 404
-    expect(page.locator("main")).to_contain_text("Did you mean 'charged-twice'?")
-
-
-@pytest.mark.parametrize("width", [360, 1400, 2560])
-@pytest.mark.parametrize("case_id", ["charged-twice", "fifty", "long", "tools", "json", f"8 {HOSTILE[8][:60]}"])
-def test_no_page_scrolls_sideways(browser: Browser, server: Served, case_id: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    for view in ("text", "diff"):
-        page.goto(at(server, case_id, view=view))
-        page.wait_for_load_state("networkidle")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    context.close()
-
-
-@pytest.mark.parametrize("case_id", ["charged-twice", "fifty", "tools"])
-def test_nothing_moves_while_the_page_comes_in(page: Page, server: Served, case_id: str) -> None:
-    assert what_moves(page, at(server, case_id)) == []

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from compared_site import METRICS, Planned, add_planned, run_id, store_of
-from hostile import HTML, MARK
+from hostile import HTML
 from playwright.sync_api import expect
 from served import served
-from steady import what_moves
 from watched_page import watched_page
 from workspace import Workspace
 
@@ -98,15 +97,6 @@ def test_the_sentence_comes_first_and_seven_cases_got_worse(page: Page, server: 
     assert sorted(_shown(page)) == DROPPED
 
 
-def test_chips_in_the_browser_are_those_of_the_command_line(page: Page, server: Served) -> None:
-    for a, b in ((BEFORE, AFTER), (AFTER, BEFORE), (BEFORE, THIRD)):
-        document = Workspace(server.folder).run("compare", run_id(a), run_id(b), "--json").json
-        for metric in METRICS:
-            _open(page, server, a, b, f"&metric={metric}")
-            texts = [re.sub(r"\D", "", text) for text in page.locator(".chip[data-class]").all_inner_texts()]
-            assert [int(text) for text in texts] == list(document["metrics"][metric]["case_classes"].values())
-
-
 def test_dragging_over_dots_filters_and_survives_a_reload_and_back(page: Page, server: Served) -> None:
     _open(page, server)
     box = page.locator("[data-scatter]").bounding_box()
@@ -134,16 +124,6 @@ def test_dragging_over_dots_filters_and_survives_a_reload_and_back(page: Page, s
     assert len(_shown(page)) == CASES
 
 
-def test_fields_for_numbers_do_the_same_without_a_mouse(page: Page, server: Served) -> None:
-    _open(page, server)
-    page.get_by_label("B at most").fill("2")
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("q="))
-
-    assert sorted(_shown(page)) == DROPPED
-    expect(page.get_by_label("B at most")).to_have_value("2")
-
-
 def test_keys_lead_through_the_filtered_cases(page: Page, server: Served) -> None:
     _open(page, server, more="&q=changed:worse")
     order = _shown(page)
@@ -164,6 +144,40 @@ def test_keys_lead_through_the_filtered_cases(page: Page, server: Served) -> Non
     assert _shown(page) == order
     page.keyboard.press("/")
     expect(page.locator(".filter")).to_be_focused()
+
+
+def test_the_runs_can_be_swapped(page: Page, server: Served) -> None:
+    _open(page, server)
+    page.keyboard.press("s")
+    page.wait_for_url(re.compile(f"a={run_id(AFTER)}"))
+
+    expect(page.locator("h1")).to_contain_text("B is better than A on clarity")
+    expect(page.locator(".chip[data-class=better]")).to_have_text("better 7")
+    page.get_by_role("link", name="swap").click()
+    expect(page.locator("h1")).to_contain_text("B is worse than A on clarity")
+
+
+def test_the_comparison_is_copied_as_markdown_and_as_a_command(page: Page, server: Served) -> None:
+    _open(page, server)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.locator("#said")).to_have_text("Copied.")
+    assert "| clarity |" in page.evaluate("navigator.clipboard.readText()").replace("`", "")
+    page.locator("[data-copy-of=command]").click()
+    page.wait_for_function("navigator.clipboard.readText().then((text) => text.startsWith('prompt-evaluator compare'))")
+
+
+def test_the_page_can_be_read_and_filtered_without_scripts(browser: Browser, server: Served) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    _open(page, server)
+
+    assert page.locator("button:visible").all_inner_texts() == ["Filter", "Filter"]
+    page.get_by_label("B at most").fill("2")
+    page.locator("form.bounds button").click()
+    expect(page.locator("[data-position]")).to_have_text("1 to 7 of 7 cases")
+    page.locator("table[data-rows] a").first.click()
+    expect(page.locator(".sides del").first).to_be_visible()
+    context.close()
 
 
 def test_answers_stand_side_by_side_with_the_words_that_differ(page: Page, server: Served) -> None:
@@ -189,111 +203,3 @@ def test_json_answers_are_compared_by_path(page: Page, server: Served) -> None:
 
     expect(page.locator(".paths tbody tr")).to_have_count(5)
     expect(page.locator(".paths tbody tr").first).to_have_text(re.compile(r"b\[0\]\s*5\.0\s*1\.0"))
-
-
-def test_the_runs_can_be_swapped(page: Page, server: Served) -> None:
-    _open(page, server)
-    page.keyboard.press("s")
-    page.wait_for_url(re.compile(f"a={run_id(AFTER)}"))
-
-    expect(page.locator("h1")).to_contain_text("B is better than A on clarity")
-    expect(page.locator(".chip[data-class=better]")).to_have_text("better 7")
-    page.get_by_role("link", name="swap").click()
-    expect(page.locator("h1")).to_contain_text("B is worse than A on clarity")
-
-
-def test_the_matrix_has_all_runs_and_filters(page: Page, server: Served) -> None:
-    _open(page, server, more=f"&b={run_id(THIRD)}&view=matrix")
-
-    expect(page.locator(".matrix thead th")).to_have_count(4)
-    expect(page.locator(".matrix tbody tr")).to_have_count(25)
-    page.get_by_role("link", name="next page").click()
-    expect(page.locator(".matrix tbody tr")).to_have_count(15)
-    for show, cases in (("failures", DROPPED), ("different", DROPPED), ("errors", ["case-000"])):
-        page.locator(f"[data-show={show}]").click()
-        expect(page.locator(f"[data-show={show}]")).to_have_attribute("aria-current", "true")
-        assert _shown(page) == cases
-        expect(page.locator(f"[data-show={show}]")).to_have_text(f"{show} {len(cases)}")
-    expect(page.locator(".matrix .cell").nth(2)).to_contain_text("error")
-    page.locator(".filter").fill("topic:delivery")
-    page.locator(".filter").press("Enter")
-    page.wait_for_url(re.compile("delivery"))
-    expect(page.locator("[data-show=all]")).to_have_text("all 20")
-
-
-def test_of_three_runs_each_is_compared_with_the_first(page: Page, server: Served) -> None:
-    _open(page, server, more=f"&b={run_id(THIRD)}")
-
-    row = page.locator(".several tbody tr").first
-    expect(row).to_contain_text("C")
-    row.get_by_role("link", name="compare case by case").click()
-    expect(page.locator(".pair .run-b")).to_contain_text("v3")
-
-
-def test_two_runs_are_chosen_with_the_baseline_as_the_first(page: Page, server: Served) -> None:
-    server.client.change(run_id(BEFORE), baseline=True)
-    page.goto(f"{server.address}/compare?b={run_id(AFTER)}")
-    expect(page.get_by_label(f"Run {run_id(BEFORE)[:8]} as A")).to_be_checked()
-    page.get_by_role("button", name="Compare").first.click()
-
-    expect(page.locator("h1")).to_contain_text("B is worse than A")
-    assert {f"a={run_id(BEFORE)}", f"b={run_id(AFTER)}"} == set(page.url.partition("?")[2].split("&"))
-
-
-def test_runs_that_cannot_be_compared_say_why(page: Page, server: Served) -> None:
-    _open(page, server, BEFORE, OTHER)
-
-    expect(page.locator("h1")).to_have_text("These runs cannot be compared as they are.")
-    page.get_by_role("link", name="Compare the unchanged cases that both have").click()
-    expect(page.locator("h1")).to_contain_text("Cannot tell yet whether B differs from A")
-
-
-def test_the_comparison_is_copied_as_markdown_and_as_a_command(page: Page, server: Served) -> None:
-    _open(page, server)
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.locator("#said")).to_have_text("Copied.")
-    assert "| clarity |" in page.evaluate("navigator.clipboard.readText()").replace("`", "")
-    page.locator("[data-copy-of=command]").click()
-    page.wait_for_function("navigator.clipboard.readText().then((text) => text.startsWith('prompt-evaluator compare'))")
-
-
-@pytest.mark.parametrize("more", ["", "&view=matrix", "&case", "&case&diff=inline"])
-def test_what_a_model_or_a_person_wrote_does_nothing(page: Page, server: Served, more: str) -> None:
-    _open(page, server, BAD_A, BAD_B)
-    cases = _shown(page) if "&case" in more else [""]
-    for case_id in cases:
-        link = page.evaluate("(id) => encodeURIComponent(id)", case_id)
-        _open(page, server, BAD_A, BAD_B, more.replace("&case", f"&case={link}"))
-        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-
-        assert page.evaluate(f"[window.{MARK}, Object.prototype.{MARK}]") == [None, None]
-        assert page.locator("main :is(iframe, img, object, embed, base, link, style, script, meta)").count() == 0
-        assert page.locator("h1").count() == 1
-
-
-def test_the_page_can_be_read_and_filtered_without_scripts(browser: Browser, server: Served) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    _open(page, server)
-
-    assert page.locator("button:visible").all_inner_texts() == ["Filter", "Filter"]
-    page.get_by_label("B at most").fill("2")
-    page.locator("form.bounds button").click()
-    expect(page.locator("[data-position]")).to_have_text("1 to 7 of 7 cases")
-    page.locator("table[data-rows] a").first.click()
-    expect(page.locator(".sides del").first).to_be_visible()
-    context.close()
-
-
-@pytest.mark.parametrize("more", ["", "&view=matrix", "&case=case-003", f"&b={run_id(THIRD)}"])
-def test_nothing_moves_while_the_page_comes_in(page: Page, server: Served, more: str) -> None:
-    assert what_moves(page, f"{server.address}/compare?a={run_id(BEFORE)}&b={run_id(AFTER)}{more}") == []
-
-
-def test_the_page_never_scrolls_sideways(page: Page, server: Served) -> None:
-    for more in ("", "&view=matrix", "&case=case-003"):
-        for width in (360, 768, 2560):
-            page.set_viewport_size({"width": width, "height": 900})
-            _open(page, server, more=more)
-
-            assert page.evaluate("document.documentElement.scrollWidth") <= width

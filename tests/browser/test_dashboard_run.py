@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-import urllib.request
-from random import Random
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 import yaml
-from hostile import MARK
 from playwright.sync_api import expect
 from seeded_site import large_run, seed
 from served import Served, served
-from soak import trials
-from steady import OBSERVE, what_moves
 from watched_page import watched_page
 from workspace import Workspace
 
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.model.case_filter import read_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,14 +27,6 @@ pytestmark = pytest.mark.slow
 _CASES = 20_000
 _DASH = "\N{EN DASH}"
 _SOON = 120_000
-_METRICS = ("correct", "complete", "tone")
-_WORDS = (
-    *("failing", "flaky", "flagged", "errors", "correct<4.3", "tone>=3.9", "complete!=4", "flag:leaks_data"),
-    *("topic:billing", "topic:delivery", "difficulty:hard", "difficulty!=easy", "customer~1", "text~refund"),
-    *("refund", "'customer:customer 7'", "error:TimedOutError", "status:completed", "topic:nowhere"),
-)
-_CHANGES = ("changed:same", "changed:better", "changed:worse", "changed:cannot-tell")
-_SORTS = ("position", "correct", "-tone", "cost", "-latency", "-flakiness")
 
 
 @pytest.fixture(scope="module")
@@ -96,18 +82,6 @@ def test_the_answer_stands_first_with_its_evidence(page: Page, server: Served, s
     expect(page.locator(".squares a")).to_have_count(48)
 
 
-def test_the_worst_case_is_one_click_away(page: Page, server: Served, seeded: Seeded) -> None:
-    page.goto(f"{server.address}/runs/{seeded.better}")
-    worst = page.locator("a[data-worst]")
-    name = worst.inner_text()
-    page.goto(f"{server.address}/runs/{seeded.better}?sort=complete#cases")
-    first = page.locator("table.cases tbody tr").first
-    expect(first).to_contain_text(name)
-    page.get_by_role("link", name=name, exact=True).first.click()
-
-    page.wait_for_url(re.compile(f"/runs/{seeded.better}/cases/{name}"))
-
-
 def test_chips_show_as_many_rows_as_they_count_and_are_removed_again(
     page: Page, server: Served, seeded: Seeded
 ) -> None:
@@ -143,21 +117,6 @@ def test_cases_are_filtered_by_how_they_changed_against_the_baseline(
     expect(page.locator("[data-change-chip]")).to_have_count(0)  # there is no baseline
 
 
-def test_nothing_moves_while_the_page_comes_in(page: Page, server: Served, seeded: Seeded) -> None:
-    assert what_moves(page, f"{server.address}/runs/{seeded.with_errors}") == []
-    assert what_moves(page, f"{server.address}/runs/{seeded.better}?q=flaky#cases") == []
-
-
-def test_groups_are_counted_within_the_filter_and_narrow_it(page: Page, server: Served, seeded: Seeded) -> None:
-    page.goto(f"{server.address}/runs/{seeded.better}?q=flaky")
-    facet = page.locator("[data-facet]", has_text="billing")
-    count = int(facet.locator(".num").inner_text())
-    facet.click()
-
-    expect(page.get_by_label("Filter cases")).to_have_value("flaky topic:billing")
-    assert _rows(page) == _shown(page) == count
-
-
 def test_20_000_cases_are_filtered_sorted_and_paged(page: Page, server: Served) -> None:
     page.goto(f"{server.address}/runs/large")
     expect(page.locator("[data-position]")).to_have_text(f"1{_DASH}50 of 20,000")
@@ -173,79 +132,6 @@ def test_20_000_cases_are_filtered_sorted_and_paged(page: Page, server: Served) 
 
     expect(page.locator("[data-position]")).to_have_text("52 of 1,000")
     expect(page.locator("#slices")).to_contain_text("topic = billing")
-
-
-@pytest.mark.soak
-def test_random_filters_are_in_the_address_and_survive_reload_and_another_tab(server: Served, seeded: Seeded) -> None:
-    random = Random(18)
-    store = open_store(seeded.settings)
-    runs = (seeded.better, seeded.with_errors, seeded.aborted)
-    for _ in range(trials(40, soak=200)):
-        changed = random.sample(_CHANGES, random.random() < 0.2)
-        q = " ".join(random.sample(_WORDS, random.randint(0, 3)) + changed)
-        sort, run_id = random.choice(_SORTS), random.choice(runs)
-        columns = random.sample(("topic", "difficulty", "customer"), random.randint(0, 2))
-        address = f"{server.address}/runs/{run_id}?{urlencode({'q': q, 'sort': sort, 'columns': columns}, doseq=True)}"
-        first, again = _read(address), _read(address)
-        rows = first.of if changed else store.count_cases(read_filter(q, _METRICS).query(run_id))
-
-        assert first.kept == again.kept
-        assert first.fields["q"] == q
-        assert first.fields.get("sort", "position") == sort
-        assert first.columns == columns
-        assert (first.of, first.rows) == (rows, min(rows, 50)), q
-    store.close()
-
-
-class _read:  # noqa: N801 - used as a function
-    """What a page says about its table, read without scripts."""
-
-    def __init__(self, address: str) -> None:
-        with urllib.request.urlopen(address, timeout=120) as answer:
-            text = answer.read().decode()
-        table = text[text.index('<section id="cases"') :]
-        self.kept = re.sub(r"<time.*?</time>|\d+ s ago", "", table)
-        form = table[: table.index("</form>")]
-        inputs = re.findall(r'<input[^>]*name="(\w+)" value="([^"]*)"', form)
-        self.fields = {name: _plain(value) for name, value in inputs if name != "columns"}
-        self.columns = [_plain(value) for name, value in inputs if name == "columns"]
-        self.of = int(re.findall(r'data-of="(\d+)"', form)[0])
-        self.rows = table.count("<tr data-href=")
-
-
-def _plain(text: str) -> str:
-    for escaped, character in (("&lt;", "<"), ("&gt;", ">"), ("&#34;", '"'), ("&#39;", "'"), ("&amp;", "&")):
-        text = text.replace(escaped, character)
-    return text
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(trials(1, soak=34)))
-def test_reload_back_and_a_second_tab_have_the_filter_too(
-    page: Page, server: Served, seeded: Seeded, seed: int
-) -> None:
-    random = Random(seed)
-    field = page.get_by_label("Filter cases")
-    page.goto(f"{server.address}/runs/{seeded.better}")
-    steps = [("", _shown(page))]
-    for _ in range(6):
-        q = " ".join([*random.sample(_WORDS, 1), random.choice(_WORDS + _CHANGES)])
-        field.fill(q)
-        field.press("Enter")
-        page.wait_for_function("q => new URLSearchParams(location.search).get('q') === q", arg=q)
-        expect(field).to_have_value(q)
-        steps.append((q, _shown(page)))
-        page.reload()
-        expect(field).to_have_value(q)
-        second = page.context.new_page()
-        second.goto(page.url)
-        expect(second.get_by_label("Filter cases")).to_have_value(q)
-        assert _shown(page) == _shown(second) == steps[-1][1]
-        second.close()
-    for q, count in reversed(steps[:-1]):
-        page.go_back()
-        expect(field).to_have_value(q)
-        assert _shown(page) == count
 
 
 def test_words_are_suggested_with_counts_and_filters_are_offered_again(
@@ -270,25 +156,6 @@ def test_words_are_suggested_with_counts_and_filters_are_offered_again(
     expect(page.get_by_role("option").first).to_contain_text("topic:billing")
     field.press("Enter")
     expect(field).to_have_value("topic:billing")
-
-
-def test_a_wrong_filter_is_told_above_the_table_and_nothing_is_lost(page: Page, server: Served, seeded: Seeded) -> None:
-    page.goto(f"{server.address}/runs/{seeded.better}?q=correct%3Cmuch&sort=tone&columns=topic")
-
-    expect(page.get_by_role("alert")).to_contain_text("much")
-    expect(page.get_by_label("Filter cases")).to_have_value("correct<much")
-    expect(page.locator("table.cases th", has_text="topic")).to_be_visible()
-    assert _rows(page) == 48
-
-
-def test_columns_are_chosen_from_the_metadata(page: Page, server: Served, seeded: Seeded) -> None:
-    page.goto(f"{server.address}/runs/{seeded.better}?q=failing")
-    page.get_by_text("Columns", exact=True).click()
-    page.get_by_label("difficulty").check()
-    page.get_by_role("button", name="Show").click()
-
-    expect(page.locator("table.cases th").last).to_have_text("difficulty")
-    expect(page.get_by_label("Filter cases")).to_have_value("failing")
 
 
 def test_rows_are_walked_and_opened_with_keys_within_the_filter(page: Page, server: Served, seeded: Seeded) -> None:
@@ -334,32 +201,6 @@ def test_a_run_is_watched_until_it_ends_and_then_shows_its_results(page: Page, s
     expect(page.locator(".watch")).to_have_count(0, timeout=2 * _SOON)
     expect(page.locator(".facts")).to_contain_text("completed")
     assert _shown(page) == 48
-
-
-def test_progress_says_rate_time_left_and_what_limits_hold_back(page: Page, server: Served) -> None:
-    page.goto(server.address)
-    said = page.evaluate(
-        """async () => {
-            const own = document.querySelector("script[src$='site.js']").src;
-            const { fill } = await import(own.replace("site.js", "live.js"));
-            const element = document.createElement("div");
-            element.innerHTML = ["count", "rate", "left", "throttled", "cost", "errors"]
-                .map((part) => `<span data-part="${part}"></span>`).join("|");
-            const made = { samples: 500, samples_done: 100, rate: 4, throttled: 0.25 };
-            fill(element, { status: "running", progress: { ...made, cost: 0.5, errors: { Timeout: 3 } } });
-            return element.textContent;
-        }"""
-    )
-
-    assert said == "100 of 500|4.0/s|1:40 left|25 % held back by limits|$0.50|3 errors"
-
-
-def test_groups_of_a_large_run_come_later_and_move_nothing(page: Page, server: Served) -> None:
-    page.add_init_script(OBSERVE)
-    page.goto(f"{server.address}/runs/large")
-    expect(page.locator("#slices .groups")).not_to_have_count(0)
-
-    assert page.evaluate("window.moved") == []
 
 
 def test_a_run_is_cancelled_and_resumed_on_its_page(page: Page, server: Served) -> None:
@@ -441,42 +282,3 @@ def test_what_failed_is_retried_from_the_page(page: Page, server: Served) -> Non
 
     assert sent.value.status == 200
     assert server.client.wait(run.id).completed_at != run.completed_at
-
-
-def test_hostile_texts_do_nothing_and_are_shown_as_they_are(page: Page, server: Served, seeded: Seeded) -> None:
-    for address in ("", "?q=text~script&columns=topic,kind", "?q=" + "%3Cscript%3E", "/slices"):
-        page.goto(f"{server.address}/runs/{seeded.hostile}{address}")
-        page.wait_for_load_state("networkidle")
-        page.locator("body").press("/")
-
-        assert page.evaluate(f"window.{MARK}") is None
-        assert page.locator("iframe, img, object, base").count() == 0
-    page.goto(f"{server.address}/runs/{seeded.hostile}")
-    expect(page.locator("main")).to_contain_text("<script>")
-
-
-def test_every_link_of_a_run_leads_somewhere(page: Page, server: Served, seeded: Seeded) -> None:
-    for run_id in (seeded.better, seeded.with_errors, seeded.hostile):
-        page.goto(f"{server.address}/runs/{run_id}?q=flaky")
-        found = page.eval_on_selector_all("main a[href]", "links => links.map((link) => link.href)")
-        own = {link.partition("#")[0] for link in found if re.search(r"/runs/[^/]+(\?|$|/slices)", link)}
-        assert len(own) > 10
-        for link in sorted(own):
-            assert page.request.get(link).status == 200, link
-
-
-@pytest.mark.parametrize("width", [360, 1400, 2560])
-def test_the_page_is_read_without_scripts_and_never_scrolls_sideways(
-    browser: Browser, server: Served, seeded: Seeded, width: int
-) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, java_script_enabled=False)
-    page = context.new_page()
-    for run_id in (seeded.with_errors, "large", seeded.hostile):
-        answer = page.goto(f"{server.address}/runs/{run_id}")
-        assert answer is not None
-        assert len(answer.body()) < 200_000
-        assert page.locator("table.cases tbody tr").count() >= 20
-        assert page.locator("h1").inner_text()
-        assert page.locator(".card").count() >= 1
-        assert page.locator("html").bounding_box()["width"] <= width  # type: ignore[index]
-    context.close()

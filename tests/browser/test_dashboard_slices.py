@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -76,21 +75,6 @@ def test_a_cell_opens_the_cases_that_it_counts(page: Page, server: Served, runs:
     assert count == 18
 
 
-def test_the_keys_to_group_by_are_in_the_address(page: Page, server: Served, runs: Sliced) -> None:
-    page.goto(f"{server.address}/runs/{runs.run}/slices")
-    for name in ("topic", "language", "tags"):
-        page.get_by_label(name).uncheck()
-    page.get_by_role("button", name="Group by these").click()
-    expect(page.locator(".heat tbody tr")).to_have_count(2)
-    assert parse_qs(urlsplit(page.url).query) == {"keys": ["difficulty"]}
-    page.reload()
-    expect(page.locator(".heat tbody tr")).to_have_count(2)
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-
-    expect(page.get_by_label("Filter cases")).to_have_value(re.compile("difficulty:"))
-
-
 def test_errors_lead_to_their_cases_and_are_tried_again_by_a_button(page: Page, server: Served, runs: Sliced) -> None:
     page.goto(f"{server.address}/runs/{runs.run}")
     page.get_by_role("link", name="Errors by message").click()
@@ -139,17 +123,3 @@ def test_figures_are_copied_as_pictures(page: Page, server: Served, runs: Sliced
         assert width > 500, where
         assert height > 400
         assert colours > 20
-
-
-def test_pages_can_be_read_without_scripts_and_fit_a_phone(browser: Browser, server: Served, runs: Sliced) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 800}, java_script_enabled=False)
-    page = context.new_page()
-    wide = browser.new_context(viewport={"width": 360, "height": 800})
-    phone = wide.new_page()
-    for where in (f"/runs/{runs.run}/slices", f"/runs/{runs.run}/errors", "/errors"):
-        page.goto(server.address + where)
-        expect(page.locator("table")).not_to_have_count(0)
-        phone.goto(server.address + where)
-        assert phone.evaluate("document.documentElement.scrollWidth") <= 360, where
-    context.close()
-    wide.close()

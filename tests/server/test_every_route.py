@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import number_places
 import pytest
 from asgi_site import HOST, JSON, AsgiSite
 from bad_numbers import bad_values
 from entries import each
 from route_calls import CHANGING, ROUTES, WITH_BODY, address, body, is_refusal, title
 
-import number_places
 from prompt_evaluator.server.guard import DEEPEST, LARGEST_BODY
 
 if TYPE_CHECKING:
