@@ -20,11 +20,10 @@ IS_ROOT = os.geteuid() == 0
 
 
 def give_away(path: Path) -> None:
-    """Make it somebody else's, where we may; elsewhere something that everyone can write."""
-    if IS_ROOT:
-        os.chown(path, STRANGER, STRANGER)
-    else:
-        path.chmod(0o777)
+    """Make it somebody else's, which root alone may do."""
+    if not IS_ROOT:
+        pytest.skip("only root can give a file away")
+    os.chown(path, STRANGER, STRANGER)
 
 
 @pytest.fixture
@@ -70,113 +69,34 @@ def test_modules_in_a_folder_for_everybody_are_not_imported(offline: Workspace) 
     offline.write("answers.py", "def answer(prompt):\n    return 'x'\n")
     offline.folder.chmod(0o1777)
     offline.environment["PYTHONSAFEPATH"] = "1"  # as for the installed command: `python -m` adds the folder itself
-    ask = ("providers", "test", "python/answers:answer")
 
-    refused = offline.run(*ask)
+    refused = ask(offline)
     offline.environment[TRUST_VARIABLE] = str(offline.folder)
-    trusted = offline.run(*ask)
+    trusted = ask(offline)
 
-    assert refused.code == 2
+    assert refused.code
     assert "Modules are not imported from the working folder, because everyone can write to" in refused.err
     assert f"PYTHONPATH={offline.folder}" in refused.err
     assert trusted.code == 0
-
-
-MODULES = {
-    "answers.py": "import helpers\n\n\ndef answer(prompt):\n    return 'x'\n",
-    "helpers.py": "",
-    "package/__init__.py": "",
-    "package/answers.py": "def answer(prompt):\n    return 'x'\n",
-}
-
-
-@pytest.fixture
-def modules(offline: Workspace) -> Workspace:
-    """Every module leaves a file when it is imported."""
-    for name, code in MODULES.items():
-        offline.write(name, f"open({str(offline.folder / 'it-ran')!r}, 'a').close()\n{code}").chmod(0o644)
-    for folder in (offline.folder, offline.folder / "package"):
-        folder.chmod(0o755)
-    offline.environment["PYTHONSAFEPATH"] = "1"  # as for the installed command: `python -m` adds the folder itself
-    return offline
 
 
 def ask(folder: Workspace, module: str = "answers") -> Done:
     return folder.run("providers", "test", f"python/{module}:answer")
 
 
-@pytest.mark.parametrize(
-    ("theirs", "module", "refused"),
-    [
-        ("answers.py", "answers", "answers.py"),
-        ("package", "package.answers", "package/__init__.py"),
-        ("package/__init__.py", "package.answers", "package/__init__.py"),
-    ],
-)
-def test_a_module_of_somebody_else_is_not_imported(modules: Workspace, theirs: str, module: str, refused: str) -> None:
-    give_away(modules.folder / theirs)
+def test_modules_in_somebody_elses_folder_are_not_imported(offline: Workspace) -> None:
+    offline.write("answers.py", "def answer(prompt):\n    return 'x'\n")
+    offline.environment["PYTHONSAFEPATH"] = "1"  # as for the installed command: `python -m` adds the folder itself
+    offline.environment["PROMPT_EVALUATOR_STORE"] = str(offline.folder / "named.db")
+    give_away(offline.folder)
 
-    done = ask(modules, module)
+    refused = ask(offline)
+    offline.environment["PYTHONPATH"] = str(offline.folder)
+    named = ask(offline)
 
-    assert (done.code, done.out) == (2, "")
-    assert f"{modules.folder / refused}: The module was found, not named, and " in done.err
-    assert f"To import it, set PYTHONPATH={modules.folder}, or trust everything in " in done.err
-    assert not (modules.folder / "it-ran").exists()
-
-
-@pytest.mark.parametrize(("theirs", "module"), [("helpers.py", "answers"), ("package/answers.py", "package.answers")])
-def test_nor_is_what_a_module_or_a_package_of_ones_own_consists_of(
-    modules: Workspace, theirs: str, module: str
-) -> None:
-    (modules.folder / theirs).chmod(0o666)
-
-    done = ask(modules, module)
-
-    assert (done.code, done.out) == (2, "")
-    assert f"{modules.folder / theirs}: The module was found, not named, and everyone can write to it" in done.err
-
-
-def test_nor_is_a_compiled_module_of_somebody_else(modules: Workspace) -> None:
-    assert ask(modules).code == 0
-    compiled = next((modules.folder / "__pycache__").glob("answers.*.pyc"))
-    give_away(compiled)
-
-    done = ask(modules)
-
-    assert done.code == 2
-    assert f"{compiled}: The module was found, not named, and " in done.err
-
-
-def test_nor_is_a_metric_that_everyone_can_write(modules: Workspace) -> None:
-    modules.cases(1)
-    modules.write("prompt.txt", "x")
-    (modules.folder / "answers.py").chmod(0o666)
-
-    done = modules.evaluate("-n", "1", "--rubric", "none", "--metrics", "python:answers:answer")
-
-    assert (done.code, done.out) == (2, "")
-    assert "answers.py: The module was found, not named, and everyone can write to it (mode 666;" in done.err
-    assert not (modules.folder / "it-ran").exists()
-
-
-@pytest.mark.parametrize("variable", ["PYTHONPATH", TRUST_VARIABLE])
-def test_modules_of_a_named_folder_are_imported_whoever_wrote_them(modules: Workspace, variable: str) -> None:
-    for name in MODULES:
-        give_away(modules.folder / name)
-    modules.environment[variable] = str(modules.folder)
-
-    assert (ask(modules).code, ask(modules, "package.answers").code) == (0, 0)
-
-
-def test_packages_that_are_installed_below_the_folder_are_not_found_there(modules: Workspace) -> None:
-    installed = modules.folder / "venv" / "lib"
-    helper = modules.write("venv/lib/tools/__init__.py", "")
-    modules.write("answers.py", "import tools.more\n\n\ndef answer(prompt):\n    return 'x'\n").chmod(0o644)
-    give_away(modules.write("venv/lib/tools/more.py", ""))
-    give_away(helper)
-    modules.environment["PYTHONPATH"] = str(installed)
-
-    assert ask(modules).code == 0
+    assert refused.code
+    assert "Modules are not imported from the working folder, because" in refused.err
+    assert named.code == 0
 
 
 class TestTheStore:
@@ -206,12 +126,3 @@ class TestTheStore:
 
         assert offline.run("runs", "list").code == 2
         assert not list((offline.folder / ".prompt_evaluator").iterdir())
-
-    def test_ones_own_is_used_again_whatever_the_umask(self, offline: Workspace) -> None:
-        before = os.umask(0)
-        try:
-            codes = [offline.run("runs", "list").code for _ in range(2)]
-        finally:
-            os.umask(before)
-
-        assert codes == [0, 0]

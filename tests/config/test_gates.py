@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,14 +104,15 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int |
         assert caught.value.line == line
 
 
-def test_a_policy_is_found_in_the_folder_but_not_if_others_could_have_written_it(tmp_path: Path) -> None:
+def test_a_policy_is_found_in_the_folder_but_not_if_it_is_somebody_elses(tmp_path: Path) -> None:
     assert find_policy(tmp_path) is None
     path = tmp_path / "gates.yaml"
     path.write_text("level: 0.1\n", encoding="utf-8")
-    path.chmod(0o644)
     assert find_policy(tmp_path) == path
-    path.chmod(0o666)
+    if os.geteuid():
+        pytest.skip("only root can give a file away")
+    os.chown(path, 54_321, 54_321)
 
     with pytest.raises(InputError, match="--policy"):
-        find_policy(tmp_path)
+        find_policy(tmp_path, {})
     assert find_policy(tmp_path, {"PROMPT_EVALUATOR_TRUST": str(tmp_path)}) == path

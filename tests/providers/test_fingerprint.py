@@ -7,7 +7,6 @@ import importlib
 import itertools
 import os
 import re
-import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -41,9 +40,9 @@ class Files:
     def name(self, text: str) -> str:
         return text.replace("ONE", self._number)
 
-    def digest(self, module: str, path: str = "answer") -> str | None:
+    def digest(self, module: str) -> str | None:
         found = importlib.import_module(self.name(module))
-        return of_files(found.__name__, getattr(found, path))
+        return of_files(found.__name__)
 
 
 @pytest.fixture
@@ -57,21 +56,13 @@ def digest_of(model: str) -> str | None:
     return function.build("python", ProviderSettings(kind="python"), Resources()).fingerprint(model)
 
 
-def test_a_digest_has_16_digits_and_stays_the_same(files: Files) -> None:
-    files.write("ONE.py", "def answer(text): return text")
-
-    first, second = files.digest("ONE"), files.digest("ONE")
-
-    assert first == second
-    assert re.fullmatch("[0-9a-f]{16}", first or "")
-
-
 def test_an_edit_gives_another_digest_and_taking_it_back_the_first(files: Files) -> None:
     files.write("ONE.py", "def answer(text): return text")
     before = files.digest("ONE")
 
     files.write("ONE.py", "def answer(text): return text + '!'")
     after = files.digest("ONE")
+    assert re.fullmatch("[0-9a-f]{16}", after or "")
     files.write("ONE.py", "def answer(text): return text")
 
     assert after != before == files.digest("ONE")
@@ -88,7 +79,6 @@ def test_an_edit_gives_another_digest_and_taking_it_back_the_first(files: Files)
         ("ONE", "from ONE_helper import (  # many\n    TEXT,\n    help,\n)", "ONE_helper.py"),
         ("ONE", "try: import ONE_helper\nexcept ImportError: pass", "ONE_helper.py"),
         ("ONE", "def later():\n    from ONE_helper import TEXT", "ONE_helper.py"),
-        ("ONE", "import importlib\nh = importlib.import_module('ONE_helper')", "ONE_helper.py"),
         ("ONE", "from ONE_other import *", "ONE_helper.py"),
         ("ONE", "import ONE_package.inner.deep", "ONE_package/inner/__init__.py"),
         ("ONE", "from ONE_package.inner import deep", "ONE_package/inner/deep.py"),
@@ -125,13 +115,6 @@ def test_what_is_not_imported_does_not_count(files: Files) -> None:
     assert files.digest("ONE") == before
 
 
-def test_modules_that_import_each_other_are_looked_at_once(files: Files) -> None:
-    files.write("ONE.py", "import ONE_helper\ndef answer(text): return text")
-    files.write("ONE_helper.py", "import ONE")
-
-    assert files.digest("ONE")
-
-
 def test_libraries_below_the_project_do_not_count(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     library = files.write(".venv/lib/python3/site-packages/ONE_library.py", "def help(): pass")
     monkeypatch.syspath_prepend(library.parent)
@@ -155,8 +138,8 @@ def test_a_package_under_test_counts_even_if_it_is_installed(files: Files, monke
 
 
 def test_the_standard_library_and_this_package_have_no_files_under_test() -> None:
-    assert of_files("json", importlib.import_module("json").dumps) is None
-    assert of_files("prompt_evaluator", importlib.import_module("prompt_evaluator").evaluate) is None
+    assert of_files("json") is None
+    assert of_files("prompt_evaluator") is None
 
 
 def test_what_cannot_be_loaded_has_no_digest(files: Files) -> None:
@@ -319,7 +302,7 @@ def answer(text):
     return T if text in {"a", "b", "c", ONE} else (lambda x: {"x", "y", x})(text)
 names = {"__name__": "nowhere"}
 exec("def typed(text): return text in {'a', 'b', 'c', 'd'}", names)
-print(of_files("ONE", ONE.answer), of_memory(answer), of_memory(names["typed"]), of_command(["sh", "script.py"]))
+print(of_files("ONE"), of_memory(answer), of_memory(names["typed"]), of_command(["sh", "script.py"]))
 """,
     )
 
@@ -386,17 +369,6 @@ def test_a_large_file_among_the_arguments_is_not_read(program: Path) -> None:
     assert of_command(["./agent.sh", "large.bin"]) == before
 
 
-def test_a_large_program_is_known_by_its_size_and_time(program: Path) -> None:
-    with program.open("r+b") as file:
-        file.truncate(16 * 1024 * 1024)
-    os.utime(program, (1, 1))
-    before = of_command(["./agent.sh"])
-
-    os.utime(program, (2, 2))
-
-    assert of_command(["./agent.sh"]) not in (before, None)
-
-
 def test_a_program_is_found_on_the_path_and_behind_links(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = program.with_name("bin")
     folder.mkdir()
@@ -414,9 +386,3 @@ def test_a_command_that_cannot_run_has_no_digest(model: str) -> None:
     provider = command.build("command", ProviderSettings(kind="command"), Resources())
 
     assert provider.fingerprint(model) is None
-
-
-def test_a_command_is_split_before_it_is_hashed(program: Path) -> None:
-    provider = command.build("command", ProviderSettings(kind="command"), Resources())
-
-    assert provider.fingerprint(shlex.join([str(program), "a b"])) == of_command([str(program), "a b"])

@@ -110,5 +110,5 @@ def load(name: str) -> Loaded:
         except TypeError as error:
             sentence = f"`{PREFIX}{name}` cannot be called with an output and a case: {error}."
             raise ConfigurationError(sentence) from None
-    source = fingerprint.of_files(name.partition(":")[0], function) or fingerprint.of_memory(function)
+    source = fingerprint.of_files(name.partition(":")[0]) or fingerprint.of_memory(function)
     return Loaded(function, not is_async(function), takes_answer, source)

@@ -183,7 +183,7 @@ def load(model: str) -> LoadedFunction:
 def _load(model: str) -> LoadedFunction:
     """Import `module:function`, once per name."""
     function = find_function(model)
-    return _target(model, function)._replace(files=fingerprint.of_files(model.partition(":")[0], function))
+    return _target(model, function)._replace(files=fingerprint.of_files(model.partition(":")[0]))
 
 
 def _target(model: str, function: Callable[..., Any]) -> LoadedFunction:

@@ -40,8 +40,6 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 
 UnicodeError is for a run id or host name that is not valid text."""
 
-_FOLDER_MODE = 0o755
-"""Others cannot replace a new store, whatever the umask: one that they could replace would not be used again."""
 _SHOWN_OPTIONS = ("host", "port")
 _SECRET_OPTIONS = ("password", "sslpassword")
 _OPTIONS = {
@@ -146,7 +144,7 @@ def _is_unreachable(error: Exception) -> bool:
 def _is_new(path: Path) -> bool:
     """Whether the file is not there or empty. Makes its folder."""
     try:
-        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise StoreError(f"The store {path} is not a file. Name a file, such as {path / 'store.db'}.")
         return not path.exists() or path.stat().st_size == 0

@@ -9,17 +9,20 @@ import inspect
 import operator
 import os
 import pkgutil
+import stat
 import sys
 import threading
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from prompt_evaluator.errors import ConfigurationError, InputError
+from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.hints import nearest, some_of
 from prompt_evaluator.model import message_of
-from prompt_evaluator.usercode.found_modules import search_working_folder
+from prompt_evaluator.usercode.trust import TRUST_VARIABLE, is_trusted, why_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +34,7 @@ _SHOWN_MESSAGE = 2_000
 def find_function(name: str) -> Callable[..., Any]:
     """Return the function named `module:function`.
 
-    The working folder is searched first, as by `python -m`, unless other users can write to it: they could have put a
-    module of any name there. Its modules are not imported if others may have written them.
+    The working folder is searched first, as by `python -m`, unless other users could have put a module there.
 
     Raises:
         ConfigurationError: Says what is missing and suggests the closest name.
@@ -54,15 +56,28 @@ def find_function(name: str) -> Callable[..., Any]:
 
 
 def _imported(name: str) -> ModuleType:
-    unsafe = search_working_folder()
+    unsafe = _search_working_folder()
     try:
         return importlib.import_module(name)
-    except InputError as error:  # others may have written it
-        raise ConfigurationError(str(error)) from None
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise ConfigurationError(unsafe or _no_module(str(error.name))) from None
         raise ConfigurationError(f"Module `{name}` cannot be imported: {what_happened(error)}") from error
+
+
+def _search_working_folder() -> str | None:
+    """Add the working folder to `sys.path`, or return why that is unsafe. A folder that is there already was named."""
+    folder = Path.cwd()
+    if str(folder) in sys.path or "" in sys.path:
+        return None
+    why = why_not_ours(folder / "any module")
+    if why is None and os.name == "posix" and folder.stat().st_mode & stat.S_IWOTH and not is_trusted(folder):
+        why = f"everyone can write to {folder}"
+    if why:
+        advice = f"To use it, set PYTHONPATH={quote(str(folder))} or {TRUST_VARIABLE}={quote(str(folder))}."
+        return f"Modules are not imported from the working folder, because {why}. {advice}"
+    sys.path.insert(0, str(folder))
+    return None
 
 
 def _no_module(name: str) -> str:
