@@ -1,6 +1,6 @@
 """The nouns of the product: immutable values without I/O."""
 
-from prompt_evaluator.model.call import Answer, Request, TokenChoice, Usage
+from prompt_evaluator.model.call import Answer, LeftOut, Outcome, Request, Sent, TokenChoice, Usage
 from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.dataset import Dataset
 from prompt_evaluator.model.label import Label, LabelKey, current_labels
@@ -48,10 +48,12 @@ __all__ = [
     "Judgement",
     "Label",
     "LabelKey",
+    "LeftOut",
     "Limits",
     "Message",
     "MetricUse",
     "ModelConfig",
+    "Outcome",
     "Preparation",
     "Price",
     "PromptRef",
@@ -70,6 +72,7 @@ __all__ = [
     "Scored",
     "Scores",
     "Secret",
+    "Sent",
     "Skipped",
     "Target",
     "TestCase",

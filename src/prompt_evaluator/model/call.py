@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -35,11 +35,21 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     the functions and programs under test see it."""
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Tokens as counted by the service. Unknown is None, never 0."""
 
     input_tokens: int | None = None
+    """All of the input, whether it was read from a cache, written to one, or neither."""
     output_tokens: int | None = None
+    """All of the output, reasoning included."""
+    cached_tokens: int = 0
+    """The part of the input that was read from the service's cache."""
+    cache_write_tokens: int = 0
+    """The part of the input that was written to the service's cache."""
+    reasoning_tokens: int | None = None
+    """The part of the output that is not in the text."""
+    stated_cost: float | None = None
+    """US dollars, if the service says what it charged."""
 
 
 class TokenChoice(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -50,13 +60,45 @@ class TokenChoice(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     top: dict[str, float] = {}
 
 
+Outcome = Literal["stop", "tool_calls", "length", "context", "refused", "filtered", "paused", "other"]
+"""How an answer ended: complete, with tool calls, cut by `max_tokens`, cut by the context window, refused by the model,
+withheld by the service's filter, paused by a tool of the service, or unknown."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A parameter that was asked for and not sent, or sent in another form."""
+
+    field: str
+    value: Any = None
+    reason: Literal["rule", "learned", "protocol"]
+    """Because of what is known of the model, what the service replied, or because the protocol has no such field."""
+    detail: str = ""
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What of a request's parameters went to the service."""
+
+    parameters: dict[str, Any] = {}
+    """By their names in the protocol; neither messages, tools nor schemas."""
+    path: str | None = None
+    version: str | None = None
+    """The protocol's version, if it has a header for it."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A model's answer."""
+    """A model's answer. A refusal is one, too."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     """As the service reports it, such as `stop`, `length` or `tool_calls`."""
+    outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
+    """Unset if it is complete."""
+    refusal: str | msgspec.UnsetType = msgspec.UNSET
+    """The category of a refusal, if the service states one."""
+    sent: Sent | msgspec.UnsetType = msgspec.UNSET
+    """Unset for providers without parameters."""
     usage: Usage = Usage()
     cost: float | None = None
     """US dollars; None if the price or the usage is unknown."""

@@ -15,6 +15,10 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
     input: Annotated[float, Meta(ge=0, le=1_000_000)]
     output: Annotated[float, Meta(ge=0, le=1_000_000)]
+    cached: Annotated[float, Meta(ge=0, le=1_000_000)] | None = None
+    """For input that is read from the service's cache; without it, such tokens cost what other input does."""
+    cache_write: Annotated[float, Meta(ge=0, le=1_000_000)] | None = None
+    """For input that is written to the service's cache; without it, such tokens cost what other input does."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
