@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
-from prompt_evaluator.model import Price
+from prompt_evaluator.model import ModelConfig, Price
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.calls.run_calls import RunCalls
 from prompt_evaluator.providers.calls.shared import SharedCalls
-from prompt_evaluator.providers.catalogue import BUILT_IN, parse_model_name
+from prompt_evaluator.providers.catalogue import BUILT_IN, OVER_HTTP, parse_model_name
 from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from types import TracebackType
     from typing import Self
 
-    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.model import ProviderSettings, Sent
     from prompt_evaluator.ports import Admission, ModelClient, Provider
     from prompt_evaluator.providers.calls.budget import Budget
     from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
 
+
+Config = TypeVar("Config", bound=ModelConfig)
 
 CODE_MARK = "|code:"
 """Precedes the code digest in an identity."""
@@ -97,6 +101,46 @@ class Models:
         if settings.kind == "mock":
             return Price(input=0, output=0)
         return Prices(name.provider, settings.prices).of(name.model)
+
+    def as_sent(self, config: Config, defaults: Collection[str]) -> Config:
+        """Note in a configuration which of its parameters the model does not take, so that they are not sent.
+
+        Args:
+            config: A model and its parameters.
+            defaults: Names of the parameters that the user did not ask for.
+
+        Raises:
+            ConfigurationError: A parameter that the user asked for would be left out, and the user wants none to be.
+        """
+        name = self.name(config.model)
+        expected = getattr(self._provider_of_parameters(name.provider), "expected", None)
+        if expected is None:
+            return config
+        asked = {
+            "temperature": config.temperature,
+            "max_tokens": config.max_tokens,
+            "seed": config.seed,
+            "effort": config.effort,
+            **config.params,
+        }
+        sent: Sent = expected(name.model, asked, defaults)
+        left_out = [left for left in sent.left_out if left.field not in defaults]
+        if config.strict_params and left_out:
+            first = left_out[0]
+            raise ConfigurationError(
+                f"{config.model} does not take {first.field!r}: {first.detail}. Leave it out, or run without "
+                "--strict-params."
+            )
+        return msgspec.structs.replace(config, left_out=sent.left_out, ignored=sent.ignored)
+
+    def _provider_of_parameters(self, name: str) -> Provider | None:
+        """The provider whose parameters are known; None if it is not reached over HTTP or has no address yet."""
+        if self.settings[name].kind not in OVER_HTTP:
+            return None
+        try:
+            return self._provider(name)
+        except ConfigurationError:
+            return None  # said when the model is checked
 
     def identity(self, name: ModelName) -> str:
         """Identifies the service without secrets: its address, and for a function or program a digest of its code.

@@ -165,7 +165,10 @@ def _draft(baseline: RunPlan, candidate: RunPlan, models: Models, options: Pairw
             MetricUse(metric=_METRIC, name=name, options={"first": first, **criteria})
             for name, first in _ORDERS.items()
         ),
-        judge=JudgeConfig(model=str(judge), identity=models.identity(judge), temperature=_temperature(judge, own)),
+        judge=models.as_sent(
+            JudgeConfig(model=str(judge), identity=models.identity(judge), temperature=_temperature(judge, own)),
+            ("temperature",),
+        ),
         judges={},
         num_samples=min(baseline.num_samples, candidate.num_samples),
         note=f"pairwise: {candidate.run_id[:_SHORT_ID]} against {baseline.run_id[:_SHORT_ID]}",

@@ -52,13 +52,15 @@ async def score_run(  # noqa: PLR0913 - each is a flag of the command
             run_id=str(uuid.uuid4()),
             parent_run_id=parent.run_id,
             rubric=_rubric(rubric, parent, session),
-            judge=JudgeConfig(
-                model=str(judge),
-                identity=models.identity(judge),
-                temperature=before.temperature if judge_temperature is None else judge_temperature,
-                seed=before.seed,
-                system_prompt=before.system_prompt,
-                repeats=before.repeats if judge_repeats is None else judge_repeats,
+            judge=models.as_sent(
+                msgspec.structs.replace(
+                    before,
+                    model=str(judge),
+                    identity=models.identity(judge),
+                    temperature=before.temperature if judge_temperature is None else judge_temperature,
+                    repeats=before.repeats if judge_repeats is None else judge_repeats,
+                ),
+                ("seed",) if judge_temperature is not None else ("seed", "temperature"),
             ),
             judges={},
             fail_under=bars.fail_under,

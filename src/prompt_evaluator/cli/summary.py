@@ -117,6 +117,7 @@ class _Page:
             ("Flakiest", self._cases(found.flakiest)),
             ("Errors", self._errors(found.errors) if found.errors else []),
             ("Skipped", self._note(found.skipped)),
+            ("Answers", self._note(found.answers)),
             ("Missed", self._missed(found)),
             ("Judge", self._note(found.judge)),
             ("Tokens", self._sentences(found.usage.text)),

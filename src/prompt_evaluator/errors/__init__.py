@@ -32,6 +32,7 @@ PromptEvaluatorError
     ├── RequestRefusedError         final        the service rejected the request
     │   ├── FieldRefusedError       retried      …because of a field that the next try omits
     │   └── TargetFailedError       final        the program or function under test failed
+    ├── JudgeRefusedError           final        the judge declined to judge
     └── HopelessError               final        every other call would fail as well
         ├── AuthenticationError                  the key is missing, wrong or lacks permission
         ├── ProxyLoginError                      the proxy requires a login or rejected it
@@ -59,6 +60,7 @@ from prompt_evaluator.errors.calls import (
     DeadlineError,
     FieldRefusedError,
     HopelessError,
+    JudgeRefusedError,
     ModelNotFoundError,
     OversizedReplyError,
     ProviderError,
@@ -106,6 +108,7 @@ __all__ = [
     "InputError",
     "InputNotFoundError",
     "InvalidLabelError",
+    "JudgeRefusedError",
     "LabelledRunError",
     "ModelNotFoundError",
     "OversizedReplyError",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from prompt_evaluator.errors.base import PromptEvaluatorError
+
+if TYPE_CHECKING:
+    from prompt_evaluator.model import Usage
 
 
 class ProviderError(PromptEvaluatorError):
@@ -17,7 +20,13 @@ class ProviderError(PromptEvaluatorError):
     """Whether every other call would fail the same way."""
 
     def __init__(
-        self, message: str, *, provider: str, status: int | None = None, retry_after: float | None = None
+        self,
+        message: str,
+        *,
+        provider: str,
+        status: int | None = None,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         """Prefix the message with the provider's name.
 
@@ -26,8 +35,11 @@ class ProviderError(PromptEvaluatorError):
             provider: The provider's name.
             status: The HTTP status, if there was one.
             retry_after: Seconds the service asked us to wait.
+            usage: What the service counted, and may have billed, although there is no answer.
         """
-        self.provider, self.status, self.retry_after = provider, status, retry_after
+        self.provider, self.status, self.retry_after, self.usage = provider, status, retry_after, usage
+        self.body = b""
+        """The service's reply to a request that it refused; never shown."""
         self.tries = 1
         super().__init__(f"{provider}: {message}")
 
@@ -102,6 +114,10 @@ class FieldRefusedError(RequestRefusedError):
     """The service does not accept one field of the request; the next try omits it."""
 
     retried = True
+
+
+class JudgeRefusedError(ProviderError):
+    """The judge declined to judge, or a content filter stopped it. It was paid for, and is not asked again."""
 
 
 class TargetFailedError(RequestRefusedError):

@@ -227,7 +227,7 @@ def _read(answer: Answer, read: Callable[[str], T]) -> JudgeReply[T]:
     try:
         return JudgeReply(read(answer.text), answer)
     except UnreadableReply as error:
-        if (answer.finish_reason or "").lower() not in _CUT_OFF:
+        if answer.outcome != "length" and (answer.finish_reason or "").lower() not in _CUT_OFF:
             raise
         raise UnreadableReply(f"{error.reason} (the reply was cut off by max_tokens)") from None
 

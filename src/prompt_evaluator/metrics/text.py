@@ -169,7 +169,8 @@ class FinishReason(Rule, frozen=True, kw_only=True):
         reason = trial.answer.finish_reason
         if reason is None:
             return Skipped("the service gave no finish reason")
-        ended = reason.casefold() in {allowed.casefold() for allowed in self.allowed}
+        allowed = {allowed.casefold() for allowed in self.allowed}
+        ended = reason.casefold() in allowed or (trial.answer.outcome or "") in allowed
         return yes_or_no(holds=ended, otherwise=f"it ended with {reason!r}, not with {listed(self.allowed)}")
 
 

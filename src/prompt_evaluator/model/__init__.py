@@ -29,7 +29,7 @@ from prompt_evaluator.model.run import (
 )
 from prompt_evaluator.model.score import UNREADABLE, Failed, Score, Scored, Scores, ScoreScale, Skipped
 from prompt_evaluator.model.secret import REDACTOR, Redactor, Secret, message_of
-from prompt_evaluator.model.settings import Limits, Price, ProviderSettings
+from prompt_evaluator.model.settings import Limits, Price, ProviderSettings, Rule
 
 __all__ = [
     "REDACTOR",
@@ -62,6 +62,7 @@ __all__ = [
     "Request",
     "Role",
     "Rubric",
+    "Rule",
     "RunPlan",
     "RunProgress",
     "RunRecord",

@@ -21,6 +21,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seed: int | None = None
     tools: tuple[dict[str, Any], ...] = ()
     """Function schemas: `{name, description, parameters}`, or the same inside `{type: function, function: …}`."""
+    effort: str | None = None
+    """How much the model should reason: `none`, `low`, `medium`, `high` or what else it knows."""
     response_schema: dict[str, Any] | None = None
     """A JSON schema for the answer, if the service can enforce one."""
     top_logprobs: int | None = None
@@ -30,6 +32,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Above 0 if earlier answers were bad and another is requested. A try, in contrast, is one request of a call."""
     options: dict[str, Any] = {}
     """Provider-specific options, such as the router's configuration entry."""
+    strict: bool = False
+    """Whether to fail rather than to leave out what the service does not take. Not part of any name."""
     case: TestCase | None = None
     """The case in question. It is not part of any name and is never sent to a service: only the offline provider and
     the functions and programs under test see it."""
@@ -70,8 +74,9 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     field: str
     value: Any = None
-    reason: Literal["rule", "learned", "protocol"]
-    """Because of what is known of the model, what the service replied, or because the protocol has no such field."""
+    reason: Literal["default", "rule", "learned", "protocol"]
+    """It is only our default; the model is known to refuse it; the service has refused it; or the protocol has no such
+    field."""
     detail: str = ""
 
 
@@ -84,6 +89,8 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     version: str | None = None
     """The protocol's version, if it has a header for it."""
     left_out: tuple[LeftOut, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """Parameters that went to the service and are known to have no effect there."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -165,6 +165,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     errors: ErrorsFinding | None
     skipped: Note | None
     """Metrics for which every case lacks a required field."""
+    answers: Note | None = None
+    """How many answers are refusals, cut or empty."""
     missed_bars: tuple[Note, ...]
     """With the codes `below_bar`, `above_bar` and `unmeasured_bar`."""
     judge: Note | None

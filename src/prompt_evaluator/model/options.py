@@ -89,7 +89,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     temperature: Annotated[
         float | None,
         Option(
-            help="Temperature of the model under test.",
+            help="Temperature of the model under test; the default is sent only to models that take one.",
             kind=number(bounds.TEMPERATURE),
             flags=("--temperature", "-t"),
             setting="generator.temperature",
@@ -116,6 +116,35 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
             kept_in="target.seed",
         ),
     ] = None
+    effort: Annotated[
+        str | None,
+        Option(
+            help="How much the model under test should reason: none, low, medium, high, or what else it knows.",
+            kind=TEXT,
+            flags=("--effort",),
+            setting="generator.effort",
+            kept_in="target.effort",
+        ),
+    ] = None
+    schema: Annotated[
+        Path | None,
+        Option(
+            help="A file with the JSON schema that answers have to follow.",
+            kind=PATH,
+            flags=("--schema",),
+            kept_in="target.response_schema",
+        ),
+    ] = None
+    strict_params: Annotated[
+        bool,
+        Option(
+            help="Fail rather than leave out a parameter that a model does not take.",
+            kind=SWITCH,
+            flags=("--strict-params",),
+            setting="strict_params",
+            kept_in="target.strict_params",
+        ),
+    ] = False
     params: Annotated[
         dict[str, Any],
         Option(
@@ -161,6 +190,37 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
             kept_in="judge.temperature",
         ),
     ] = 0.0
+    judge_effort: Annotated[
+        str | None,
+        Option(
+            help="How much the judge should reason.",
+            kind=TEXT,
+            flags=("--judge-effort",),
+            setting="judge.effort",
+            kept_in="judge.effort",
+        ),
+    ] = None
+    judge_max_tokens: Annotated[
+        int | None,
+        Option(
+            help="The maximum number of tokens in a judge's reply.",
+            kind=number(bounds.TOKENS),
+            flags=("--judge-max-tokens",),
+            setting="judge.max_tokens",
+            kept_in="judge.max_tokens",
+        ),
+    ] = None
+    judge_params: Annotated[
+        dict[str, Any],
+        Option(
+            help="Further parameters of the judge, such as top_p=0.9.",
+            kind=MAPPING,
+            flags=("--judge-param",),
+            setting="judge.params",
+            metavar="KEY=VALUE",
+            kept_in="judge.params",
+        ),
+    ] = msgspec.field(default_factory=dict)
     judge_repeats: Annotated[
         int,
         Option(
@@ -309,6 +369,8 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
             kept_in="tags",
         ),
     ] = msgspec.field(default_factory=dict)
+    stated: frozenset[str] = frozenset()
+    """Names of the options that the user gave, in a flag, a variable or a file."""
     group_id: str | None = None
     """The group of runs started together; a single run is its own group."""
     command: CommandLine | None = None

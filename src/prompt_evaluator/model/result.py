@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from prompt_evaluator.model.bars import MissedBar
+from prompt_evaluator.model.call import Outcome, Sent
 from prompt_evaluator.model.message import Message, ToolCall
 from prompt_evaluator.model.run import CallFailure, CaseStatus, RunStatus, SampleStatus
 
@@ -73,6 +74,10 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     earlier_attempts: tuple[AttemptResult, ...]
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
+    outcome: Outcome | None = None
+    """How the answer ended; None without an answer."""
+    sent: Sent | None = None
+    """The parameters that went to the service, and those left out; None if there were none to send."""
     model: str | None
     """The model that actually answered."""
     input_tokens: int | None
@@ -257,6 +262,9 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     reused_units: int
     skipped: dict[str, int]
     """Samples of cases that lack what a metric needs, by metric."""
+    outcomes: dict[str, int] = {}
+    """Answers that are not complete texts, by outcome; `empty` ones ended by themselves without a text, `empty_length`
+    are those cut before any text."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from prompt_evaluator.model.call import Answer
+from prompt_evaluator.model.call import Answer, LeftOut
 from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Rubric
@@ -58,6 +58,24 @@ class ModelConfig(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     params: dict[str, Any] = {}
     """Other parameters, such as `top_p`; passed through. They contribute to the names of units."""
+    effort: str | None = None
+    """How much the model should reason."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Parameters above that are not sent, because the model is known not to take them."""
+    ignored: tuple[str, ...] = ()
+    """Parameters that are sent and known to have no effect."""
+    strict_params: bool = False
+    """Whether to fail rather than to leave out a parameter."""
+
+    @property
+    def sent_params(self) -> dict[str, Any]:
+        """The other parameters, without those left out."""
+        left_out = {left.field for left in self.left_out}
+        return {name: value for name, value in self.params.items() if name not in left_out}
+
+    def sent(self, name: str) -> Any:
+        """A parameter's value; None if it is left out."""
+        return None if any(left.field == name for left in self.left_out) else getattr(self, name)
 
 
 class Target(ModelConfig, frozen=True, kw_only=True):
@@ -70,6 +88,8 @@ class Target(ModelConfig, frozen=True, kw_only=True):
     """Text with `{{field}}` placeholders, sent instead of a case's input."""
     context_template: str | None = None
     """Same, for cases with passages if there is no `template`."""
+    response_schema: dict[str, Any] | None = None
+    """The JSON schema that answers have to follow."""
     attempts: int = 1
     """How many answers to request per sample while they miss a pass mark; the last one counts."""
 

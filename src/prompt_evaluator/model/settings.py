@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -46,16 +46,64 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_reply_bytes: Annotated[int, Meta(ge=1, le=1_073_741_824)] = 32 * 1024 * 1024
 
 
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What some models do with parameters. The first rule that matches a request holds."""
+
+    match: str = ".*"
+    """A regular expression for the whole name of the model, in lower case, without prefixes and dates."""
+    services: tuple[str, ...] = ()
+    """The services it is about; empty for all."""
+    when: dict[str, str] = {}
+    """Holds only if a parameter has this value; `*` means any, `!none` any but none. `effort` is that of the model if
+    none is asked for, `version` that of the protocol, `api` the protocol itself."""
+    effort: str | None = None
+    """The model's reasoning effort if none is asked for."""
+    efforts: tuple[str, ...] = ()
+    """The efforts it takes; empty if not known."""
+    thinks: Literal["always", "default"] | None = None
+    """Whether it reasons without being asked to."""
+    no_thinking: dict[str, Any] = {}
+    """What to send for the effort `none`, where that is not an effort."""
+    drop: tuple[str, ...] = ()
+    """Parameters that it refuses."""
+    drop_default: tuple[str, ...] = ()
+    """Parameters that are sent only if the user has asked for them."""
+    rename: dict[str, str] = {}
+    """Other names for parameters."""
+    ignored: tuple[str, ...] = ()
+    """Parameters that it takes without effect."""
+    use_path: Literal["chat", "responses"] | None = None
+    """The protocol to use, if the service has it."""
+    cap: dict[str, int] = {}
+    """The highest values of parameters."""
+    strip_schema: bool = False
+    """Whether it refuses bounds in JSON schemas."""
+    cache_from: int | None = None
+    """The fewest tokens that it caches, where caching has to be asked for."""
+    source: str = ""
+    """Where this is documented, and when it was read."""
+
+
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry under `providers:`. Its name is the part before the slash in a model's name."""
 
     kind: str
     """The protocol it speaks: a built-in kind, or one from a plug-in."""
+    service: str | None = None
+    """The service whose rules and prices apply, such as `azure`; by default only what is known of models."""
+    api: Literal["chat", "responses"] | None = None
+    """Which of OpenAI's protocols to use; by default what the model needs."""
+    base_model: dict[str, str] = {}
+    """By deployment: the model behind it, for rules and prices."""
+    rules: tuple[Rule, ...] = ()
+    """What models do with parameters; these come before the built-in rules."""
     base_url: str | None = None
     base_url_env: str | None = None
     """The environment variable that overrides `base_url`."""
     api_key_env: str | None = None
     api_key_file: str | None = None
+    api_key_command: str | None = None
+    """A command that prints the key, such as `gcloud auth print-access-token`; run again when the key has expired."""
     api_key_header: str | None = None
     """The header for the key if it is not sent as a bearer token, such as Azure's `api-key`."""
     key_required: bool = True

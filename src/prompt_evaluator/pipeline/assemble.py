@@ -96,6 +96,8 @@ class Assembler:
             earlier_attempts=tuple([_earlier(attempt, expected) for attempt in earlier]) if earlier else (),
             tool_calls=answer.tool_calls if answer else (),
             finish_reason=answer.finish_reason if answer else None,
+            outcome=(answer.outcome or "stop") if answer else None,
+            sent=(answer.sent or None) if answer else None,
             model=answer.model if answer else None,
             input_tokens=paid.input_tokens,
             output_tokens=paid.output_tokens,

@@ -33,6 +33,8 @@ class RequestBuilder:
     def __init__(self, target: Target, model: str) -> None:
         """Store the target under test; `model` is its name without the provider."""
         self._target, self._model = target, model
+        self._temperature, self._seed, self._effort = map(target.sent, ("temperature", "seed", "effort"))
+        self._options = target.sent_params
         text = target.prompt.text if target.prompt else None
         self._system = (Message("system", text),) if text else ()
 
@@ -42,13 +44,16 @@ class RequestBuilder:
         return Request(
             model=self._model,
             messages=(*self._system_turn(case), *self.turns(case)),
-            temperature=target.temperature,
+            temperature=self._temperature,
             max_tokens=target.max_tokens,
-            seed=None if target.seed is None else target.seed + sample + attempt * _SEEDS_APART,
+            seed=None if self._seed is None else self._seed + sample + attempt * _SEEDS_APART,
+            effort=self._effort,
+            response_schema=target.response_schema,
             tools=_tools(case),
             sample=sample,
             attempt=attempt,
-            options=target.params,
+            options=self._options,
+            strict=target.strict_params,
             case=case,
         )
 

@@ -43,6 +43,7 @@ def unit_name(kind: str, identity: str, request: Request) -> bytes:
         request.sample,
         request.attempt,
         request.options,
+        request.effort,
     )
     return _hash((kind, identity, asked))
 
@@ -103,7 +104,8 @@ def _judge(judge: JudgeConfig | None) -> tuple[Any, ...] | None:
     """What identifies a judge. The name already has the repeat; a rubric's instructions are in its definition."""
     if judge is None:
         return None
-    return (judge.model, judge.identity, judge.temperature, judge.max_tokens, judge.seed, judge.params)
+    sent = [judge.sent(name) for name in ("temperature", "max_tokens", "seed", "effort")]
+    return (judge.model, judge.identity, *sent, judge.sent_params)
 
 
 def _hash(value: Any) -> bytes:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, ProviderError, StoppedError, StoreError
+from prompt_evaluator.errors import (
+    BudgetSpentError,
+    CircuitOpenError,
+    JudgeRefusedError,
+    ProviderError,
+    StoppedError,
+    StoreError,
+)
 from prompt_evaluator.model import REDACTOR, UNREADABLE, Answer, Failed, Request, Scored, Scores, Skipped, message_of
 from prompt_evaluator.pipeline.naming import unit_name
 
@@ -97,16 +104,19 @@ class RecordedJudge:
     ) -> Answer:
         config = self._config
         number = self._repeat + sample * _SAMPLES_APART
+        seed: int | None = config.sent("seed")
         request = Request(
             model=self._model,
             messages=messages,
-            temperature=config.temperature,
+            temperature=config.sent("temperature"),
             max_tokens=config.max_tokens,
-            seed=None if config.seed is None else config.seed + number,
+            seed=None if seed is None else seed + number,
+            effort=config.sent("effort"),
             response_schema=schema,
             top_logprobs=top_logprobs,
             sample=number,
-            options=config.params,
+            options=config.sent_params,
+            strict=config.strict_params,
             case=self._case,
         )
         try:
@@ -117,6 +127,9 @@ class RecordedJudge:
         self.time_outs += answer.time_outs or 0
         self.raw = answer.text
         self.replies.append(msgspec.structs.replace(answer, text="", logprobs=None))
+        if answer.outcome in ("refused", "filtered"):
+            how = "refused to answer" if answer.outcome == "refused" else "was stopped by a content filter"
+            raise JudgeRefusedError(f"the judge {how}.", provider=self._config.model)
         return answer
 
     async def _asked(self, request: Request) -> Answer:

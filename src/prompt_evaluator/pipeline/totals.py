@@ -15,7 +15,7 @@ from prompt_evaluator.pipeline.uses import rubric_key
 from prompt_evaluator.stats.reducers import reducer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from prompt_evaluator.model import Preparation, RunPlan, RunStatus
     from prompt_evaluator.model.result import CaseResult, SampleResult
@@ -51,6 +51,7 @@ class Totals:
         self._cases: Counter[str] = Counter()
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._outcomes: Counter[str] = Counter()
         self._failures: Counter[_Reason] = Counter()
         self._messages: dict[_Reason, tuple[int, str]] = {}
         """With the position of the case: the message of the first one is shown."""
@@ -101,6 +102,7 @@ class Totals:
     def _add_sample(self, position: int, sample: SampleResult) -> None:
         self._samples[sample.status] += 1
         self._unscored.add(position, sample)
+        self._outcomes.update(_outcomes(sample))
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
             key = (sample.error_metric, sample.error.kind, _NUMBER.sub("0", sample.error.message[:_COMPARED]))
@@ -197,9 +199,24 @@ class Totals:
             time_outs=self._time_outs,
             reused_units=self._reused,
             skipped=dict(sorted(self._unscored.skipped.items())),
+            outcomes=dict(sorted(self._outcomes.items())),
         )
 
     def _most_frequent(self, failure: tuple[_Reason, int]) -> tuple[int, int, str]:
         """Sort key: the most frequent first, then the first in the file."""
         key, count = failure
         return -count, self._messages[key][0], str(key)
+
+
+def _outcomes(sample: SampleResult) -> Iterator[str]:
+    """What is worth counting of how an answer ended."""
+    outcome = sample.outcome
+    if outcome is None:
+        return
+    empty = not (sample.generator_output or "").strip() and not sample.tool_calls
+    if outcome not in ("stop", "tool_calls"):
+        yield outcome
+        if empty and outcome == "length":
+            yield "empty_length"
+    elif empty:
+        yield "empty"

@@ -5,27 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
-from prompt_evaluator.model import ProviderSettings
+from prompt_evaluator.providers.presets import PRESETS as BUILT_IN
+from prompt_evaluator.providers.presets import SERVICES
 from prompt_evaluator.providers.prices import shipped_prices
 from prompt_evaluator.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.shared import Resources
 
     Factory = Callable[[str, ProviderSettings, Resources], Provider]
 
+__all__ = ["BUILT_IN", "KINDS", "OVER_HTTP", "ModelName", "check_settings", "parse_model_name"]
+
 KINDS: Registry[Factory] = Registry(
     "kind of provider",
     {
-        "anthropic": "prompt_evaluator.providers.anthropic:build",
+        "anthropic": "prompt_evaluator.providers.service:build",
         "command": "prompt_evaluator.providers.command:build",
         "mock": "prompt_evaluator.providers.mock.provider:build",
-        "openai": "prompt_evaluator.providers.openai:build",
+        "openai": "prompt_evaluator.providers.service:build",
         "python": "prompt_evaluator.providers.function:build",
-        "router": "prompt_evaluator.providers.router:build",
+        "router": "prompt_evaluator.providers.protocols.router:build",
     },
     entry_points="prompt_evaluator.providers",
 )
@@ -34,40 +38,16 @@ OVER_HTTP = ("openai", "anthropic", "router")
 """The kinds that use our HTTP transport: proxy and certificate settings apply to them."""
 _NOT_OVER_HTTP = ("command", "mock", "python")
 
-BUILT_IN = {
-    "mock": ProviderSettings(kind="mock"),
-    "openai": ProviderSettings(
-        kind="openai",
-        base_url="https://api.openai.com/v1",
-        base_url_env="OPENAI_BASE_URL",
-        api_key_env="OPENAI_API_KEY",
-    ),
-    "anthropic": ProviderSettings(
-        kind="anthropic",
-        base_url="https://api.anthropic.com",
-        base_url_env="ANTHROPIC_BASE_URL",
-        api_key_env="ANTHROPIC_API_KEY",
-    ),
-    "router": ProviderSettings(
-        kind="router", base_url_env="EVAL_ROUTER_URL", api_key_env="EVAL_ROUTER_API_KEY", key_required=False
-    ),
-    "python": ProviderSettings(kind="python"),
-    "command": ProviderSettings(kind="command"),
-}
-"""Providers available without configuration. A configured entry of the same name takes precedence."""
-
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}
-
-LITELLM = "a LiteLLM proxy is used by its address: a provider with `kind: openai` and its `base_url`."
 
 
 def check_settings(name: str, settings: ProviderSettings) -> None:
-    """Raise `ConfigurationError` for proxy or certificate settings of a kind that ignores them, and for LiteLLM."""
-    if settings.kind == "litellm":
-        raise ConfigurationError(f"{name}: {LITELLM}")
+    """Raise `ConfigurationError` for settings that the entry's kind ignores, and for services nobody knows."""
     unused = [field for field in ("proxy", "ca_file", "cert_file", "key_file") if getattr(settings, field) is not None]
     if unused and settings.kind in _NOT_OVER_HTTP:
         raise ConfigurationError(f"{name}: providers of kind {settings.kind!r} do not support {unused[0]}. Remove it.")
+    if settings.service and settings.service not in SERVICES:
+        raise UnknownNameError("service", settings.service, SERVICES)
 
 
 class ModelName(NamedTuple):
@@ -84,7 +64,7 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
     """Split `provider/model` or `provider:model` at the first `/` or `:`.
 
     Raises:
-        ConfigurationError: There is only a provider, or the provider is LiteLLM.
+        ConfigurationError: There is only a provider.
         UnknownNameError: No provider has that name. The message suggests the closest match.
     """
     known = sorted(providers)
@@ -95,8 +75,6 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
         if not model:
             raise ConfigurationError(f"The model {text!r} names only a provider. Write {provider}/MODEL.")
         return ModelName(provider, model)
-    if provider == "litellm":
-        raise ConfigurationError(f"{text}: {LITELLM}")
     if split == len(text):
         owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]
         raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])

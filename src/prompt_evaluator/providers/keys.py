@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import string
+import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _SECRET_NAME = re.compile(r"(key|token|secret|password|sig|signature|auth|authorization|code|cookie)s?$", re.IGNORECASE)
 _RANDOM_TEXT = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w+/=.~-]{20,}", re.ASCII)
 
+_COMMAND_TIMEOUT = 60.0
+_SHOWN = 200
 _NEW_FILE = 2_000_000_000
 """Nanoseconds within which two versions of a file may share a modification time: file systems round it."""
 
@@ -33,6 +38,8 @@ class Key:
         self._provider, self._settings, self._environment = provider, settings, environment
         self._path = Path(settings.api_key_file).expanduser() if settings.api_key_file else None
         self._last: Secret | None = None
+        self._printed: Secret | None = None
+        """What the command printed last."""
         self._version: tuple[int, ...] | None = None
         """The version of the file that the last key was read from."""
         _register_secrets(settings.headers.items())
@@ -40,21 +47,31 @@ class Key:
     @property
     def source(self) -> str | None:
         """What the user has to set: a variable name or a file path, never a value."""
-        return self._settings.api_key_env or self._settings.api_key_file
+        settings = self._settings
+        if command := settings.api_key_command:
+            return settings.api_key_env or f"`{command}`"
+        return settings.api_key_env or settings.api_key_file
 
     @property
     def present(self) -> bool:
-        return bool(self._find())
+        return bool(self._settings.api_key_command or self._find())
 
     def resolve(self) -> Secret | None:
         """Return the key, or None if none is set and none is required.
 
         Raises:
-            AuthenticationError: The key is required but missing, or has characters a key cannot contain.
+            AuthenticationError: The key is required but missing, has characters a key cannot contain, or the command
+                that prints it has failed.
         """
+        if self._printed is not None:
+            return self._printed
         if self._last is not None and self._version is not None and self._version == self._version_now():
             return self._last
         value = self._find()
+        if not value and self._settings.api_key_command:
+            value = self._run_command(self._settings.api_key_command)
+            self._printed = Secret(value)
+            return self._printed
         if not value:
             if self._settings.key_required and self.source:
                 raise AuthenticationError(f"no key. Set {self.source}.", provider=self._provider)
@@ -65,6 +82,29 @@ class Key:
                 raise AuthenticationError(what, provider=self._provider)
             self._last = Secret(value)
         return self._last
+
+    def renew(self, used: Secret | None) -> bool:
+        """Look the key up again, because it was not accepted. Return whether another one is known now."""
+        if self._settings.api_key_command and self._printed is used:
+            self._printed = None
+        self._version = None
+        return self.resolve() != used
+
+    def _run_command(self, command: str) -> str:
+        """Run the command that prints the key. What it prints is shown to nobody."""
+        try:
+            done = subprocess.run(  # noqa: S603 - written by the user, as git's credential helpers are
+                shlex.split(command), capture_output=True, text=True, timeout=_COMMAND_TIMEOUT, check=False
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            what = f"the command for the key, `{command}`, could not be run: {type(error).__name__}."
+            raise AuthenticationError(what, provider=self._provider) from None
+        value = done.stdout.strip()
+        if done.returncode or not value:
+            said = " ".join(done.stderr.split())[:_SHOWN] or "it printed nothing"
+            what = f"the command for the key, `{command}`, ended with {done.returncode}: {said}."
+            raise AuthenticationError(what, provider=self._provider)
+        return value
 
     def _find(self) -> str:
         self._version = None
@@ -98,6 +138,7 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
     """Return the base address, and register the secrets it contains with the redactor."""
     from_environment = environment.get(settings.base_url_env) if settings.base_url_env else None
     text = from_environment or settings.base_url
+    text = _filled(provider, text, environment) if text else None
     if not text:
         where = settings.base_url_env or f"base_url of provider {provider!r}"
         raise ConfigurationError(f"{provider}: no address. Set {where}.")
@@ -114,6 +155,16 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
     _register_secrets(address.values)
     _register_secrets(settings.query.items())
     return address.with_query(settings.query)
+
+
+def _filled(provider: str, text: str, environment: Mapping[str, str]) -> str:
+    """Fill `{VARIABLE}` in an address from the environment."""
+    names = [name for _, name, _, _ in string.Formatter().parse(text) if name] if "{" in text else []
+    if missing := [name for name in dict.fromkeys(names) if not environment.get(name)]:
+        raise ConfigurationError(f"{provider}: no address. Set {' and '.join(missing)}.")
+    for name in names:
+        text = text.replace(f"{{{name}}}", environment[name])
+    return text
 
 
 def shown_proxy(provider: str, settings: ProviderSettings) -> str | None:

@@ -9,6 +9,8 @@ import msgspec
 from prompt_evaluator.providers.transport.http import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prompt_evaluator.model import Message
 
 _MOST_KEPT = 32
@@ -28,4 +30,10 @@ class SharedParts:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             known = self._known[id(part)] = (part, msgspec.Raw(encode(part, self._provider)))
+        return known[1]
+
+    def once(self, part: dict[str, Any], write: Callable[[dict[str, Any]], Any]) -> msgspec.Raw:
+        """What `write` makes of a part, encoded."""
+        if (known := self._known.get(id(part))) is None:
+            known = self._known[id(part)] = (part, msgspec.Raw(encode(write(part), self._provider)))
         return known[1]

@@ -42,6 +42,7 @@ def facts(plan: RunPlan, result: RunResult) -> Facts:
         flakiest=_cases((case for case in result.flakiest if _is_flakier(case, result)), result, _flaky_text),
         errors=_errors(result),
         skipped=_skipped(result),
+        answers=_answers(result.totals),
         missed_bars=tuple(map(_missed, result.missed_bars)),
         judge=_judge(result),
         usage=_usage(result.totals),
@@ -134,6 +135,25 @@ def _skipped(result: RunResult) -> Note | None:
         return None
     text = f"{', '.join(names)}: no case has the required fields. See `prompt-evaluator list metrics`."
     return Note(code="skipped", text=text, values={"metrics": names})
+
+
+def _answers(totals: RunTotals) -> Note | None:
+    """Answers that are not complete texts; a refusal is one, whoever refused."""
+    found = totals.outcomes
+    filtered, cut, empty_cut = found.get("filtered", 0), found.get("length", 0), found.get("empty_length", 0)
+    texts = []
+    if refused := found.get("refused", 0) + filtered:
+        texts.append(f"{refused:,} refused{f', {filtered:,} of them filtered' if filtered else ''}")
+    if cut:
+        before = f", {empty_cut:,} of them before any text" if empty_cut else ""
+        texts.append(f"{cut:,} cut by max_tokens{before}: raise --max-tokens")
+    if context := found.get("context", 0):
+        texts.append(f"{context:,} cut by the context window")
+    if empty := found.get("empty", 0):
+        texts.append(f"{empty:,} empty")
+    if others := found.get("paused", 0) + found.get("other", 0):
+        texts.append(f"{others:,} ended in another way")
+    return Note(code="answers", text=f"{'; '.join(texts)}.", values=dict(found)) if texts else None
 
 
 def _missed(bar: MissedBar) -> Note:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from prompt_evaluator.config.loading import BUILT_IN
 from prompt_evaluator.config.values import checked
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.declaration import DATASET, FILE, NO_RUBRIC, PATH, RUBRIC
@@ -40,7 +41,12 @@ def evaluate_options(settings: Settings, given: Mapping[str, Any], **fixed: Any)
     values = {name: value for name, value in chosen.items() if name in OPTIONS and value is not None} | fixed
     if values.get("rubric") == NO_RUBRIC:
         values["rubric"] = None
-    return EvaluateOptions(**values)
+    stated = frozenset(
+        name
+        for name in chosen
+        if name in OPTIONS and (kept := OPTIONS[name].setting) and settings.origin(kept) != BUILT_IN
+    )
+    return EvaluateOptions(**values, stated=stated)
 
 
 def run_limits(settings: Settings) -> RunLimits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -99,12 +100,15 @@ def _reference(source: _Source, options: EvaluateOptions) -> DatasetRef:
 
 
 def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target:
-    return Target(
+    target = Target(
         model=str(name),
         identity=models.identity(name),
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         seed=options.seed,
+        effort=options.effort,
+        response_schema=_schema(options.schema) if options.schema else None,
+        strict_params=options.strict_params,
         params=_checked_params(options.params, models.settings[name.provider].kind),
         prompt=_prompt(options),
         render_prompt=options.render_prompt,
@@ -112,6 +116,18 @@ def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target
         context_template=None if options.template else CONTEXT_TEMPLATE,
         attempts=options.attempts,
     )
+    return models.as_sent(target, () if "temperature" in options.stated else ("temperature",))
+
+
+def _schema(path: Path) -> dict[str, Any]:
+    """A JSON schema for answers. Raises an error if the file is not one of an object."""
+    try:
+        found = json.loads(_text(path))
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: this is not JSON: {error}.") from None
+    if not isinstance(found, dict) or "type" not in found:
+        raise ConfigurationError(f'{path}: this is not a JSON schema. Write an object such as {{"type": "object", …}}.')
+    return found
 
 
 def _checked_params(params: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -138,13 +154,21 @@ def _prompt(options: EvaluateOptions) -> PromptRef | None:
 
 
 def _judge_config(judge: ModelName, options: EvaluateOptions, models: Models) -> JudgeConfig:
-    return JudgeConfig(
+    config = JudgeConfig(
         model=str(judge),
         identity=models.identity(judge),
         temperature=options.judge_temperature,
+        max_tokens=options.judge_max_tokens,
         seed=options.seed,
+        effort=options.judge_effort,
+        strict_params=options.strict_params,
+        params=_checked_params(options.judge_params, models.settings[judge.provider].kind),
         system_prompt=_text(options.judge_system_prompt) if options.judge_system_prompt else None,
         repeats=options.judge_repeats,
+    )
+    # The seed is the generator's: a judge that takes none is no reason for a remark.
+    return models.as_sent(
+        config, {"seed", "temperature"} - ({"temperature"} if "judge_temperature" in options.stated else set())
     )
 
 

@@ -126,7 +126,8 @@ def with_known_cases(draft: RunPlan, plan: RunPlan) -> RunPlan:
 def _named_judge(name: ModelName, draft: RunPlan, models: Models) -> JudgeConfig:
     """A judge named by a metric has the settings of the run's own."""
     assert draft.judge is not None  # noqa: S101 - a draft always has one
-    return msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
+    judge = msgspec.structs.replace(draft.judge, model=str(name), identity=models.identity(name))
+    return models.as_sent(judge, ("temperature", "seed"))
 
 
 def _check_size(draft: RunPlan, repeats: int) -> None:

@@ -14,6 +14,8 @@ from prompt_evaluator.providers.calls.governor import Governor
 from prompt_evaluator.providers.calls.loop_lag import LoopLag
 from prompt_evaluator.providers.calls.shared_key import SharedKey, StoreThread
 from prompt_evaluator.providers.catalogue import KINDS, check_settings
+from prompt_evaluator.providers.learned import Learned
+from prompt_evaluator.user_data import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._http: Http | None = None
+        self.learned = Learned(data_folder() / "refused-parameters.json")
 
     @property
     def http(self) -> Http:

@@ -129,7 +129,9 @@ def refusal(call: Call, response: Response) -> ProviderError:
     kind, sentence = _meaning(status, message)
     wait = retry_after(response.headers, time.time()) if kind.retried else None
     what = f"{sentence} ({status}): {message.rstrip('.')}.{source}"
-    return kind(what, provider=call.provider, status=status, retry_after=wait)
+    error = kind(what, provider=call.provider, status=status, retry_after=wait)
+    error.body = readable(response, call.max_reply_bytes)
+    return error
 
 
 def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases

@@ -50,7 +50,8 @@ def metrics(found: Findings) -> Html:
     judge = found.facts.judge if found.facts else None
     confidence = found.facts.confidence if found.facts else None
     skipped = found.facts.skipped if found.facts else None
-    notes = [paragraph(note.text, "dim") for note in (judge, skipped, confidence) if note]
+    answers = found.facts.answers if found.facts else None
+    notes = [paragraph(note.text, "dim") for note in (answers, judge, skipped, confidence) if note]
     bars = [element("li", mark("bad"), element("span", prose(note.text))) for note in missed]
     return section(
         "metrics",
