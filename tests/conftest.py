@@ -30,6 +30,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as with nohup: programs
 
 
 @pytest.fixture(autouse=True)
+def _no_data_of_the_tester(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What one test learns of a service is not known to the next."""
+    monkeypatch.setenv("PROMPT_EVALUATOR_DATA", str(tmp_path_factory.mktemp("data")))
+
+
+@pytest.fixture(autouse=True)
 def _no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of tests are on loopback, where a tester's own proxy does not lead."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:

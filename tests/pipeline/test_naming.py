@@ -75,15 +75,15 @@ def case_with(**changes: Any) -> TestCase:
 
 
 def test_the_name_of_an_answer() -> None:
-    assert asked() == "26bac85e18b18a5aca5e11f7b21e0dc9"
+    assert asked() == "e79fa5440c6395070455ff4eeed74d1f"
 
 
 @pytest.mark.parametrize(
     ("metric", "name"),
     [
-        ("rule", "10e8e5b2086d09a3b3f6d7f299a116d4"),
-        ("judged", "efc78299ebb7ba2034b179918b612aea"),
-        ("rubric", "fcd036f27769d7e0f9fb55394a270229"),
+        ("rule", "51880cfb6248fd94bd18a02d4e326286"),
+        ("judged", "98ea4609288010cff8755d8c8fca0356"),
+        ("rubric", "8ae83cfa0252d461946c10d2abfcf7e3"),
     ],
 )
 def test_the_name_of_a_judgement(metric: str, name: str) -> None:
@@ -93,19 +93,19 @@ def test_the_name_of_a_judgement(metric: str, name: str) -> None:
 def test_the_name_of_a_named_and_negated_use() -> None:
     use = MetricUse(metric="includes", name="short", negated=True, options={"phrases": ["three"]})
 
-    assert named(applied_use(use)) == "93f80987e022a0aad7ba4b0862703d72"
+    assert named(applied_use(use)) == "88b58b1fa02b974c300d0322ea954229"
 
 
 def test_the_name_of_a_preparation() -> None:
     kind = applied("criteria", criteria="Is it kind?")
 
-    assert preparation_name(kind.metric, JUDGE).hex() == "9e4f9d175d042ebf69dd520965115dc4"
+    assert preparation_name(kind.metric, JUDGE).hex() == "c13af5f2335e654e14367cab3cec180d"
 
 
 def test_the_name_of_a_reply() -> None:
     request = RequestBuilder(TARGET, "m").request(CASE, 0)
 
-    assert unit_name("reply to 00ff", "scripted", request).hex() == "17f7f71c23cbc47e7274f1cbe1027019"
+    assert unit_name("reply to 00ff", "scripted", request).hex() == "99bf872629a693cdbb353e07b090da1a"
 
 
 # What names an answer

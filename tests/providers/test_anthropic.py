@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from service import says, service
 
-from prompt_evaluator.errors import BadReplyError, QuotaExhaustedError, RequestRefusedError
+from prompt_evaluator.errors import QuotaExhaustedError, RequestRefusedError
 from prompt_evaluator.model import Message, ToolCall, Usage
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -23,7 +23,7 @@ async def test_a_request_holds_the_question_and_the_max_tokens_that_the_api_requ
         await svc.ask()
 
     assert svc.last.path == "/v1/messages"
-    assert svc.last.json == {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "content": "hello"}]}
+    assert svc.last.json == {"model": "m", "max_tokens": 16_384, "messages": [{"role": "user", "content": "hello"}]}
 
 
 async def test_every_parameter_has_its_field_and_the_system_prompt_is_separate() -> None:
@@ -139,7 +139,7 @@ async def test_cached_tokens_are_tokens() -> None:
     async with service("anthropic", says(reply(usage=usage))) as svc:
         answer = await svc.ask()
 
-    assert answer.usage == Usage(input_tokens=1_103, output_tokens=5)
+    assert answer.usage == Usage(input_tokens=1_103, output_tokens=5, cached_tokens=1_000, cache_write_tokens=100)
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,13 @@ async def test_tokens_that_were_not_counted_are_unknown(usage: dict[str, int] | 
     assert answer.cost is None
 
 
-async def test_a_reply_without_text_or_tool_calls_is_not_an_answer() -> None:
-    nothing = says(reply({"type": "thinking", "thinking": "hm"}, stop_reason="max_tokens"))
-    async with service("anthropic", nothing, nothing) as svc:
-        with pytest.raises(BadReplyError, match="stop reason: max_tokens"):
-            await svc.ask()
+async def test_thinking_that_used_up_the_tokens_is_an_answer_that_was_cut() -> None:
+    async with service(
+        "anthropic", says(reply({"type": "thinking", "thinking": "hm"}, stop_reason="max_tokens"))
+    ) as svc:
+        answer = await svc.ask()
+
+    assert (answer.text, answer.outcome) == ("", "length")
 
 
 async def test_an_empty_account_is_not_tried_again() -> None:

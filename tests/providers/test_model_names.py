@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
-from prompt_evaluator.model import ProviderSettings
-from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, check_settings, parse_model_name
+from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS, parse_model_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,14 +75,6 @@ def test_a_name_without_a_close_match_lists_the_known_ones(text: str) -> None:
         parse_model_name(text, PROVIDERS)
 
 
-def test_litellm_is_used_by_its_address() -> None:
-    with pytest.raises(ConfigurationError, match=r"^litellm/azure/gpt-4o: a LiteLLM proxy .* `kind: openai`"):
-        parse_model_name("litellm/azure/gpt-4o", PROVIDERS)
-
-    with pytest.raises(ConfigurationError, match=r"^gateway: a LiteLLM proxy"):
-        check_settings("gateway", ProviderSettings(kind="litellm"))
-
-
 def test_every_built_in_provider_is_of_a_kind_that_exists() -> None:
     assert {settings.kind for settings in BUILT_IN.values()} <= set(KINDS.names())
 
@@ -128,7 +119,7 @@ def test_a_plugin_adds_a_kind_of_provider(plugins: Path) -> None:
 
 
 def test_listing_the_kinds_imports_none_of_them(plugins: Path) -> None:
-    heavy = {"a_plugin", "httptools", "prompt_evaluator.providers.openai"}
+    heavy = {"a_plugin", "httptools", "prompt_evaluator.providers.service"}
     code = f"print(*KINDS.names()); print({heavy} & set(sys.modules))"
 
     names, imported = run(code, plugins).splitlines()
@@ -138,7 +129,7 @@ def test_listing_the_kinds_imports_none_of_them(plugins: Path) -> None:
 
 
 def test_a_plugin_does_not_replace_a_built_in_kind(plugins: Path) -> None:
-    assert run("print(KINDS.get('openai').__module__)", plugins) == "prompt_evaluator.providers.openai"
+    assert run("print(KINDS.get('openai').__module__)", plugins) == "prompt_evaluator.providers.service"
 
 
 @pytest.mark.parametrize(("name", "why"), [("broken", "absent"), ("raises", "no licence")])

@@ -204,7 +204,7 @@ _raw(
 _raw("no choices", b'{"choices": [], "content": []}')
 _raw(
     "null content",
-    b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}], "content": [], "output": null}',
+    b'{"choices": [{"message": {"content": null}}], "content": [], "output": null}',
 )
 _raw("an array", b"[1, 2, 3]")
 _raw("nested 100,000 deep", b"[" * 100_000)

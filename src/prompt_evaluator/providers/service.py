@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from prompt_evaluator.errors import FieldRefusedError, ProviderError, RequestRefusedError
-from prompt_evaluator.model import Answer, Request, Usage
+from prompt_evaluator.model import REDACTOR, Answer, Request, Usage
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.presets import service_of
 from prompt_evaluator.providers.protocols import anthropic, chat, common, responses
@@ -34,6 +35,7 @@ _PATIENCE = 10.0
 """Seconds that calls wait for the first one: what a service refuses, it refuses at once."""
 _USE_RESPONSES, _RENAME = "use_path", "rename max_tokens"
 """What can be learned beside parameters."""
+_SHOWN = 300
 _STATED_COST = "x-litellm-response-cost"
 
 
@@ -62,6 +64,8 @@ class ServiceProvider(HttpProvider):
         self._rules = RuleBook(settings, own_address=own)
         self._learned: Learned = resources.learned
         self._shared = SharedParts(name)
+        self._lessons: Counter[str] = Counter()
+        """How often something was learned in this process, by place."""
         self._settled: set[str] = set()
         """Places where a request was answered, so that nothing needs to be found out."""
         self._first: dict[str, asyncio.Event] = {}
@@ -202,7 +206,8 @@ class ServiceProvider(HttpProvider):
             raise error
         if (learned := self._lesson(found, way, body)) is None:
             raise error
-        self._learned.add(way.place, learned, found.message[:300])
+        self._learned.add(way.place, learned, REDACTOR.text(found.message)[:_SHOWN])
+        self._lessons[way.place] += 1
         name = learned if learned in way.chosen.parameters else "this way of asking"
         what = f"{request.model} does not accept {name!r}; retrying without it."
         raise FieldRefusedError(what, provider=self._name, status=error.status)
@@ -210,7 +215,7 @@ class ServiceProvider(HttpProvider):
     def _lesson(self, found: common.ErrorReply, way: _Way, body: dict[str, Any]) -> str | None:
         """What can be learned from an error; None if it is not about a parameter that the service does not take."""
         known = self._learned.about(way.place)
-        if len(known) >= _MOST_LEARNED:
+        if self._lessons[way.place] >= _MOST_LEARNED:
             return None
         if way.api == "chat" and "/v1/responses" in found.message and "responses" in self._facts.apis:
             return _USE_RESPONSES

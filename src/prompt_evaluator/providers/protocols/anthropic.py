@@ -166,17 +166,18 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 def answer(found: Reply, request: Request, provider: str) -> Answer:
     """Read a reply. Raises `BadReplyError`, with the usage, if it has no answer."""
     usage = _usage(found.usage)
-    if found.content is None:
-        raise BadReplyError("the reply has no content.", provider=provider, status=200, usage=usage)
+    if not found.content and found.stop_reason is None:
+        raise BadReplyError("the reply says nothing, not even why.", provider=provider, status=200, usage=usage)
+    content = found.content or []
     calls = tuple(
         ToolCall(name=block.name, arguments=block.input or {}, id=block.id)
-        for block in found.content
+        for block in content
         if block.type == "tool_use" and block.name
     )
     outcome = _OUTCOMES.get(found.stop_reason or "end_turn", "other")
     category = found.stop_details.category if found.stop_details else None
     return Answer(
-        text="".join(block.text for block in found.content if block.type == "text" and block.text is not None),
+        text="".join(block.text for block in content if block.type == "text" and block.text is not None),
         tool_calls=calls,
         finish_reason=found.stop_reason,
         outcome=msgspec.UNSET if outcome == "stop" else outcome,

@@ -152,6 +152,8 @@ def answer(found: Completion, request: Request, provider: str) -> Answer:
         detail = f"; its error is {error!r:.300}" if error else ""
         raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200, usage=usage)
     choice = found.choices[0]
+    if message.content is message.refusal is choice.finish_reason is None and not message.tool_calls:
+        raise BadReplyError("the reply says nothing, not even why.", provider=provider, status=200, usage=usage)
     calls = tuple(map(_tool_call, message.tool_calls or ()))
     refused = message.refusal is not None
     reason = choice.finish_reason
