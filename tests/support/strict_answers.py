@@ -240,7 +240,8 @@ def _status(name: str, detail: str | None, ask: Ask, state: State) -> Refused:
         headers = {"retry-after-ms": f"{float(state.retry_after) * 1000:g}"}
     elif name in ("429", "503", "529") and ask.service.name in _TELLS_WHEN:
         headers = {"retry-after": state.retry_after}
-    kind = of_anthropic if ask.protocol == "messages" else kind
+    if ask.protocol == "messages":
+        kind, code = of_anthropic, None
     return Refused(f"A fault: {detail or kind}.", code=detail or code, status=int(name), kind=kind, headers=headers)
 
 

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 _PROTOCOLS = {"chat": chat, "responses": responses, "messages": messages}
 _ENDS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
-_LIMITS = {
-    "openai": {"x-ratelimit-limit-requests": "500", "x-ratelimit-remaining-requests": "499",
-               "x-ratelimit-reset-requests": "120ms", "x-ratelimit-limit-tokens": "300000",
-               "x-ratelimit-remaining-tokens": "299000", "x-ratelimit-reset-tokens": "6ms"},
+_LIMITS = {  # so high that nobody has to wait for them
+    "openai": {"x-ratelimit-limit-requests": "900000", "x-ratelimit-remaining-requests": "899999",
+               "x-ratelimit-reset-requests": "6ms", "x-ratelimit-limit-tokens": "900000000",
+               "x-ratelimit-remaining-tokens": "899999000", "x-ratelimit-reset-tokens": "6ms"},
     "azure": {"x-ratelimit-limit-tokens": "-1", "x-ratelimit-remaining-tokens": "0"},  # which means: unknown
-    "anthropic": {"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-remaining": "49",
+    "anthropic": {"anthropic-ratelimit-requests-limit": "900000", "anthropic-ratelimit-requests-remaining": "899999",
                   "anthropic-ratelimit-requests-reset": "2026-11-19T12:00:00Z"},
-    "groq": {"x-ratelimit-limit-requests": "14400", "x-ratelimit-remaining-requests": "14399",
+    "groq": {"x-ratelimit-limit-requests": "900000000", "x-ratelimit-remaining-requests": "899999999",  # of a day
              "x-ratelimit-reset-requests": "2m59.56s"},
-    "mistral": {"x-ratelimit-limit-req-minute": "60", "x-ratelimit-remaining-req-minute": "59"},
+    "mistral": {"x-ratelimit-limit-req-minute": "900000", "x-ratelimit-remaining-req-minute": "899999"},
 }  # fmt: skip
 
 
