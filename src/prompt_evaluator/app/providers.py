@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.app.models import Models
+from prompt_evaluator.app.planning.options import evaluate_options
+from prompt_evaluator.app.planning.plans import judge_of, target_of
+from prompt_evaluator.app.planning.prepared import CANNOT_JUDGE
 from prompt_evaluator.app.settings import masked
 from prompt_evaluator.errors import UnreachableError
-from prompt_evaluator.model import Answer, Limits, Message, Request
+from prompt_evaluator.metrics.rubric_metric import RubricMetric
+from prompt_evaluator.metrics.rubrics import load_rubric
+from prompt_evaluator.model import Answer, Failed, Limits, ModelConfig, TestCase
+from prompt_evaluator.pipeline.messages import RequestBuilder
+from prompt_evaluator.pipeline.scoring import RecordedJudge
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
+    from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import ProviderSettings
 
+_CASE = TestCase(id="test", input="Reply with the one word: ready")
 
 _LONGEST_WAIT = 60.0
 """Most seconds to wait for one short answer."""
@@ -65,27 +74,47 @@ def asked_for(model: str, configured: Mapping[str, ProviderSettings] | None = No
     return f"{name.provider}/{name.model} {f'at {status.address}' if status.address else 'on this machine'}"
 
 
-async def try_provider(model: str, configured: Mapping[str, ProviderSettings] | None = None) -> Answer:
-    """Make one short call, in one try, and return the answer.
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """One request as a run would send it, and what came of it."""
+
+    role: str
+    """`the model under test` or `a judge`."""
+    config: ModelConfig
+    answers: tuple[Answer, ...]
+    failed: str | None = None
+    """Why a run could not use it."""
+
+
+async def try_provider(model: str, settings: Settings) -> AsyncIterator[Trial]:
+    """Ask a model what a run would ask it, once as the model under test and once as a judge, in one try each.
 
     Raises:
         ProviderError: The service refused, could not be reached, or did not answer within a minute.
     """
-    models = Models(configured)
-    name = models.name(model)
-    settings = models.settings[name.provider]
+    options = msgspec.structs.replace(evaluate_options(settings, {}), generator_model=model, judge_model=model)
+    name = Models(settings.providers).name(model)
+    known = Models(settings.providers).settings
+    entry = known[name.provider]
     limits = msgspec.structs.replace(
-        settings.limits, max_tries=1, try_timeout=min(settings.limits.try_timeout, _LONGEST_WAIT)
+        entry.limits, max_tries=1, try_timeout=min(entry.limits.try_timeout, _LONGEST_WAIT)
     )
-    async with Models({**models.settings, name.provider: msgspec.structs.replace(settings, limits=limits)}) as models:
-        request = Request(
-            model=name.model, messages=(Message("user", "Reply with the one word: ready"),), max_tokens=16
-        )
+    entry = msgspec.structs.replace(entry, limits=limits)
+    async with Models({**known, name.provider: entry}) as models:
+        client = models.client(name.provider)
+        target = msgspec.structs.replace(target_of(options, name, models), prompt=None, template=None)
         try:
-            return await models.client(name.provider).complete(request)
+            answer = await client.complete(RequestBuilder(target, name.model).request(_CASE, 0))
         except UnreachableError as error:
             message = str(error).removeprefix(f"{error.provider}: ")
             raise type(error)(f"{message} {error.advice}".rstrip(), provider=error.provider) from None
+        yield Trial(role="the model under test", config=target, answers=(answer,))
+        if entry.kind in CANNOT_JUDGE:
+            return
+        config = judge_of(name, options, models)
+        judge = RecordedJudge(client, config, name.model, _CASE)
+        score = await RubricMetric(load_rubric("default")).score(_CASE, answer, judge)
+        failed = score.reason if isinstance(score, Failed) else None
+        yield Trial(role="a judge", config=config, answers=tuple(judge.replies), failed=failed)
 
 
 def _status(name: str, settings: ProviderSettings) -> ProviderStatus:

@@ -118,6 +118,7 @@ class _Page:
             ("Errors", self._errors(found.errors) if found.errors else []),
             ("Skipped", self._note(found.skipped)),
             ("Answers", self._note(found.answers)),
+            ("Params", self._note(found.parameters)),
             ("Missed", self._missed(found)),
             ("Judge", self._note(found.judge)),
             ("Tokens", self._sentences(found.usage.text)),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from prompt_evaluator.errors.base import PromptEvaluatorError
-
-if TYPE_CHECKING:
-    from prompt_evaluator.model import Usage
 
 
 class ProviderError(PromptEvaluatorError):
@@ -26,7 +23,7 @@ class ProviderError(PromptEvaluatorError):
         provider: str,
         status: int | None = None,
         retry_after: float | None = None,
-        usage: Usage | None = None,
+        usage: Any = None,
     ) -> None:
         """Prefix the message with the provider's name.
 
@@ -35,7 +32,7 @@ class ProviderError(PromptEvaluatorError):
             provider: The provider's name.
             status: The HTTP status, if there was one.
             retry_after: Seconds the service asked us to wait.
-            usage: What the service counted, and may have billed, although there is no answer.
+            usage: A `Usage`: what the service counted, and may have billed, although there is no answer.
         """
         self.provider, self.status, self.retry_after, self.usage = provider, status, retry_after, usage
         self.body = b""

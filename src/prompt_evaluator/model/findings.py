@@ -165,6 +165,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     errors: ErrorsFinding | None
     skipped: Note | None
     """Metrics for which every case lacks a required field."""
+    parameters: Note | None = None
+    """Which parameters were not sent although they were asked for, or are without effect."""
     answers: Note | None = None
     """How many answers are refusals, cut or empty."""
     missed_bars: tuple[Note, ...]

@@ -262,6 +262,8 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     reused_units: int
     skipped: dict[str, int]
     """Samples of cases that lack what a metric needs, by metric."""
+    refused_parameters: dict[str, int] = {}
+    """Samples without a parameter that the service has refused, by parameter."""
     outcomes: dict[str, int] = {}
     """Answers that are not complete texts, by outcome; `empty` ones ended by themselves without a text, `empty_length`
     are those cut before any text."""

@@ -52,6 +52,7 @@ class Totals:
         self._samples: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
         self._failures: Counter[_Reason] = Counter()
         self._messages: dict[_Reason, tuple[int, str]] = {}
         """With the position of the case: the message of the first one is shown."""
@@ -103,6 +104,8 @@ class Totals:
         self._samples[sample.status] += 1
         self._unscored.add(position, sample)
         self._outcomes.update(_outcomes(sample))
+        if sample.sent and sample.sent.left_out:
+            self._refused.update(left.field for left in sample.sent.left_out if left.reason == "learned")
         if sample.error is not None:
             self._errors[sample.error.kind] += 1
             key = (sample.error_metric, sample.error.kind, _NUMBER.sub("0", sample.error.message[:_COMPARED]))
@@ -199,6 +202,7 @@ class Totals:
             time_outs=self._time_outs,
             reused_units=self._reused,
             skipped=dict(sorted(self._unscored.skipped.items())),
+            refused_parameters=dict(sorted(self._refused.items())),
             outcomes=dict(sorted(self._outcomes.items())),
         )
 

@@ -41,7 +41,7 @@ SERVICES: dict[str, Service] = {
     # It ignores what the chosen upstream does not take, unless it is told to choose another.
     "openrouter": Service(extra={"provider": {"require_parameters": True}, "usage": {"include": True}}),
     "groq": Service(fields=_NEW_NAME, takes_sampling=True),
-    "xai": Service(fields=_NEW_NAME),
+    "xai": Service(),
     "deepseek": Service(schemas=False),
     "together": Service(takes_sampling=True),
     "fireworks": Service(takes_sampling=True),

@@ -42,6 +42,7 @@ def facts(plan: RunPlan, result: RunResult) -> Facts:
         flakiest=_cases((case for case in result.flakiest if _is_flakier(case, result)), result, _flaky_text),
         errors=_errors(result),
         skipped=_skipped(result),
+        parameters=_parameters(plan, result.totals),
         answers=_answers(result.totals),
         missed_bars=tuple(map(_missed, result.missed_bars)),
         judge=_judge(result),
@@ -135,6 +136,22 @@ def _skipped(result: RunResult) -> Note | None:
         return None
     text = f"{', '.join(names)}: no case has the required fields. See `prompt-evaluator list metrics`."
     return Note(code="skipped", text=text, values={"metrics": names})
+
+
+def _parameters(plan: RunPlan, totals: RunTotals) -> Note | None:
+    """What the user asked for and a model does not take. A default of ours that is not sent needs no remark."""
+    generator = None if plan.parent_run_id else plan.target
+    configs = [config for config in (generator, plan.judge, *plan.judges.values()) if config]
+    texts = []
+    for config in configs:
+        left = [each for each in config.left_out if each.reason != "default" and each.field != "seed"]
+        left += [each for each in config.left_out if each.field == "seed" and config is plan.target]
+        texts += [f"{config.model} does not take {each.field} {each.value}, so it was not sent" for each in left]
+        texts += [f"{config.model} takes {name} without effect" for name in config.ignored]
+    for name, count in totals.refused_parameters.items():
+        texts.append(f"{plan.target.model} refused {name}, so {many(count, 'sample')} went without it")
+    texts = list(dict.fromkeys(texts))
+    return Note(code="parameters", text=f"{'; '.join(texts)}.", values={"texts": texts}) if texts else None
 
 
 def _answers(totals: RunTotals) -> Note | None:

@@ -79,7 +79,12 @@ class RunSections:
         if found.errors:
             reasons = [f"\n  - {each.count:,} × {cell(each.message)}" for each in found.errors.failures]
             lines.append(f"⚠️ Errors: {said(found.errors.text)}{''.join(reasons[:_SHOWN_FAILURES])}")
-        notes = (("Skipped", found.skipped), ("Answers", found.answers), ("Judge", found.judge))
+        notes = (
+            ("Skipped", found.skipped),
+            ("Answers", found.answers),
+            ("Parameters", found.parameters),
+            ("Judge", found.judge),
+        )
         lines += [f"{label}: {said(note.text)}" for label, note in notes if note]
         lines.append(f"Tokens and cost: {said(found.usage.text)}")
         lines += [f"Samples: {said(found.confidence.text)}"] if found.confidence else []

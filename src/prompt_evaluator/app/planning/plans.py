@@ -68,10 +68,10 @@ def _draft(  # noqa: PLR0913, PLR0917 - what a plan is made from
         run_id=run_id,
         group_id=options.group_id or run_id,
         dataset=_reference(source, options),
-        target=_target(options, generator, models),
+        target=target_of(options, generator, models),
         rubric=load_rubric(options.rubric, rubrics) if options.rubric else None,
         metrics=metric_uses(options),
-        judge=_judge_config(judge, options, models),
+        judge=judge_of(judge, options, models),
         num_samples=options.num_samples,
         output_dir=str(options.output_dir.resolve()),
         note=options.run_note,
@@ -99,7 +99,7 @@ def _reference(source: _Source, options: EvaluateOptions) -> DatasetRef:
     return DatasetRef(path=path, name=name, hash=source.hash, count=source.count, selected=0)
 
 
-def _target(options: EvaluateOptions, name: ModelName, models: Models) -> Target:
+def target_of(options: EvaluateOptions, name: ModelName, models: Models) -> Target:
     target = Target(
         model=str(name),
         identity=models.identity(name),
@@ -153,7 +153,7 @@ def _prompt(options: EvaluateOptions) -> PromptRef | None:
     return PromptRef(path=None, hash=digest, text=options.system_text, version=options.prompt_version)
 
 
-def _judge_config(judge: ModelName, options: EvaluateOptions, models: Models) -> JudgeConfig:
+def judge_of(judge: ModelName, options: EvaluateOptions, models: Models) -> JudgeConfig:
     config = JudgeConfig(
         model=str(judge),
         identity=models.identity(judge),

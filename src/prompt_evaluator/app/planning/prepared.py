@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_RESULTS = 100_000
 """Of one case: they are held in memory together."""
-_NO_JUDGES = ("command", "python", "router")
+CANNOT_JUDGE = ("command", "python", "router")
 """Provider kinds that cannot judge."""
 
 
@@ -141,7 +141,7 @@ def _check_size(draft: RunPlan, repeats: int) -> None:
 
 
 def _check_can_judge(judge: ModelName, settings: Mapping[str, ProviderSettings]) -> None:
-    if settings[judge.provider].kind in _NO_JUDGES:
+    if settings[judge.provider].kind in CANNOT_JUDGE:
         raise ConfigurationError(
             f"{judge} cannot judge answers. Choose a judge model (--judge-model), or use metrics that need no judge "
             "(--rubric none --metrics ...)."

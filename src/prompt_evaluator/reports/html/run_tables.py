@@ -51,7 +51,8 @@ def metrics(found: Findings) -> Html:
     confidence = found.facts.confidence if found.facts else None
     skipped = found.facts.skipped if found.facts else None
     answers = found.facts.answers if found.facts else None
-    notes = [paragraph(note.text, "dim") for note in (answers, judge, skipped, confidence) if note]
+    parameters = found.facts.parameters if found.facts else None
+    notes = [paragraph(note.text, "dim") for note in (answers, parameters, judge, skipped, confidence) if note]
     bars = [element("li", mark("bad"), element("span", prose(note.text))) for note in missed]
     return section(
         "metrics",
