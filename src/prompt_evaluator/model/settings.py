@@ -77,7 +77,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     cap: dict[str, int] = {}
     """The highest values of parameters."""
     strip_schema: bool = False
-    """Whether it refuses bounds in JSON schemas."""
+    """Whether it refuses bounds in JSON schemas; Anthropic's protocol never has them."""
     cache_from: int | None = None
     """The fewest tokens that it caches, where caching has to be asked for."""
     source: str = ""

@@ -83,7 +83,7 @@ class RuleBook:
         self._rules = [
             (rule, re.compile(rule.match))
             for rule in (*settings.rules, *built_in_rules())
-            if (not rule.services or settings.service in rule.services) and (own_address or not rule.drop_default)
+            if not rule.services or (settings.service in rule.services and (own_address or not rule.drop_default))
         ]
         self._known: dict[str, list[Rule]] = {}
 
@@ -121,7 +121,7 @@ class RuleBook:
             parameters=kept,
             left_out=tuple(left),
             ignored=tuple(name for name in rule.ignored if name in kept),
-            known=self._takes_sampling or (rule.match != _NO_RULE.match and not rule.drop_default),
+            known=self._takes_sampling or (rule.match != _NO_RULE.match and not (rule.services and rule.drop_default)),
         )
 
     def _rules_of(self, model: str) -> list[Rule]:

@@ -206,8 +206,11 @@ class ServiceProvider(HttpProvider):
             raise error
         if (learned := self._lesson(found, way, body)) is None:
             raise error
-        self._learned.add(way.place, learned, REDACTOR.text(found.message)[:_SHOWN])
-        self._lessons[way.place] += 1
+        if learned not in self._learned.about(way.place):  # otherwise another request has found it out meanwhile
+            if self._lessons[way.place] >= _MOST_LEARNED:
+                raise error
+            self._lessons[way.place] += 1
+            self._learned.add(way.place, learned, REDACTOR.text(found.message)[:_SHOWN])
         name = learned if learned in way.chosen.parameters else "this way of asking"
         what = f"{request.model} does not accept {name!r}; retrying without it."
         raise FieldRefusedError(what, provider=self._name, status=error.status)
@@ -215,8 +218,6 @@ class ServiceProvider(HttpProvider):
     def _lesson(self, found: common.ErrorReply, way: _Way, body: dict[str, Any]) -> str | None:
         """What can be learned from an error; None if it is not about a parameter that the service does not take."""
         known = self._learned.about(way.place)
-        if self._lessons[way.place] >= _MOST_LEARNED:
-            return None
         if way.api == "chat" and "/v1/responses" in found.message and "responses" in self._facts.apis:
             return _USE_RESPONSES
         wrong_name = found.field in ("max_tokens", "max_completion_tokens") or "max_completion_tokens" in found.message

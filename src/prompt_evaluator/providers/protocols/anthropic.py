@@ -108,7 +108,7 @@ def body(request: Request, chosen: Chosen, provider: str, *, cache: bool) -> dic
             case "effort":
                 written["output_config"] = written.get("output_config", {}) | {"effort": value}
             case "schema":
-                schema = {"type": "json_schema", "schema": closed(value, strip=chosen.rule.strip_schema)}
+                schema = {"type": "json_schema", "schema": closed(value, strip=True)}
                 written["output_config"] = written.get("output_config", {}) | {"format": schema}
             case "stop":
                 written["stop_sequences"] = [value] if isinstance(value, str) else value
