@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 SHORT_ID = 8
 """Characters of a run's id that people are shown."""
-_NOT_PARAMETERS = ("model", "model_name", "identity", "prompt", "params")
+_NOT_PARAMETERS = ("model", "model_name", "identity", "prompt", "params", "left_out", "ignored", "strict_params")
 _DEFAULTS: dict[str, Any] = {"attempts": 1, "render_prompt": False, "repeats": 1}
 
 
 def parameters(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model's configuration that are set, `params` among them; defaults are left out.
+    """Return the parameters of a model's configuration that are sent, `params` among them; defaults are left out.
 
     `service` is where the model is called, or the code of a program. Files do not say it.
     """
@@ -29,7 +29,8 @@ def parameters(config: Mapping[str, Any]) -> dict[str, Any]:
     others = config.get("params")
     if isinstance(others, dict):
         known |= {f"params.{name}" if name in known else name: value for name, value in others.items()}
-    return known
+    left_out = {left["field"] for left in config.get("left_out") or ()}
+    return {name: value for name, value in known.items() if name not in left_out}
 
 
 def judge_parameters(config: Mapping[str, Any] | None, others: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

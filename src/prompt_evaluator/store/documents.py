@@ -106,12 +106,15 @@ def _model(config: ModelConfig) -> dict[str, Any]:
         "temperature": config.temperature,
         "max_tokens": config.max_tokens,
         "seed": config.seed,
+        "effort": config.effort,
         "params": config.params,
+        "left_out": config.left_out,
+        "ignored": config.ignored,
     }
 
 
 def _target(target: Target) -> dict[str, Any]:
-    return {**_model(target), "render_prompt": target.render_prompt, "attempts": target.attempts}
+    return {**_model(target), "response_schema": target.response_schema, "render_prompt": target.render_prompt, "attempts": target.attempts}
 
 
 def _prepared(prepared: Sequence[Preparation]) -> list[dict[str, Any]]:
