@@ -114,7 +114,12 @@ def _model(config: ModelConfig) -> dict[str, Any]:
 
 
 def _target(target: Target) -> dict[str, Any]:
-    return {**_model(target), "response_schema": target.response_schema, "render_prompt": target.render_prompt, "attempts": target.attempts}
+    return {
+        **_model(target),
+        "response_schema": target.response_schema,
+        "render_prompt": target.render_prompt,
+        "attempts": target.attempts,
+    }
 
 
 def _prepared(prepared: Sequence[Preparation]) -> list[dict[str, Any]]:
