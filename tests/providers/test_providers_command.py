@@ -28,7 +28,9 @@ def test_a_test_says_whom_it_asks_and_what_came_back(online: Workspace, service:
 
     assert done.code == 0
     assert done.err == f"Asking {MODEL} at {service.url}/v1 ...\n"
-    assert done.out.startswith("ok  gpt-4o-mini answered in ")
+    generated, *_, judged = [line for line in done.out.splitlines() if line.startswith("ok")]
+    assert generated.startswith("ok  as the model under test: gpt-4o-mini answered in ")
+    assert judged.startswith("ok  as a judge: gpt-4o-mini answered in ")
 
 
 def test_a_test_of_an_address_where_nobody_is_asks_once_and_says_what_to_check(nobody: Workspace) -> None:

@@ -13,7 +13,6 @@ from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.calls.run_calls import RunCalls
 from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.catalogue import BUILT_IN, OVER_HTTP, parse_model_name
-from prompt_evaluator.providers.keys import Key
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
@@ -156,11 +155,12 @@ class Models:
 
     def check(self, name: ModelName) -> None:
         """Raise an error, before any call, if the key is unusable or the function or program does not exist."""
+        provider = self._provider(name.provider)
         try:
-            Key(name.provider, self.settings[name.provider]).resolve()
+            getattr(provider, "resolve_key", lambda: None)()
         except AuthenticationError as error:
             raise ConfigurationError(str(error)) from None
-        if check := getattr(self._provider(name.provider), "check", None):
+        if check := getattr(provider, "check", None):
             check(name.model)
 
     def _provider(self, name: str) -> Provider:

@@ -16,11 +16,10 @@ from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.cli.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from prompt_evaluator.app.providers import Trial
-    from prompt_evaluator.app.settings import Settings
     from prompt_evaluator.model import Answer
 
 _COMMANDS = {
@@ -43,14 +42,14 @@ def test_command(name: str, *, config_path: Path | None) -> None:
     """Ask NAME (PROVIDER/MODEL) what a run would ask it, as the model under test and as a judge."""
     settings = read_settings(config_path)
     click.echo(f"Asking {asked_for(name, settings.providers)} ...", err=True)
-    if not asyncio.run(_tried(name, settings)):
+    if not asyncio.run(_tried(try_provider(name, settings))):
         sys.exit(3)
 
 
-async def _tried(name: str, settings: Settings) -> bool:
+async def _tried(trials: AsyncIterator[Trial]) -> bool:
     """Show each trial as it ends. Return whether a run could use the model."""
     usable = True
-    async for trial in try_provider(name, settings):
+    async for trial in trials:
         usable = usable and trial.failed is None
         for line in _lines(trial):
             click.echo(line)

@@ -35,6 +35,10 @@ class HttpProvider:
     def name(self) -> str:
         return self._name
 
+    def resolve_key(self) -> None:
+        """Raise `AuthenticationError` if there is no usable key."""
+        self._key.resolve()
+
     @property
     def key(self) -> Secret | None:
         """The current key, or None."""
