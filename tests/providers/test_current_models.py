@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from prompt_evaluator.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from strict_service import Call, StrictService
 
@@ -127,7 +127,7 @@ def test_scores_are_within_the_scale_also_where_a_schema_may_have_no_bounds(stri
 
 @pytest.mark.usefixtures("folder")
 def test_tools_are_called_by_every_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = files("prompt_evaluator") / "benchmarks" / "tool-use-basic.yaml"
+    suite = Path(str(files("prompt_evaluator"))) / "benchmarks" / "tool-use-basic.yaml"
     wrong = []
     with strict_service(tool_answers=tool_answers_of(suite)) as service:
         monkeypatch.setenv("OPENAI_BASE_URL", service.base("openai"))
@@ -148,7 +148,7 @@ def test_tools_are_called_by_every_model(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_an_unknown_model_refuses_is_found_out_by_one_request_each_while_the_others_wait(
     strict: StrictService, folder: Path, model: str, fields: int
 ) -> None:
-    options = {"temperature": 0.3, "seed": 1, "max_tokens": 2_000, "max_concurrency": 64}
+    options: dict[str, Any] = {"temperature": 0.3, "seed": 1, "max_tokens": 2_000, "max_concurrency": 64}
     made = run(model, count=20, samples=4, rubric=None, metrics=ANY, **options)
 
     assert made.status == "completed"
