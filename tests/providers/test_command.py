@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from prompt_evaluator.model import Answer
-    from prompt_evaluator.providers.calls.client import Client
+    from prompt_evaluator.calls.client import Client
 
     Program = Callable[[str], str]
 

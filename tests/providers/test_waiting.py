@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from prompt_evaluator.providers.calls.waiting import retry_after, wait_before_retry
+from prompt_evaluator.providers.retry_after import retry_after
 
 NOW = 1_800_000_000.0
 

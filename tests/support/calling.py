@@ -6,16 +6,17 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
+from prompt_evaluator.calls.runs import RunCalls, SharedCalls
 from prompt_evaluator.model import Answer, Message, Request, Usage
-from prompt_evaluator.providers.calls.run_calls import RunCalls
-from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.catalogue import KINDS
+from prompt_evaluator.providers.opened import Resources
+from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
+    from prompt_evaluator.calls.client import Client
+    from prompt_evaluator.calls.meter import Meter
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.client import Client
-    from prompt_evaluator.providers.calls.meter import Meter
 
 
 REQUEST = Request(model="m", messages=(Message("user", "hello"),))
@@ -28,6 +29,7 @@ class Calls:
     def __init__(self, shared: SharedCalls | None = None, **limits: Any) -> None:
         self.shared = shared or SharedCalls()
         self.run = RunCalls(self.shared, **limits)
+        self.resources = Resources()
         self._made: list[Provider] = []
 
     @property
@@ -36,18 +38,19 @@ class Calls:
 
     def open(self, settings: ProviderSettings, name: str = "svc", *, urgent: bool = False) -> Client:
         """A provider of the kind that the settings name."""
-        return self.around(KINDS.get(settings.kind)(name, settings, self.shared.resources), settings, urgent=urgent)
+        return self.around(KINDS.get(settings.kind)(name, settings, self.resources), settings, urgent=urgent)
 
     def around(self, provider: Provider, settings: ProviderSettings, *, urgent: bool = False) -> Client:
         """A provider that the test has made."""
         self._made.append(provider)
-        return self.run.client(provider, settings, urgent=urgent)
+        cost = Prices(provider.name, settings.prices).cost
+        return self.run.client(provider, settings, cost, urgent=urgent)
 
     async def close(self) -> None:
         for provider in self._made:
             await provider.close()
         self.run.close()
-        await self.shared.close()
+        await self.resources.close()
 
 
 class FakeProvider:

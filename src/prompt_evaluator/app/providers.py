@@ -9,9 +9,9 @@ import msgspec
 
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.settings import masked
+from prompt_evaluator.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.errors import UnreachableError
 from prompt_evaluator.model import Answer, Limits, Message, Request
-from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from prompt_evaluator.errors.base import PromptEvaluatorError
 
@@ -15,6 +15,8 @@ class ProviderError(PromptEvaluatorError):
     """Whether the same request may succeed a little later."""
     hopeless: ClassVar[bool] = False
     """Whether every other call would fail the same way."""
+    usage: Any = None
+    """The `Usage` that a reply states although it holds no answer: the service bills it. None if there is none."""
 
     def __init__(
         self, message: str, *, provider: str, status: int | None = None, retry_after: float | None = None

@@ -25,10 +25,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Limits for one key at one endpoint."""
 
     max_concurrency: Annotated[int, bounds.CONCURRENCY.meta] | None = None
-    """Maximum number of calls in flight (64 by default). The actual number adapts to what the service can handle."""
+    """Maximum number of calls in flight (64 by default). The actual number adapts to the service's 429s."""
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000)] | None = None
     tokens_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000_000)] | None = None
-    """None: learned from the service's rate-limit headers, if it sends them."""
     try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 600.0
     """Seconds for one request including its full reply. Reasoning models take minutes."""
     deadline: Annotated[float, bounds.TIMEOUT.meta] = 1_800.0

@@ -9,7 +9,6 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, RequestRefusedError
 from prompt_evaluator.model import Answer, ToolCall, Usage
-from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import with_call_ids
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prompt_evaluator.model import Message, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 _MAX_TOKENS = 4096
 """Sent if the request sets no limit, because the API requires one."""
@@ -64,7 +63,6 @@ class AnthropicProvider(HttpProvider):
 
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - passed to the transport
         reply = await self._post(encode(_body(request, self._name), self._name), timeout)
-        report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _REPLY, self._name), reply, request, self._name)
 
     def _key_headers(self, key: Secret) -> dict[str, str]:

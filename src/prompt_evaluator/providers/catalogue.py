@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
     Factory = Callable[[str, ProviderSettings, Resources], Provider]
 

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.calls.shared import Resources
-    from prompt_evaluator.providers.calls.traits import OnLimits
+    from prompt_evaluator.providers.opened import Resources
     from prompt_evaluator.providers.transport.http import HttpReply
 
 
@@ -31,7 +30,6 @@ class HttpProvider:
         self._http = resources.http
         self._way = self._http.way_to(name, settings, self._base)
         self.endpoint = self._base.origin
-        self.on_limits: OnLimits | None = None
         self._call: tuple[Secret | None, Call] | None = None
 
     @property

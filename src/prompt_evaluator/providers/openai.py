@@ -9,7 +9,6 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
 from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
-from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -121,7 +120,6 @@ class OpenAIProvider(HttpProvider):
             self._refused[request.model] = tuple(dict.fromkeys((*known, field)))
             what = f"{request.model} does not accept {field!r}; retrying without it."
             raise FieldRefusedError(what, provider=self._name, status=error.status) from None
-        report_limits(reply.headers, self.on_limits)
         return _answer(decode(reply, _COMPLETION, self._name), reply, request, self._name)
 
 

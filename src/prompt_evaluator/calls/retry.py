@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import BadReplyError, DeadlineError, FieldRefusedError, RateLimitedError, TimedOutError
-from prompt_evaluator.providers.calls.waiting import wait_before_retry
 
 if TYPE_CHECKING:
     from random import Random
@@ -17,6 +16,9 @@ _MOST_BAD_REPLIES = 3
 """Most tries after an unreadable reply, which may have been billed, so there are fewer than without a reply."""
 _AFTER_A_TIME_OUT = 2
 """Most tries after the first one that timed out: the service may bill every one of them."""
+_LONGEST_BACKOFF = 30.0
+_MOST_DOUBLED = 3
+"""Tries after which waits do not double any more if the governor holds calls back anyway."""
 
 
 class Retries:
@@ -35,14 +37,13 @@ class Retries:
             if self.time_outs == 1:
                 self._most = min(self._most, tries + _AFTER_A_TIME_OUT)
 
-    def wait_before_next(self, error: ProviderError, spent: float, *, nobody_is_answered: bool = False) -> float:
+    def wait_before_next(self, error: ProviderError, spent: float, *, others_are_refused: bool = False) -> float:
         """Return the seconds to wait before the next try. Raise if there is none.
 
         Args:
             error: Why the last try failed.
             spent: Seconds spent in all tries and the waits between them.
-            nobody_is_answered: Whether other calls fail too. A 429 then does not fail this call; it is retried until
-                the breaker stops the run. The run can then be resumed without failed samples to retry.
+            others_are_refused: Whether many calls get a 429. It then does not use up the tries of this one.
         """
         if not error.retried:
             raise error
@@ -50,13 +51,13 @@ class Retries:
             return 0.0  # the next try sends other fields, and each variant is tried only once
         tries, asked = error.tries, error.retry_after
         most = min(self._most, _MOST_BAD_REPLIES) if isinstance(error, BadReplyError) else self._most
-        if nobody_is_answered and isinstance(error, RateLimitedError) and most > 1 and not self.time_outs:
-            most = tries + 1
+        free = others_are_refused and isinstance(error, RateLimitedError) and most > 1 and not self.time_outs
         if asked is not None and asked > self._limits.max_retry_after:
             raise _extended(error, f"It asks to wait {asked:,.0f} s, longer than max_retry_after allows.") from error
-        if tries >= most:
+        if tries >= most and not free:
             raise (_extended(error, f"Given up after {tries} tries.") if tries > 1 else error) from error
-        wait = wait_before_retry(tries, asked, self._limits.first_backoff, self._rng)
+        doubled = min(tries, _MOST_DOUBLED) if free else tries
+        wait = wait_before_retry(doubled, asked, self._limits.first_backoff, self._rng)
         if spent + wait >= self._limits.deadline:
             raise self._late(error) from error
         return wait
@@ -66,6 +67,17 @@ class Retries:
         late = DeadlineError(f"{within}; the last: {sentence(error)}", provider=self._provider, status=error.status)
         late.tries = error.tries
         return late
+
+
+def wait_before_retry(tries: int, asked: float | None, first_backoff: float, rng: Random) -> float:
+    """Return the seconds to wait: at least `asked`, plus jitter so that many callers do not return at the same moment.
+
+    If `asked` is 0, as for a date in the past, the backoff is used.
+    """
+    if asked:
+        return asked + rng.uniform(0, min(1.0, 0.05 + asked * 0.05))
+    backoff: float = min(_LONGEST_BACKOFF, first_backoff * 2 ** (tries - 1))
+    return backoff * rng.uniform(1, 1.5)
 
 
 def sentence(error: ProviderError) -> str:

@@ -9,13 +9,13 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, ProviderError, TimedOutError
 from prompt_evaluator.model import REDACTOR, Answer, message_of
+from prompt_evaluator.model.storable import decode_answer, encode_answer
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Request
     from prompt_evaluator.ports import Provider
 
-_encode = msgspec.json.Encoder().encode
-_answer = msgspec.json.Decoder(Answer).decode
+_ANSWER = msgspec.json.Decoder(Answer)
 
 
 class Guarded:
@@ -36,19 +36,10 @@ class Guarded:
             what = f"the provider returned {type(answer).__name__}, not an Answer."
             raise BadReplyError(what, provider=self._provider.name)
         try:
-            return _answer(REDACTOR.bytes(_encode(storable(answer))))
+            return decode_answer(REDACTOR.bytes(encode_answer(answer)), _ANSWER)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             what = f"the provider returned an answer that cannot be stored: {message_of(error)}."
             raise BadReplyError(what, provider=self._provider.name) from None
-
-
-def storable(answer: Answer) -> Answer:
-    """Replace lone surrogates, which programs under test may produce but UTF-8 cannot encode."""
-    try:
-        answer.text.encode()
-    except UnicodeEncodeError:
-        return msgspec.structs.replace(answer, text=answer.text.encode(errors="replace").decode())
-    return answer
 
 
 def as_provider_error(error: BaseException, provider: str) -> ProviderError:

@@ -1,4 +1,4 @@
-"""How long to wait before the next try: what the service asked for, or exponential backoff."""
+"""How long a service asks to wait, in the headers of its replies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from random import Random
-
-_LONGEST_BACKOFF = 30.0
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -32,17 +29,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-
-
-def wait_before_retry(tries: int, asked: float | None, first_backoff: float, rng: Random) -> float:
-    """Return the seconds to wait: at least `asked`, plus jitter so that many callers do not return at the same moment.
-
-    If `asked` is 0, as for a date in the past, the backoff is used.
-    """
-    if asked:
-        return asked + rng.uniform(0, min(1.0, 0.05 + asked * 0.05))
-    backoff: float = min(_LONGEST_BACKOFF, first_backoff * 2 ** (tries - 1))
-    return backoff * rng.uniform(1, 1.5)
 
 
 def _number(value: str) -> float | None:

@@ -4,7 +4,7 @@ from alembic import op
 
 from prompt_evaluator.store.schema import METADATA
 
-revision = "0001"
+revision = "0002"
 down_revision = None
 
 

@@ -9,14 +9,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from prompt_evaluator.calls.stop import plain_wait
 from prompt_evaluator.errors import BudgetSpentError
-from prompt_evaluator.providers.calls.stop import plain_wait
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from prompt_evaluator.providers.calls.allowance import Allowance
-    from prompt_evaluator.providers.calls.stop import Wait
+    from prompt_evaluator.calls.stop import Wait
 
 _ROUNDING = 1e-9
 """Ten times $0.10 is not exactly a dollar in binary floating point."""
@@ -62,20 +61,15 @@ class Budget:
     starts can be finished. Retries and attempts beyond the expected calls use what is not reserved.
     """
 
-    def __init__(
-        self, *, max_calls: int | None = None, max_cost: float | None = None, allowance: Allowance | None = None
-    ) -> None:
+    def __init__(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         """Start with nothing spent.
 
         Args:
             max_calls: The most requests.
             max_cost: The most US dollars.
-            allowance: What may be spent of budgets that are shared with other processes.
         """
-        self._max_calls, self._max_cost, self._allowance = max_calls, max_cost, allowance
+        self._max_calls, self._max_cost = max_calls, max_cost
         self.limited = max_calls is not None or self.limits_cost
-        if allowance is not None:
-            allowance.changed, allowance.spent = self._changed, self._spent_if_idle
         self._sent = self._in_flight = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
@@ -91,7 +85,7 @@ class Budget:
 
     @property
     def limits_cost(self) -> bool:
-        return self._max_cost is not None or self._allowance is not None
+        return self._max_cost is not None
 
     def try_take(self, kind: Hashable = None, guess: float = 0.0) -> bool:
         """Return whether a request may be sent now; if so, it counts as sent.
@@ -108,7 +102,7 @@ class Budget:
         sample = self._sample()
         if self._max_calls is not None and not self._has_call_left(sample, self._max_calls):
             return False
-        if self.limits_cost and not self._affords(self._kinds[kind], guess):
+        if self._max_cost is not None and not self._affords(self._kinds[kind], guess, self._max_cost):
             return False
         self._sent += 1
         self._in_flight += 1
@@ -132,7 +126,7 @@ class Budget:
         self.settle(kind)
 
     def pay(self, kind: Hashable, cost: float | None) -> None:
-        """Add the cost of an answer, if known."""
+        """Add the cost of a request that was answered or billed, if known."""
         if cost is not None:
             self._kinds[kind].cost += cost
             self._kinds[kind].priced += 1
@@ -168,7 +162,9 @@ class Budget:
             return True
         if calls and self._ended:
             calls = max(calls, math.ceil(self._ended_calls / self._ended))
-        if calls and not (self._has_calls_left(calls) and self._affords_sample(calls)):
+        if calls and self._max_calls is not None and not self._has_calls_left(calls, self._max_calls):
+            return False
+        if calls and self._max_cost is not None and not self._affords_sample(calls, self._max_cost):
             return False
         self._samples += 1
         self._reserved += calls
@@ -206,9 +202,8 @@ class Budget:
         # Use calls reserved for other samples only if no request in flight could release any.
         return self._sent + self._reserved < most or not self._in_flight
 
-    def _has_calls_left(self, calls: int) -> bool:
-        most = self._max_calls
-        if most is None or self._sent + self._reserved + calls <= most:
+    def _has_calls_left(self, calls: int, most: int) -> bool:
+        if self._sent + self._reserved + calls <= most:
             return True
         if self._samples:
             return False
@@ -219,50 +214,32 @@ class Budget:
             f"{calls:,}."
         )
 
-    def _affords(self, next_one: _Kind, guess: float) -> bool:
+    def _affords(self, next_one: _Kind, guess: float, most: float) -> bool:
         next_one.guess = max(next_one.guess, guess)
         expected = sum(kind.in_flight * kind.each for kind in self._kinds.values())
-        total, most = self._spent() + expected + next_one.each, self._max_cost
-        if most is None or total <= most + _ROUNDING:
-            return self._allowed(total, waits=bool(self._in_flight))
+        if self._spent() + expected + next_one.each <= most + _ROUNDING:
+            return True
         if self._in_flight:
             return False
-        raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further call: {self._spent_text()}, and the next costs about "
-            f"${next_one.each:,.4f}."
-        )
+        raise self._too_expensive("call", next_one.each, most)
 
-    def _affords_sample(self, calls: int) -> bool:
-        if not self.limits_cost:
-            return True
+    def _affords_sample(self, calls: int, most: float) -> bool:
         if not self._ended and self._samples >= _FEW:
             return False
-        most, each = self._max_cost, self._sample_cost(calls)
-        total = self._spent() + max(0.0, self._samples * each - self._samples_cost) + each
-        if most is None or total <= most + _ROUNDING:
-            return self._allowed(total, waits=bool(self._samples))
+        each = self._sample_cost(calls)
+        expected = max(0.0, self._samples * each - self._samples_cost)
+        if self._spent() + expected + each <= most + _ROUNDING:
+            return True
         if self._samples:
             return False
-        raise BudgetSpentError(
-            f"The budget of ${most:,.4f} allows no further sample: {self._spent_text()}, and the next costs about "
-            f"${each:,.4f}."
+        raise self._too_expensive("sample", each, most)
+
+    def _too_expensive(self, what: str, each: float, most: float) -> BudgetSpentError:
+        late = f" (including up to ${self._unconfirmed:,.4f} on tries that timed out)" if self._unconfirmed else ""
+        return BudgetSpentError(
+            f"The budget of ${most:,.4f} allows no further {what}: ${self._spent():,.4f} has been spent{late}, and the "
+            f"next costs about ${each:,.4f}."
         )
-
-    def _allowed(self, total: float, *, waits: bool) -> bool:
-        """Whether the shared budgets cover this much; if not, and there is nothing to wait for, raise an error."""
-        if self._allowance is None or self._allowance.covers(total):
-            return True
-        if self._allowance.refusal is None or waits:
-            return False
-        raise type(self._allowance.refusal)(str(self._allowance.refusal))
-
-    def release(self) -> None:
-        """Return what is reserved of shared budgets, when a run has ended."""
-        if self._allowance is not None:
-            self._allowance.release()
-
-    def _spent_if_idle(self) -> float | None:
-        return None if self._in_flight or self._samples else self._spent()
 
     def _sample_cost(self, calls: int) -> float:
         """Average cost of ended samples; until the first one ends, the calls at the price of the dearest kind."""
@@ -273,10 +250,6 @@ class Budget:
     def _spent(self) -> float:
         """Return the cost of answers plus the assumed cost of requests that timed out."""
         return sum(kind.cost for kind in self._kinds.values()) + self._unconfirmed
-
-    def _spent_text(self) -> str:
-        late = f" (including up to ${self._unconfirmed:,.4f} on tries that timed out)" if self._unconfirmed else ""
-        return f"${self._spent():,.4f} has been spent{late}"
 
     def _next_change(self) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
