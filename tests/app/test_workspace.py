@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prompt_evaluator.providers.calls.meter import Meter
 
 from prompt_evaluator import evaluate_async
 from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset
@@ -18,7 +19,6 @@ from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.model.run_limits import RunLimits
-from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,202 +1,163 @@
-"""Nobody pays for more than was allowed, and nothing that was paid for is lost."""
+"""Nobody pays for more than was allowed, and a budget lets in whole samples: what has begun is also judged."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import contextvars
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
-from workspace import REAL, Workspace
+from calling import REQUEST, Calls, FakeProvider
 
-from prompt_evaluator.errors import BudgetSpentError
-from prompt_evaluator.providers.calls.budget import Budget
+from prompt_evaluator.calls.budget import Budget
+from prompt_evaluator.errors import BudgetSpentError, ProviderError, UnavailableError
+from prompt_evaluator.model import Limits, Price, ProviderSettings
 
 if TYPE_CHECKING:
-    from chat_service import ChatService
+    from collections.abc import Iterator
 
-PRICES = {"test": {"input": 0.0, "output": 1_000.0}}
-"""A tenth of a cent for each token of an answer."""
-
-
-def priced(workspace: Workspace, **settings: Any) -> None:
-    workspace.configure(providers={"openai": {"prices": PRICES}}, **settings)
+QUICK = Limits(first_backoff=0.001, max_tries=3)
 
 
-def test_a_run_of_1000_calls_stops_at_100_and_ends_with_a_larger_budget_without_paying_twice(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(250)
+class Desk:
+    """Workers that make samples of an answer and a judgement each, as a run does."""
 
-    stopped = online.evaluate(*REAL, "-n", "2", "--seed", "1", "--max-calls", "100")
+    def __init__(self, provider: FakeProvider, budget: Budget, *, calls: int = 2) -> None:
+        self._calls = Calls(budget=budget)
+        entry = ProviderSettings(kind="test", limits=QUICK, prices={"m": Price(input=0.0, output=20.0)})
+        self._generator = self._calls.around(provider, entry)
+        self._judge = self._calls.around(provider, entry, urgent=True)
+        self._expected = calls
+        self.started = self.judged = 0
+        self.refusals: list[str] = []
 
-    assert stopped.code == 3
-    assert stopped.json["status"] == "aborted"
-    assert stopped.json["stop_reason"] == "The budget of 100 calls is used up."
-    assert "resume" in stopped.err
-    assert service.paid == 100
-    assert len(online.units(stopped.run_id)) == 100  # every call that was paid for is a unit that was kept
+    async def work(self, samples: int, workers: int = 20) -> None:
+        left = iter(range(samples))
+        await asyncio.gather(*(self._worker(left) for _ in range(workers)))
 
-    again = online.run("resume", stopped.run_id, "--max-calls", "300", "--json")
-
-    assert again.code == 3
-    assert service.paid == 400
-
-    ended = online.run("resume", stopped.run_id, "--max-calls", "1000", "--json")
-
-    assert ended.code == 0
-    assert ended.artifact["status"] == "completed"
-    assert ended.artifact["stop_reason"] is None
-    assert service.state()["paid"] == 1000
-    assert service.state()["most"] == 1
-
-
-def test_the_totals_of_a_stopped_run_count_what_is_there_and_call_the_rest_pending(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(20)
-
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "15")
-
-    totals = stopped.artifact["totals"]
-    assert totals["cases"]["pending"] >= 5
-    assert totals["samples"]["pending"] + totals["samples"].get("completed", 0) == 20
-    assert totals["errors"] == {}
-    assert totals["samples"]["completed"] == 7
-    assert service.paid == 14
+    async def _worker(self, left: Iterator[int]) -> None:
+        admission = self._calls.run.admission
+        for _ in left:
+            try:
+                await admission.start(self._expected)
+            except BudgetSpentError as error:
+                self.refusals.append(str(error))
+                return
+            self.started += 1
+            with suppress(ProviderError, BudgetSpentError):
+                await self._generator.complete(REQUEST)
+                await self._judge.complete(REQUEST)
+                self.judged += 1
+            admission.end()
 
 
-def test_retries_are_calls_too(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"status": 500, "message": "not today"}])
-    online.cases(10)
-    online.configure(providers={"openai": {"limits": {"first_backoff": 0.01}}})
+@pytest.mark.parametrize("workers", [1, 7, 64])
+async def test_every_sample_that_begins_is_also_judged(workers: int) -> None:
+    provider = FakeProvider()
+    desk = Desk(provider, Budget(max_calls=60))
 
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "7")
+    await desk.work(100, workers)
 
-    assert stopped.code == 3
-    assert service.paid == 7
-
-
-@pytest.mark.parametrize("at_once", [1, 64])
-def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
-    online: Workspace, service: ChatService, at_once: int
-) -> None:
-    service.set(latency=0.02, rules=[{"kind": "generate", "text": "x" * 40}])
-    priced(online)
-    online.cases(100, "benchmarks/tea.jsonl")
-
-    stopped = online.run(
-        *("benchmark", "run", "--json", "--dataset", "tea", "--model", "openai/test"),
-        *("--metrics", "latency(max_ms=60000)", "--max-cost", "0.2", "--max-tokens", "10", "-j", str(at_once)),
-    )
-
-    assert stopped.code == 3
-    (run,) = stopped.json["runs"]
-    assert run["stop_reason"].startswith("The budget of $0.2000 allows no further sample")
-    assert run["totals"]["cost"] == pytest.approx(0.2)
-    assert service.paid == 20
+    assert (desk.started, desk.judged, len(provider.tries)) == (30, 30, 60)
+    assert set(desk.refusals) == {"The budget of 60 calls is used up."}
 
 
-def test_a_budget_of_money_is_used_up_and_exceeded_by_no_more_than_a_call_of_each_kind(
-    online: Workspace, service: ChatService
-) -> None:
-    service.set(latency=0.02)
-    priced(online)
-    online.cases(100)
+async def test_a_sample_that_does_not_fit_is_refused_in_a_sentence() -> None:
+    desk = Desk(FakeProvider(), Budget(max_calls=5))
 
-    stopped = online.evaluate(*REAL, "-n", "2", "--seed", "1", "--max-cost", "1")
+    await desk.work(10)
 
-    assert stopped.code == 3
-    assert 0.85 < stopped.artifact["totals"]["cost"] < 1.15
-
-    ended = online.run("resume", stopped.run_id, "--max-cost", "1000", "--json")
-
-    assert ended.code == 0
-    assert service.state()["paid"] == 400
-    assert service.state()["most"] == 1
+    assert desk.judged == 2
+    said = "The budget of 5 calls allows no further sample: 4 are used, and the next takes about 2."
+    assert set(desk.refusals) == {said}
 
 
-def test_an_unknown_price_with_a_budget_of_money_is_refused_before_any_call(
-    online: Workspace, service: ChatService
-) -> None:
-    refused = online.evaluate(*REAL, "--max-cost", "1")
+async def test_a_sample_that_takes_less_than_expected_makes_room_for_another() -> None:
+    provider = FakeProvider()
+    desk = Desk(provider, Budget(max_calls=60), calls=6)
 
-    assert refused.code == 2
-    assert "The price of openai/test is unknown" in refused.err
-    assert "--max-calls" in refused.err
-    assert service.paid == 0
-    assert not (online.folder / "runs").exists()
+    await desk.work(100)
+
+    assert (desk.judged, len(provider.tries)) == (28, 56)  # not before four are left
 
 
-def test_an_unknown_price_is_accepted_where_the_calls_are_limited_too(online: Workspace, service: ChatService) -> None:
-    done = online.evaluate(*REAL, "-n", "1", "--max-cost", "1", "--max-calls", "4")
+async def test_samples_are_expected_to_take_what_others_took() -> None:
+    provider = FakeProvider()
+    desk = Desk(provider, Budget(max_calls=41), calls=1)
 
-    assert done.code == 3
-    assert done.json["stop_reason"] == "The budget of 4 calls is used up."
-    assert service.paid == 4
+    await desk.work(100, workers=1)
 
-
-def test_the_price_of_a_judge_has_to_be_known_as_well(online: Workspace, service: ChatService) -> None:
-    priced(online)
-
-    refused = online.evaluate(*REAL, "--judge-model", "openai/other", "--max-cost", "1")
-
-    assert refused.code == 2
-    assert "openai/other" in refused.err
-    assert service.paid == 0
+    assert (desk.judged, len(provider.tries)) == (20, 40)
+    assert desk.refusals == [
+        "The budget of 41 calls allows no further sample: 40 are used, and the next takes about 2."
+    ]
 
 
-def test_a_resumed_run_is_refused_for_an_unknown_price_as_well(online: Workspace, service: ChatService) -> None:
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "2")
+@pytest.mark.parametrize(("failures", "judged"), [(1, 28), (9, 20), (200, 0)])
+async def test_retries_and_failures_never_make_a_run_wait_for_ever_or_spend_more(failures: int, judged: int) -> None:
+    provider = FakeProvider(*(UnavailableError("down.", provider="svc") for _ in range(failures)))
+    desk = Desk(provider, Budget(max_calls=60))
 
-    refused = online.run("resume", stopped.run_id, "--max-cost", "1")
+    async with asyncio.timeout(30):
+        await desk.work(100)
 
-    assert refused.code == 2
-    assert service.paid == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [({"max_calls": 3}, "The budget of 3 calls"), ({"max_cost": 0.0001}, "The budget of $0.0001")],
-    ids=["max_calls", "max_cost"],
-)
-def test_budgets_may_stand_in_the_file(
-    online: Workspace, service: ChatService, settings: dict[str, Any], reason: str
-) -> None:
-    priced(online, **settings)
-
-    stopped = online.evaluate(*REAL, "-n", "1")
-
-    assert stopped.code == 3
-    assert stopped.json["stop_reason"].startswith(reason)
-    assert service.paid <= 3
+    assert len(provider.tries) <= 60
+    assert desk.refusals
+    assert desk.judged >= judged
 
 
-def test_a_flag_goes_over_the_budget_in_the_file(online: Workspace, service: ChatService) -> None:
-    online.configure(max_calls=3)
+async def test_calls_outside_samples_are_counted_and_leave_what_is_set_aside() -> None:
+    budget = Budget(max_calls=4)
+    assert budget.try_start_sample(2)
+    outside = contextvars.Context()
 
-    assert online.evaluate(*REAL, "-n", "1", "--max-calls", "6").code == 0
-    assert service.paid == 6
-
-
-def test_a_group_of_runs_has_one_budget(online: Workspace, service: ChatService) -> None:
-    online.cases(3, "benchmarks/tea.jsonl")
-    online.cases(3, "benchmarks/coffee.jsonl")
-
-    stopped = online.run(
-        *("benchmark", "run", "--json", "--dataset", "coffee,tea", "--model", "openai/test,openai/other"),
-        *("--metrics", "latency(max_ms=60000)", "--max-calls", "5"),
-    )
-
-    assert stopped.code == 3
-    assert [run["status"] for run in stopped.json["runs"]] == ["completed", "aborted"]
-    assert service.paid == 5
+    assert [outside.run(budget.try_take) for _ in range(2)] == [True, True]
+    assert not outside.run(budget.try_take)  # two are set aside, and two under way
+    assert budget.try_take()
+    assert budget.try_take()
+    with pytest.raises(BudgetSpentError):
+        outside.run(budget.try_take)
 
 
-def test_the_mock_is_free_whatever_the_budget(offline: Workspace) -> None:
-    done = offline.evaluate("-n", "1", "--max-cost", "0")
+async def test_what_is_set_aside_is_used_when_nothing_under_way_could_give_any_back() -> None:
+    budget = Budget(max_calls=2)
+    assert budget.try_start_sample(2)
 
-    assert done.code == 0
-    assert done.artifact["totals"]["cost"] == 0
+    assert contextvars.Context().run(budget.try_take)
+
+
+async def test_a_sample_of_which_everything_is_there_needs_no_budget() -> None:
+    budget = Budget(max_calls=1)
+    assert budget.try_take()
+    budget.settle()
+
+    assert budget.try_start_sample(0)
+
+
+async def test_money_is_spent_on_whole_samples() -> None:
+    provider = FakeProvider()  # a cent for each call
+    desk = Desk(provider, Budget(max_cost=0.61))
+
+    await desk.work(100)
+
+    assert desk.started == desk.judged == 30
+    said = "The budget of $0.6100 allows no further sample: $0.6000 has been spent, and the next costs about $0.0200."
+    assert set(desk.refusals) == {said}
+
+
+async def test_only_a_few_samples_begin_before_one_has_told_its_cost() -> None:
+    budget = Budget(max_cost=100.0)
+
+    assert [contextvars.copy_context().run(budget.try_start_sample, 2) for _ in range(6)] == [True] * 4 + [False] * 2
+
+
+async def test_a_run_without_a_budget_admits_every_sample() -> None:
+    desk = Desk(FakeProvider(), Budget())
+
+    await desk.work(100)
+
+    assert desk.judged == 100
 
 
 def test_the_first_calls_are_reckoned_with_before_any_has_told_its_price() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from calling import ANSWER, REQUEST, Calls, FakeProvider
 
+from prompt_evaluator.calls.budget import Budget
 from prompt_evaluator.errors import (
     BadReplyError,
     BudgetSpentError,
@@ -18,7 +19,6 @@ from prompt_evaluator.errors import (
     UnavailableError,
 )
 from prompt_evaluator.model import Answer, Limits, Price, ProviderSettings, Request, Secret, ToolCall
-from prompt_evaluator.providers.calls.budget import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,10 @@ def raises(error: BaseException) -> Callable[[], Any]:
         raise error
 
     return work
+
+
+def called(text: str) -> ToolCall:
+    return ToolCall(name="look", arguments={"deep": [{"key": text}]})
 
 
 def settings(**changes: Any) -> ProviderSettings:
@@ -144,23 +148,26 @@ async def test_exceptions_one_after_the_other_open_the_circuit() -> None:
 )  # fmt: skip
 async def test_what_is_not_an_answer_is_a_bad_reply(answer: object) -> None:
     with pytest.raises(BadReplyError):
-        await ask(Plugin(lambda: answer))
+        await ask(Plugin(lambda: said))
 
 
-async def test_half_a_character_can_be_stored() -> None:
-    answer = await ask(Plugin(lambda: Answer(text="a \ud83d b", latency_ms=1.0, model="m")))
+@pytest.mark.parametrize(("text", "stored"), [("a \ud83d b", "a \ufffd b"), ("\ud83d\ude00", "\U0001f600")], ids=ascii)
+async def test_half_of_a_character_is_replaced_and_two_halves_are_one(text: str, stored: str) -> None:
+    plugin = Plugin(lambda: Answer(text=text, latency_ms=1.0, model="m", tool_calls=(called(text),)))
 
-    assert answer.text == "a ? b"
+    answer = await ask(plugin)
+
+    assert (answer.text, answer.tool_calls, answer.tries) == (stored, (called(stored),), 1)
 
 
 async def test_a_known_secret_is_in_no_text_and_no_tool_call() -> None:
     secret = Secret(CANARY)
-    call = ToolCall(name="look", arguments={"deep": [{"key": f"is {CANARY}"}]})
+    said = Answer(text=f"It is {CANARY}.", tool_calls=(called(f"is {CANARY}"),), latency_ms=1.0, model="m")
 
-    answer = await ask(Plugin(lambda: Answer(text=f"It is {CANARY}.", tool_calls=(call,), latency_ms=1.0, model="m")))
+    answer = await ask(Plugin(lambda: said))
 
     assert answer.text == "It is [secret]."
-    assert answer.tool_calls[0].arguments == {"deep": [{"key": "is [secret]"}]}
+    assert answer.tool_calls == (called("is [secret]"),)
     assert secret.reveal() == CANARY
 
 
@@ -177,25 +184,6 @@ async def test_a_known_secret_is_in_no_error(error: Exception) -> None:
 
     assert "not with [secret]" in str(caught.value)
     assert secret.reveal() not in str(caught.value)
-
-
-async def test_limits_that_its_service_tells_are_kept() -> None:
-    class Telling(Plugin):
-        on_limits: Callable[[float | None, float | None], None] | None = None
-
-    plugin = Telling(lambda: ANSWER)
-    calls = Calls()
-    client = calls.around(plugin, settings())
-    assert plugin.on_limits is not None
-
-    plugin.on_limits(60, None)  # one a second
-    call = asyncio.gather(client.complete(REQUEST), client.complete(REQUEST))
-    await asyncio.sleep(0.05)
-
-    assert plugin.tries == 1
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
 
 
 async def test_it_may_say_that_nothing_is_tried_twice() -> None:

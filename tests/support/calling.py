@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.calls.runs import RunCalls, SharedCalls
@@ -23,11 +22,15 @@ REQUEST = Request(model="m", messages=(Message("user", "hello"),))
 ANSWER = Answer(text="hi", latency_ms=1.0, model="m", usage=Usage(input_tokens=1_000, output_tokens=500))
 
 
+def asking(number: int, model: str = "m") -> Request:
+    return Request(model=model, messages=(Message("user", f"hello {number}"),))
+
+
 class Calls:
-    """One run, alone or beside others on the same `shared`."""
+    """One run, alone or beside others on the same `shared`, by the clock of the event loop."""
 
     def __init__(self, shared: SharedCalls | None = None, **limits: Any) -> None:
-        self.shared = shared or SharedCalls()
+        self.shared = shared or SharedCalls(_now)
         self.run = RunCalls(self.shared, **limits)
         self.resources = Resources()
         self._made: list[Provider] = []
@@ -53,6 +56,10 @@ class Calls:
         await self.resources.close()
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class FakeProvider:
     """A provider that raises what it is told, one after the other, then answers."""
 
@@ -62,11 +69,13 @@ class FakeProvider:
         self.errors, self._seconds, self.endpoint = list(errors), seconds, endpoint
         self.tries: list[float] = []
         self.given: list[float] = []
+        self.asked: list[Request] = []
         self.at_once = self.most_at_once = 0
 
-    async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-        self.tries.append(time.monotonic())
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
+        self.tries.append(asyncio.get_running_loop().time())
         self.given.append(timeout)
+        self.asked.append(request)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(self._seconds)

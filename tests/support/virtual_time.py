@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import selectors
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from typing import Any
+    from collections.abc import Callable, Coroutine
 
-T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Passes the time that it should wait for."""
+    """Lets the time pass that it is asked to wait for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is None:
-            raise AssertionError("nothing will ever happen")
+            raise AssertionError("everybody waits, and nothing will ever happen")
         self.now += timeout
         return super().select(0)
 
@@ -36,7 +36,16 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._passing.now
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in virtual time: `asyncio.get_running_loop().time()` is its clock."""
-    with asyncio.Runner(loop_factory=_Loop) as runner:
-        return runner.run(work)
+def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Run a test on such a loop, whose `time()` is the clock."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.run(test(*args, **kwargs))
+
+    return run
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()

@@ -38,6 +38,8 @@ _BURST = {"requests": 1.0, "tokens": 60.0}
 """How many seconds of a rate may be used at once. A whole minute of tokens, as services count them: calls in flight
 hold what they are expected to use, which may be far more than what they do use."""
 
+_ROUNDING = 1e-9
+
 
 class _WaitingCall(NamedTuple):
     """A call that may not go yet."""
@@ -81,7 +83,8 @@ class Bucket:
         if self._at != -math.inf:
             self._level = min(self._most, self._level + (now - self._at) * self._per_second)
         self._at = now
-        return 0.0 if self._level >= 1.0 else (1.0 - self._level) / self._per_second
+        missing = 1.0 - self._level
+        return missing / self._per_second if missing > _ROUNDING else 0.0
 
     def take(self, amount: float) -> None:
         """Use some of it; a negative amount gives back what a call was expected to use and did not."""
