@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from prompt_evaluator.providers.calls.meter import Meter
+from prompt_evaluator.calls.meter import Meter
 
 from prompt_evaluator import evaluate_async
 from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset

@@ -148,7 +148,7 @@ async def test_exceptions_one_after_the_other_open_the_circuit() -> None:
 )  # fmt: skip
 async def test_what_is_not_an_answer_is_a_bad_reply(answer: object) -> None:
     with pytest.raises(BadReplyError):
-        await ask(Plugin(lambda: said))
+        await ask(Plugin(lambda: answer))
 
 
 @pytest.mark.parametrize(("text", "stored"), [("a \ud83d b", "a \ufffd b"), ("\ud83d\ude00", "\U0001f600")], ids=ascii)

@@ -34,7 +34,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Seconds for a call with all its tries and waits."""
     max_tries: Annotated[int, Meta(ge=1, le=100)] = 6
     """Maximum tries of a call. After one that timed out, which may have been billed, there are at most two more. While
-    a model answers every call with 429, its calls are retried beyond this limit, until `give_up_after`."""
+    more than a tenth of calls get a 429, these do not count."""
     give_up_after: Annotated[float, bounds.TIMEOUT.meta] = 120.0
     """The run ends, and can be resumed, after this many seconds in which a model answered no call and its tries
     failed."""
