@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from prompt_evaluator.calls.meter import Meter
 
 from prompt_evaluator import evaluate_async
 from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset
@@ -16,6 +15,7 @@ from prompt_evaluator.app.groups import run_group
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.calls.meter import Meter
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.model.run_limits import RunLimits

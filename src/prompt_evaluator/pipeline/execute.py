@@ -258,8 +258,10 @@ class _Sample:
             if ends_the_run(error):
                 raise
             failed = failure(error)
-            known = {name: getattr(error, name) for name in ("tries", "time_outs", "cost") if hasattr(error, name)}
-            reason = CallFailure(kind=failed.kind, message=failed.reason, **known)
+            reason = CallFailure(kind=failed.kind, message=failed.reason)
+            if isinstance(error, ProviderError):
+                known = {"tries": error.tries, "time_outs": error.time_outs, "cost": error.cost}
+                reason = msgspec.structs.replace(reason, **known)
             return Generation(failure=reason, started_at=started, ended_at=parts.now())
         return Generation(answer=answer, started_at=started, ended_at=parts.now())
 
