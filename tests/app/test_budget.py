@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from workspace import REAL, Workspace
-
-from prompt_evaluator.errors import BudgetSpentError
-from prompt_evaluator.providers.calls.budget import Budget
 
 if TYPE_CHECKING:
     from chat_service import ChatService
@@ -197,72 +193,3 @@ def test_the_mock_is_free_whatever_the_budget(offline: Workspace) -> None:
 
     assert done.code == 0
     assert done.artifact["totals"]["cost"] == 0
-
-
-def test_the_first_calls_are_reckoned_with_before_any_has_told_its_price() -> None:
-    budget = Budget(max_cost=1.0)
-
-    assert [budget.try_take(guess=0.25) for _ in range(5)] == [True] * 4 + [False]
-
-
-async def test_a_call_waits_for_those_under_way_before_it_is_refused() -> None:
-    budget = Budget(max_cost=1.0)
-    await budget.take(guess=0.9)
-    waiting = [asyncio.create_task(budget.take(guess=0.9)) for _ in range(20)]
-    await asyncio.sleep(0)
-    assert not any(task.done() for task in waiting)
-
-    budget.pay(None, 0.1)
-    budget.settle()
-
-    await asyncio.sleep(0.01)
-    assert sum(task.done() for task in waiting) == 9
-    for _ in range(9):
-        budget.pay(None, 0.1)
-        budget.settle()
-    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes].count(BudgetSpentError) == 11
-
-
-def test_ten_calls_of_ten_cents_are_a_dollar() -> None:
-    budget = Budget(max_cost=1.0)
-
-    for _ in range(10):
-        assert budget.try_take()
-        budget.pay(None, 0.1)
-        budget.settle()
-    with pytest.raises(BudgetSpentError, match=r"\$1\.0000 has been spent, and the next costs about \$0\.1000"):
-        budget.try_take()
-
-
-def test_a_call_that_failed_gives_back_what_was_set_aside() -> None:
-    budget = Budget(max_cost=1.0)
-
-    for _ in range(100):
-        assert budget.try_take(guess=0.9)
-        budget.pay(None, None)
-        budget.settle()
-
-
-def test_a_call_that_timed_out_is_reckoned_with_as_paid() -> None:
-    budget = Budget(max_cost=1.0)
-    assert budget.try_take(guess=0.4)
-    budget.pay(None, 0.4)
-    budget.settle()
-
-    assert budget.try_take()
-    budget.may_have_paid(None)
-    budget.settle()
-
-    said = r"\$0\.8000 has been spent \(including up to \$0\.4000 on tries that timed out\), and the next"
-    with pytest.raises(BudgetSpentError, match=said):
-        budget.try_take()
-
-
-def test_nothing_may_be_paid_from_a_budget_of_nothing() -> None:
-    budget = Budget(max_cost=0.0)
-
-    assert budget.try_take(guess=0.0)
-    budget.settle()
-    with pytest.raises(BudgetSpentError):
-        budget.try_take(guess=0.001)

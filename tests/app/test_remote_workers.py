@@ -1,4 +1,4 @@
-"""Workers made from values share one budget, one meter, prepared metrics and the news of refused calls."""
+"""Workers made from values share one budget, one meter and prepared metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from prompt_evaluator.app.remote.notes import (
     EndSample,
     GiveBack,
     Granted,
-    PushedBack,
     Refused,
     StartSample,
     Take,
@@ -30,12 +29,12 @@ from prompt_evaluator.app.resume import resume_run
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.calls.budget import Budget
+from prompt_evaluator.calls.governor import Governor
 from prompt_evaluator.engines.ray import engine as ray_engine
 from prompt_evaluator.model import Limits
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.model.run_limits import RunLimits
-from prompt_evaluator.providers.calls.budget import Budget
-from prompt_evaluator.providers.calls.governor import Governor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,15 +133,6 @@ class Told:
         return self.notes
 
 
-async def test_a_refused_call_is_news_for_all_other_workers() -> None:
-    desk = SharedDesk(Budget(), None)
-    one, two, three = (Told(desk, number) for number in range(3))
-
-    await two.says(PushedBack("openai", 3.0))
-
-    assert (one.notes, two.notes, three.notes) == ([PushedBack("openai", 3.0)], [], [PushedBack("openai", 3.0)])
-
-
 async def test_what_a_dead_worker_had_reserved_is_free_again_and_what_it_had_sent_counts() -> None:
     desk = SharedDesk(Budget(max_calls=3), None)
     dies, lives = Told(desk, 1), Told(desk, 2)
@@ -188,32 +178,4 @@ def test_a_share_of_the_limits_is_a_share_of_each_of_them() -> None:
 
     assert (whole(max_concurrency=9).cap, half(max_concurrency=9).cap, half().cap) == (9, 4, 32)
     assert (at_once(whole(requests_per_minute=600)), at_once(half(requests_per_minute=600))) == (10, 5)
-    assert (at_once(whole(tokens_per_minute=1_200), 10), at_once(half(tokens_per_minute=1_200), 10)) == (10, 5)
-    stated = half()
-    stated.learn(1_200, None)
-    assert at_once(stated) == 10
-
-
-def test_a_429_elsewhere_holds_calls_back_here() -> None:
-    now = 100.0
-    governor = Governor(Limits(max_concurrency=8), clock=lambda: now)
-    lane = governor.open_lane(8)
-    assert governor.try_enter(lane, 0)
-
-    governor.pushed_back_elsewhere(5.0)
-
-    assert not governor.try_enter(lane, 0)
-    now = 105.1
-    assert governor.try_enter(lane, 0)
-    assert governor.limit < 8
-
-
-def test_a_429_that_slows_all_calls_down_is_told() -> None:
-    told: list[float | None] = []
-    governor = Governor(Limits(), clock=lambda: 100.0, on_push_back=told.append)
-
-    for _ in range(5):
-        governor.pushed_back(99.0, 2.0)
-
-    assert told
-    assert set(told) == {2.0}
+    assert (at_once(whole(tokens_per_minute=1_200), 120), at_once(half(tokens_per_minute=1_200), 120)) == (10, 5)

@@ -50,7 +50,7 @@ def five(_question: str) -> str:
 
 
 def hostile_answer(name: str) -> str:
-    """As a service would send it: a function that returns a lone surrogate has failed."""
+    """As a service would send it."""
     return HOSTILE[name].encode("utf-8", "replace").decode()
 
 

@@ -15,10 +15,10 @@ from prompt_evaluator.app.groups import run_group
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.calls.meter import Meter
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.model.options import EvaluateOptions
 from prompt_evaluator.model.run_limits import RunLimits
-from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,6 +14,7 @@ import pytest
 from summaries import RUN_ID, plan
 from workspace import Workspace
 
+from prompt_evaluator.calls.meter import Meter
 from prompt_evaluator.cli.live import Terminal, final_text, line_cells, line_text, live_lines
 from prompt_evaluator.cli.progress import LinesOutlet, make_watcher, plain_line
 from prompt_evaluator.cli.tally import Tally, View, Waiting
@@ -22,7 +23,6 @@ from prompt_evaluator.errors import ConfigurationError, RateLimitedError
 from prompt_evaluator.model import RunRecord, Secret
 from prompt_evaluator.model.event import SampleDone
 from prompt_evaluator.model.wording import money, percent
-from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path

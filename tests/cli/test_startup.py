@@ -22,7 +22,7 @@ HEAVY = {"httptools", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspe
 ROOMS = {"prompt_evaluator.app", "prompt_evaluator.datasets", "prompt_evaluator.model", "prompt_evaluator.reports"}
 MAKING_RUNS = {
     *("alembic", "httptools", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
-    *("prompt_evaluator.datasets", "prompt_evaluator.metrics.catalogue", "prompt_evaluator.providers.calls"),
+    *("prompt_evaluator.datasets", "prompt_evaluator.metrics.catalogue", "prompt_evaluator.calls"),
 }
 PROGRAM = """
 import sys

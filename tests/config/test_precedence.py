@@ -47,8 +47,6 @@ TABLE = {
     "max_concurrency": SourcedValue(1, 2, 3, 4, None),
     "max_cost": SourcedValue(0.0, 0.5, 1.5, 2.0, None),
     "max_calls": SourcedValue(1, 2, 3, 4, None),
-    "max_cost_per_day": SourcedValue(0.1, 0.5, 1.5, 2.0, None),
-    "max_cost_per_month": SourcedValue(0.1, 0.5, 1.5, 2.0, None),
     "engine": SourcedValue("ray", "local", "ray", "ray", "local"),
     "ray_address": SourcedValue("a:1", "b:2", "c:3", "d:4", None),
     "ray_workers": SourcedValue(1, 2, 3, 4, None),

@@ -9,8 +9,15 @@ import pytest
 from applied import plan, uses_of
 from scoring import answer
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, RateLimitedError, StoppedError, StoreError
-from prompt_evaluator.model import Answer, MetricUse, Request, Scored, Secret, TestCase, Unit
+from prompt_evaluator.errors import (
+    BudgetSpentError,
+    CircuitOpenError,
+    PromptEvaluatorError,
+    RateLimitedError,
+    StoppedError,
+    StoreError,
+)
+from prompt_evaluator.model import Answer, CallFailure, MetricUse, Request, Scored, Secret, TestCase, Unit
 from prompt_evaluator.model.work import StopCause, WorkItem
 from prompt_evaluator.pipeline.execute import Executor, Generators
 from prompt_evaluator.pipeline.messages import RequestBuilder
@@ -135,18 +142,16 @@ async def test_a_stored_failure_is_not_retried_unless_asked_for() -> None:
     assert len(target.asked) == 1
 
 
-async def test_the_tries_of_a_failed_call_are_kept() -> None:
+async def test_the_tries_and_the_cost_of_a_failed_call_are_kept() -> None:
     error = RateLimitedError("no luck.", provider="own")
-    error.tries = 4
+    error.tries, error.cost = 4, 0.25
 
     units = await run(executor(Target(error)), Kept())
 
     generation = units.last.generation
     assert generation is not None
     assert generation.failure is not None
-    assert (generation.failure.kind, generation.failure.message, generation.failure.tries) == (
-        "RateLimitedError", "own: no luck.", 4
-    )  # fmt: skip
+    assert generation.failure == CallFailure(kind="RateLimitedError", message="own: no luck.", tries=4, cost=0.25)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +167,15 @@ async def test_the_tries_of_a_failed_call_are_kept() -> None:
     ids=lambda given: type(given).__name__,
 )
 async def test_an_error_that_ends_the_run_is_not_a_failure_of_one_answer(
-    error: Exception, cause: StopCause | None
+    error: PromptEvaluatorError, cause: StopCause | None
 ) -> None:
     ledger = Kept()
+    error.cost, error.time_outs = 0.25, 2
 
     end = await executor(Target(error)).worker(ledger).work(WorkItem(case=CASE, sample=0))
 
     assert (end.state, end.cause) == ("stopped", cause)
+    assert (end.cost, end.time_outs) == (0.25, 2)
     assert not ledger.units
 
 

@@ -98,6 +98,37 @@ def test_the_status_of_a_case_follows_from_its_samples(samples: list[SampleUnits
     assert _case(*samples).status == status
 
 
+def _billed(units: SampleUnits, cost: float) -> SampleUnits:
+    """The same, with judgements for which a failed call was billed."""
+    judgements = units.last.judgements
+    units.last.judgements = {key: msgspec.structs.replace(each, failed_cost=cost) for key, each in judgements.items()}
+    return units
+
+
+def test_failed_calls_that_were_billed_are_in_the_costs_of_sample_and_run() -> None:
+    answer = msgspec.structs.replace(ANSWER, cost=1.0)
+    failed = msgspec.structs.replace(BROKEN, cost=0.25)
+    paid = Generation(answer=answer, started_at="2025-01-01T00:00:00Z", ended_at="2025-01-01T00:00:01Z")
+    units = _billed(_sample(4.0), 0.5)
+    units.last.generation = paid
+    nothing = SampleUnits([Attempt(msgspec.structs.replace(paid, answer=None, failure=failed))])
+
+    case = _case(units, nothing)
+
+    assert [(sample.cost, sample.judge_cost) for sample in case.samples] == [(1.0, 0.5), (0.25, None)]
+    assert _run(case).totals.cost == 1.75
+
+
+def test_a_stopped_call_that_was_billed_is_in_the_costs_of_the_run() -> None:
+    totals = Totals(_plan())
+    totals.add_stopped(1, 0.25)
+    totals.add_stopped(0, None)
+
+    found = totals.result("aborted").totals
+
+    assert (found.cost, found.time_outs, found.unpriced_calls) == (0.25, 1, 0)
+
+
 def test_errors_are_never_scores() -> None:
     result = _case(_sample(4.0), _sample(None), _sample(generated=False), _sample(2.0))
 

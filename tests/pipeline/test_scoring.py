@@ -13,7 +13,7 @@ from scoring import answer, case
 from scripted_provider import ScriptedProvider
 from scripted_provider import answer as reply
 
-from prompt_evaluator.errors import BudgetSpentError, CircuitOpenError, RateLimitedError, StoreError
+from prompt_evaluator.errors import BadReplyError, BudgetSpentError, CircuitOpenError, RateLimitedError, StoreError
 from prompt_evaluator.model import Answer, Failed, MetricUse, Score, Scored, Scores, Secret, Skipped, TestCase, Unit
 from prompt_evaluator.pipeline.scoring import Replies
 from prompt_evaluator.pipeline.uses import AppliedMetric
@@ -147,6 +147,16 @@ async def test_a_readable_judgement_resets_the_count() -> None:
         await judging.score(applied_rubric(RUBRIC), CASE, OUTPUT, 0)
 
     assert len(provider.asked) == 78
+
+
+async def test_what_failed_calls_to_a_judge_have_cost_is_kept_with_the_judgement() -> None:
+    billed = BadReplyError("no text.", provider="scripted")
+    billed.cost = 0.25
+
+    judgement = await scorer(ScriptedProvider([billed])).score(applied_rubric(RUBRIC), CASE, OUTPUT, 0)
+
+    assert judgement.failed is not None
+    assert judgement.failed_cost == 0.25
 
 
 async def test_failures_of_another_kind_do_not_count() -> None:

@@ -31,8 +31,8 @@ from prompt_evaluator.providers.command import check
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from prompt_evaluator.calls.client import Client
     from prompt_evaluator.model import Answer
-    from prompt_evaluator.providers.calls.client import Client
 
     Program = Callable[[str], str]
 

@@ -15,7 +15,7 @@ import pytest
 
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers import command, function
-from prompt_evaluator.providers.calls.shared import Resources
+from prompt_evaluator.providers.opened import Resources
 from prompt_evaluator.usercode.fingerprint import of_command, of_files, of_memory
 
 if TYPE_CHECKING:

@@ -108,6 +108,29 @@ async def test_json_is_read_however_it_is_packed(body: bytes, encoding: str) -> 
     assert await text_of(says(body, headers={"Content-Encoding": encoding} if encoding else None)) == "Grüße ☺"
 
 
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (rb"a \ud83d b", "a \ufffd b"),
+        (rb"\uDE00\ud83d", "\ufffd\ufffd"),
+        (rb"\ud83d \ud83d\ude00 \\ud83d", "\ufffd \U0001f600 \\ud83d"),
+    ],
+    ids=["half a pair", "in the wrong order", "beside a whole one"],
+)
+async def test_half_of_a_surrogate_pair_is_replaced(escaped: bytes, text: str) -> None:
+    async with service("openai", says(GOOD.replace("Grüße ☺".encode(), escaped))) as svc:
+        answer = await svc.ask()
+
+    assert (answer.text, answer.tries) == (text, 1)
+
+
+@pytest.mark.parametrize("damage", [b'{"a": "\\ud83d"', b'{"a": "\\ud83d", "b": NaN}', b'["\\ud83d", 1' + b"0" * 9_999])
+async def test_what_is_not_json_stays_an_error_with_half_of_a_pair(damage: bytes) -> None:
+    async with service("openai", *[says(damage)] * 2) as svc:
+        with pytest.raises(BadReplyError):
+            await svc.ask()
+
+
 async def test_a_packed_refusal_is_read_too() -> None:
     body = gzip.compress(BOM + b'{"error": {"message": "no such field"}}')
     async with service("openai", says(body, status=400, headers={"Content-Encoding": "gzip"})) as svc:

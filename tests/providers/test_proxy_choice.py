@@ -12,7 +12,7 @@ from calling import Calls
 
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import REDACTOR, ProviderSettings
-from prompt_evaluator.providers.calls.shared import SharedCalls
+from prompt_evaluator.providers.opened import OpenProviders
 from prompt_evaluator.providers.transport.address import Address
 from prompt_evaluator.providers.transport.proxy import Proxy, find_proxy
 
@@ -195,7 +195,7 @@ def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, fie
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
     with pytest.raises(ConfigurationError, match=f"svc: providers of kind '{kind}' do not support {field}"):
-        SharedCalls().provider("svc", settings)
+        OpenProviders().get("svc", settings)
 
 
 def test_a_password_that_is_written_in_unusual_codes_is_masked_as_written_and_as_meant() -> None:

@@ -7,8 +7,8 @@ from service import says, service
 
 from prompt_evaluator.errors import BadReplyError, ConfigurationError
 from prompt_evaluator.model import Message, Usage
-from prompt_evaluator.providers.calls.shared import Resources
 from prompt_evaluator.providers.catalogue import BUILT_IN, KINDS
+from prompt_evaluator.providers.opened import Resources
 
 ENTRY = {"id": "candidate-1", "model": "gpt-4o", "temperature": 0.2, "nested": {"a": [1, None, "ü"]}}
 

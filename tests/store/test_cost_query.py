@@ -77,9 +77,10 @@ def test_what_a_run_has_used_up_is_every_call_but_those_it_reuses(
     nothing = store.spent(run_id)
     paid = [
         {"answer": {"text": "a", "cost": 0.5, "tries": 2}, "failure": None},
-        {"answer": None, "failure": {"kind": "timeout", "message": "", "tries": 3}},
+        {"answer": None, "failure": {"kind": "timeout", "message": "", "tries": 3, "cost": 0.0625}},
         {"metric": "clarity", "replies": [{"cost": 0.25, "tries": 1}, {"cost": None, "tries": 1}]},
-        {"metric": "exact_match", "scores": {}},
+        {"metric": "exact_match", "scores": {}, "failed_cost": 0.125},
+        {"metric": "exact_match", "scores": {}, "failed_cost": 9.0, "reused": True},
         {"answer": {"text": "a", "cost": 9.0, "tries": 1}, "reused": True},
     ]
     writer = store.writer(run_id)
@@ -87,4 +88,4 @@ def test_what_a_run_has_used_up_is_every_call_but_those_it_reuses(
         writer.put(unit(name=b"%d" % at, sample=at, data=msgspec.json.encode(data)))
     writer.close()
 
-    assert (nothing, store.spent(run_id)) == (Spent(0, 0.0), Spent(7, 0.75))
+    assert (nothing, store.spent(run_id)) == (Spent(0, 0.0), Spent(7, 0.75 + 0.0625 + 0.125))

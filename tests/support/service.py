@@ -9,16 +9,15 @@ from calling import Calls
 from fault_server import FaultServer, Handler, Received, respond, send
 
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request
-from prompt_evaluator.providers.calls.meter import Meter
 
 if TYPE_CHECKING:
     import asyncio
     import ssl
     from collections.abc import AsyncIterator
 
+    from prompt_evaluator.calls.meter import RetryEvent
     from prompt_evaluator.model import Answer
     from prompt_evaluator.ports import ModelClient
-    from prompt_evaluator.providers.calls.meter import CallEvent
 
 QUICK = Limits(
     try_timeout=2, deadline=10, max_tries=2, first_backoff=0.01, max_retry_after=0.05, max_reply_bytes=1_000_000
@@ -30,7 +29,7 @@ class Service(NamedTuple):
     server: FaultServer
     provider: ModelClient
     calls: Calls
-    events: list[CallEvent]
+    events: list[RetryEvent]
 
     async def ask(self, **request: Any) -> Answer:
         return await self.provider.complete(a_request(**request))
@@ -52,13 +51,14 @@ async def service(
 
     In `base_url`, HOST stands for the server's host and port.
     """
-    events: list[CallEvent] = []
+    events: list[RetryEvent] = []
     async with FaultServer(tls) as server:
         server.handler = in_turn(*handlers)
         base = settings.pop("base_url", server.url + (PATHS[kind] if path is None else path))
         base = base.replace("HOST", f"127.0.0.1:{server.port}")
         entry = ProviderSettings(**{"kind": kind, "base_url": base, "key_required": False, "limits": QUICK, **settings})
-        calls = Calls(meter=Meter(events.append))
+        calls = Calls()
+        calls.meter.on_retry(events.append)
         try:
             yield Service(server, calls.open(entry), calls, events)
         finally:

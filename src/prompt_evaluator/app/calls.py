@@ -1,5 +1,5 @@
 """The part of the call machinery that front ends use."""
 
-from prompt_evaluator.providers.calls.meter import CallEvent, Meter
+from prompt_evaluator.calls.meter import Meter, RetryEvent
 
-__all__ = ["CallEvent", "Meter"]
+__all__ = ["Meter", "RetryEvent"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from prompt_evaluator.app.wiring import make_uses
+from prompt_evaluator.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.model import Limits
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.naming import preparation_name
-from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

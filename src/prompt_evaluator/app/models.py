@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from prompt_evaluator.calls.governor import DEFAULT_CONCURRENCY
+from prompt_evaluator.calls.runs import RunCalls, SharedCalls
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import ModelConfig, Price
-from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
-from prompt_evaluator.providers.calls.run_calls import RunCalls
-from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.catalogue import BUILT_IN, OVER_HTTP, parse_model_name
+from prompt_evaluator.providers.opened import OpenProviders
 from prompt_evaluator.providers.prices import Prices
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from prompt_evaluator.calls.budget import Budget
+    from prompt_evaluator.calls.meter import Meter
     from prompt_evaluator.model import ProviderSettings, Sent
     from prompt_evaluator.ports import Admission, ModelClient, Provider
-    from prompt_evaluator.providers.calls.budget import Budget
-    from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
 
 
@@ -35,14 +36,26 @@ _MADE_OF_CODE = ("command", "python")
 """Kinds whose answers come from the user's own program or function, which may change."""
 
 
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """What the runs of one process share to make calls."""
+
+    calls: SharedCalls = field(default_factory=SharedCalls)
+    providers: OpenProviders = field(default_factory=OpenProviders)
+
+    async def close(self) -> None:
+        """Close what is open. No call may be in flight."""
+        await self.providers.close()
+
+
 class Models:
-    """The models that one run may call. Runs with the same `SharedCalls` share the limits of each key."""
+    """The models that one run may call. Runs with the same `Connections` share the limits of each key."""
 
     def __init__(
         self,
         configured: Mapping[str, ProviderSettings] | None = None,
         *,
-        shared: SharedCalls | None = None,
+        shared: Connections | None = None,
         meter: Meter | None = None,
         max_concurrency: int | None = None,
         budget: Budget | None = None,
@@ -58,8 +71,8 @@ class Models:
         """
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
-        self._shared, self._alone = shared or SharedCalls(), shared is None
-        self._calls = RunCalls(self._shared, meter=meter, max_concurrency=max_concurrency, budget=budget)
+        self._shared, self._alone = shared or Connections(), shared is None
+        self._calls = RunCalls(self._shared.calls, meter=meter, max_concurrency=max_concurrency, budget=budget)
         self._clients: dict[tuple[str, bool], ModelClient] = {}
         self._names: dict[str, ModelName] = {}
 
@@ -78,7 +91,9 @@ class Models:
                 are made even while the run is stopping.
         """
         if (known := self._clients.get((name, urgent))) is None:
-            known = self._calls.client(self._provider(name), self.settings[name], urgent=urgent)
+            settings = self.settings[name]
+            cost = Prices(name, settings.prices).cost
+            known = self._calls.client(self._provider(name), settings, cost, urgent=urgent)
             self._clients[name, urgent] = known
         return known
 
@@ -164,7 +179,7 @@ class Models:
             check(name.model)
 
     def _provider(self, name: str) -> Provider:
-        return self._shared.provider(name, self.settings[name])
+        return self._shared.providers.get(name, self.settings[name])
 
     def _fingerprint(self, name: ModelName) -> str | None:
         fingerprint: Callable[[str], str | None] | None = getattr(self._provider(name.provider), "fingerprint", None)

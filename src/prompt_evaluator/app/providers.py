@@ -12,13 +12,13 @@ from prompt_evaluator.app.planning.options import evaluate_options
 from prompt_evaluator.app.planning.plans import judge_of, target_of
 from prompt_evaluator.app.planning.prepared import CANNOT_JUDGE
 from prompt_evaluator.app.settings import masked
+from prompt_evaluator.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.errors import UnreachableError
 from prompt_evaluator.metrics.rubric_metric import RubricMetric
 from prompt_evaluator.metrics.rubrics import load_rubric
 from prompt_evaluator.model import Answer, Failed, Limits, ModelConfig, TestCase
 from prompt_evaluator.pipeline.messages import RequestBuilder
 from prompt_evaluator.pipeline.scoring import RecordedJudge
-from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.keys import Key, shown_proxy
 
 if TYPE_CHECKING:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from prompt_evaluator.app.models import Models
 from prompt_evaluator.app.workspace import Workspace
+from prompt_evaluator.calls.budget import Budget
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.run_limits import RunLimits
-from prompt_evaluator.providers.calls.allowance import Allowance
-from prompt_evaluator.providers.calls.budget import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from prompt_evaluator.calls.meter import Meter
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.pipeline.events import Subscriber
-    from prompt_evaluator.providers.calls.allowance import Span
-    from prompt_evaluator.providers.calls.meter import Meter
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.store import Store
 
@@ -44,13 +42,10 @@ class Session:
     on_commit: Callable[[float], None] | None = None
     """Called with the seconds that each finished unit took to become durable."""
     _budget: Budget = field(init=False)
-    _allowance: Allowance | None = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_allowance", _allowance(self.workspace))
         # One budget for the whole session, so that a group of runs does not spend it once per run.
-        budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, allowance=self._allowance)
-        object.__setattr__(self, "_budget", budget)
+        object.__setattr__(self, "_budget", Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost))
 
     @property
     def settings(self) -> Settings:
@@ -70,7 +65,7 @@ class Session:
         """The models of one run, with the workspace's connections and limits and this session's budget and meter."""
         return Models(
             self.settings.providers,
-            shared=self.workspace.calls,
+            shared=self.workspace.connections,
             meter=self.meter,
             max_concurrency=self.limits.max_concurrency,
             budget=self._budget,
@@ -82,24 +77,10 @@ class Session:
             self.workspace.ray(self.limits.ray_address)
 
     def check_budget(self, names: Iterable[ModelName], models: Models) -> None:
-        """Raise an error if a budget is used up, or cannot be enforced because a price is unknown."""
-        prices = {name: models.price(name) for name in names}
-        unknown = [name for name, price in prices.items() if price is None]
-        if unknown and self._allowance is not None:
-            what = f"The price of {unknown[0]} is unknown, so the budget for all runs cannot be enforced."
-            raise ConfigurationError(f"{what} Configure its price; of a model that costs nothing, it is 0.")
-        if unknown and self.limits.max_cost is not None and self.limits.max_calls is None:
-            what = f"The price of {unknown[0]} is unknown, so --max-cost cannot be enforced."
-            raise ConfigurationError(f"{what} Configure its price, or pass --max-calls too.")
-        if self._allowance is not None and any(price.input or price.output for price in prices.values() if price):
-            self._allowance.check()
-
-
-def _allowance(workspace: Workspace) -> Allowance | None:
-    """What this process may spend of the budgets for all runs, if there are any."""
-    spans: tuple[Span, ...] = ("day", "month")
-    caps = {span: workspace.settings.value(f"max_cost_per_{span}") for span in spans}
-    most = {span: cap for span, cap in caps.items() if cap is not None}
-    if not most:
-        return None
-    return Allowance(most, lambda: workspace.store, lambda: workspace.calls.thread)
+        """Raise an error if the budget cannot be enforced because a price is unknown."""
+        if self.limits.max_cost is None or self.limits.max_calls is not None:
+            return
+        for name in names:
+            if models.price(name) is None:
+                what = f"The price of {name} is unknown, so --max-cost cannot be enforced."
+                raise ConfigurationError(f"{what} Configure its price, or pass --max-calls too.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prompt_evaluator.app.models import Connections
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.providers.calls.shared import SharedCalls
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 class Workspace:
     """An async context manager for many runs on one event loop; closes what they opened on exit.
 
-    Runs share connections, the rate limits of each key and what is learned about them; with those of other processes
-    that use the same store, they share the limits that are known. Each run has its own budget and can be stopped on its
-    own.
+    Runs share connections, the rate limits of each key and what is learned about them. Each run has its own budget and
+    can be stopped on its own.
     """
 
     settings: Settings = field(default_factory=read_settings)
-    calls: SharedCalls = field(default_factory=SharedCalls)
+    connections: Connections = field(default_factory=Connections)
     _store: Store | None = field(default=None, init=False)
     _ray: RayCluster | None = field(default=None, init=False)
 
@@ -36,7 +35,7 @@ class Workspace:
     def store(self) -> Store:
         """The store that the settings name, opened on first use."""
         if self._store is None:
-            self._store = self.calls.limits = open_store(self.settings)
+            self._store = open_store(self.settings)
         return self._store
 
     def ray(self, address: str | None) -> RayCluster:
@@ -57,7 +56,7 @@ class Workspace:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.calls.close()
+        await self.connections.close()
         if self._ray is not None:
             await self._ray.close()
             self._ray = None

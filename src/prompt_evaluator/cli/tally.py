@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from prompt_evaluator.app.calls import CallEvent, Meter
+    from prompt_evaluator.app.calls import Meter, RetryEvent
     from prompt_evaluator.model import SampleStatus
 
 _WINDOW = 30.0
@@ -184,7 +184,7 @@ class Tally:
             for item in found
         )
 
-    def _retrying(self, event: CallEvent) -> None:
+    def _retrying(self, event: RetryEvent) -> None:
         """Note a retry. A sample's calls are made by the task that has started it."""
         if found := _current.get():
-            found.retry_cause, found.retry_at = event.cause, self._clock() + (event.seconds or 0.0)
+            found.retry_cause, found.retry_at = event.cause, self._clock() + event.seconds

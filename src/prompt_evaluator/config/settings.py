@@ -161,17 +161,6 @@ SETTINGS: dict[str, Setting] = {
             flag="--store",
             help="Where runs are stored: a file or a PostgreSQL database.",
         ),
-        Setting(
-            name="max_cost_per_day",
-            kind=number(bounds.BUDGET),
-            help="Stop runs before all of them together, in every process with this store, spend more US dollars in a "
-            "day (UTC).",
-        ),
-        Setting(
-            name="max_cost_per_month",
-            kind=number(bounds.BUDGET),
-            help="The same for a calendar month.",
-        ),
         *_SERVER,
     )
 }

@@ -12,6 +12,8 @@ class PromptEvaluatorError(Exception):
     """Exit code of a command that ends with this error."""
     time_outs: int = 0
     """How many tries of the failed call had timed out; they may have been billed."""
+    cost: float | None = None
+    """US dollars for tries of the failed call that the service has billed; None if there were none, as far as known."""
 
 
 class IncomparableError(PromptEvaluatorError):

@@ -15,6 +15,8 @@ class ProviderError(PromptEvaluatorError):
     """Whether the same request may succeed a little later."""
     hopeless: ClassVar[bool] = False
     """Whether every other call would fail the same way."""
+    usage: Any = None
+    """The `Usage` that a reply states although it holds no answer: the service bills it. None if there is none."""
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from prompt_evaluator.model import Scored, Scores
+from prompt_evaluator.model.storable import storable_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,7 +100,7 @@ def _scores_in(text: str, rubric: Rubric) -> Scores:
     return Scores(
         scores={criterion.name: _scored(metrics[criterion.name]) for criterion in rubric.metrics},
         flags={flag.name: flags[flag.name] for flag in rubric.flags},
-        comment=storable(found.get("overall_comment", "")),
+        comment=storable_text(found.get("overall_comment", "")),
     )
 
 
@@ -210,12 +211,7 @@ def _wrong_with_flag(flags: dict[str, Any], flag: Flag) -> Iterator[str]:
 
 
 def _scored(mark: dict[str, Any]) -> Scored:
-    return Scored(float(mark["score"]), storable(mark.get("rationale", "")))
-
-
-def storable(text: str) -> str:
-    """Replace lone surrogates, which JSON can spell but no file or database can hold."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return Scored(float(mark["score"]), storable_text(mark.get("rationale", "")))
 
 
 def shown(value: Any) -> str:

@@ -10,9 +10,10 @@ import msgspec
 
 from prompt_evaluator.errors import CircuitOpenError, ProviderError
 from prompt_evaluator.metrics.judge_prompt import fences, nonce_for, object_schema, shown_again
-from prompt_evaluator.metrics.judge_reply import UnreadableReply, object_in, shown, storable
+from prompt_evaluator.metrics.judge_reply import UnreadableReply, object_in, shown
 from prompt_evaluator.metrics.options import Share
 from prompt_evaluator.model import UNREADABLE, Answer, Failed, Message, Score, Skipped, TestCase
+from prompt_evaluator.model.storable import storable_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -253,7 +254,7 @@ def read_texts(found: dict[str, Any], key: str) -> list[str]:
     for text in texts:
         if not isinstance(text, str):
             raise UnreadableReply(f'"{key}" has {shown(text)}, not a text')
-    return [storable(text) for text in texts if text.strip()]
+    return [storable_text(text) for text in texts if text.strip()]
 
 
 def read_numbered(found: dict[str, Any], texts: Sequence[str], allowed: Sequence[str]) -> list[Opinion]:
@@ -277,7 +278,7 @@ def read_named(found: dict[str, Any], key: str, allowed: Sequence[str]) -> list[
     for item in items:
         if not isinstance(text := item.get(key), str):
             raise UnreadableReply(f'the "{key}" of a verdict is {shown(text)}, not a text')
-    return [_opinion(item, storable(item[key]), allowed) for item in items]
+    return [_opinion(item, storable_text(item[key]), allowed) for item in items]
 
 
 def _list(found: dict[str, Any], key: str) -> list[Any]:
@@ -308,4 +309,4 @@ def read_reason(found: dict[str, Any]) -> str:
     reason = found.get("reason")
     if not isinstance(reason, str | None):
         raise UnreadableReply(f'"reason" is {shown(reason)}, not a text')
-    return storable(reason or "")
+    return storable_text(reason or "")

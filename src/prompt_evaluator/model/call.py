@@ -11,7 +11,7 @@ from prompt_evaluator.model.message import Message, ToolCall
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is asked. Every field except the last contributes to the generation's name."""
+    """What is asked. Every field except the last two contributes to the generation's name."""
 
     model: str
     """The model's name at its service, without the provider."""
@@ -37,6 +37,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     case: TestCase | None = None
     """The case in question. It is not part of any name and is never sent to a service: only the offline provider and
     the functions and programs under test see it."""
+    tries: int = 0
+    """How many tries of this call have failed. Not part of any name; for the offline provider, whose faults differ
+    between tries."""
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

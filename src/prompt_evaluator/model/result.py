@@ -83,7 +83,7 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
-    """US dollars for all answers of this sample; None if no price is known."""
+    """US dollars for all answers of this sample, and for failed calls that were billed; None if no price is known."""
     latency_ms: float | None
     tries: int | None
     time_outs: int = 0

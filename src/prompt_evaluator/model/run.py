@@ -236,6 +236,8 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tries: int = 1
     time_outs: int = 0
     """Tries that timed out; they may have been billed."""
+    cost: float | None = None
+    """US dollars for tries that the service has billed; None if there were none, as far as is known."""
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -268,6 +270,9 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     """All paid replies of the judge, for accounting, without their texts."""
     time_outs: int = 0
     """Tries of judge calls that timed out; they may have been billed."""
+    failed_cost: float | None = None
+    """US dollars for judge calls without a reply that the service has billed; None if there were none, as far as is
+    known."""
     ended_at: str | None = None
     reused: bool = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from hashlib import pbkdf2_hmac
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
@@ -11,8 +10,6 @@ _MASK = "[secret]"
 _SECRET_NAME = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _SHORTEST = 6
 """Shorter values are not redacted: that would mask ordinary words and protect nothing."""
-_ROUNDS = 50_000
-"""Each guess at a secret takes as long as 50,000 hashes. Keys that services make cannot be guessed anyway."""
 
 
 class Secret:
@@ -27,16 +24,6 @@ class Secret:
     def reveal(self) -> str:
         """Return the value. Call this only to send it to the service it belongs to."""
         return self.__value
-
-    def digest(self, salt: bytes, context: str) -> str:
-        """Return a one-way hash by which processes can tell that they have the same secret; slow, to resist guessing.
-
-        Args:
-            salt: A random value that these processes share.
-            context: What the secret is for; other contexts give other digests.
-        """
-        said = f"{context}\n{self.__value}".encode(errors="surrogatepass")
-        return pbkdf2_hmac("sha256", said, salt, _ROUNDS).hex()
 
     def __repr__(self) -> str:
         return "Secret(…)"

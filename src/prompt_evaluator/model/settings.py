@@ -25,17 +25,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Limits for one key at one endpoint."""
 
     max_concurrency: Annotated[int, bounds.CONCURRENCY.meta] | None = None
-    """Maximum number of calls in flight (64 by default). The actual number adapts to what the service can handle."""
+    """Maximum number of calls in flight (64 by default). The actual number adapts to the service's 429s."""
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000)] | None = None
     tokens_per_minute: Annotated[int, Meta(ge=1, le=1_000_000_000_000)] | None = None
-    """None: learned from the service's rate-limit headers, if it sends them."""
     try_timeout: Annotated[float, bounds.TIMEOUT.meta] = 600.0
     """Seconds for one request including its full reply. Reasoning models take minutes."""
     deadline: Annotated[float, bounds.TIMEOUT.meta] = 1_800.0
     """Seconds for a call with all its tries and waits."""
     max_tries: Annotated[int, Meta(ge=1, le=100)] = 6
     """Maximum tries of a call. After one that timed out, which may have been billed, there are at most two more. While
-    a model answers every call with 429, its calls are retried beyond this limit, until `give_up_after`."""
+    more than a tenth of calls get a 429, these do not count."""
     give_up_after: Annotated[float, bounds.TIMEOUT.meta] = 120.0
     """The run ends, and can be resumed, after this many seconds in which a model answered no call and its tries
     failed."""

@@ -59,6 +59,8 @@ class ItemEnd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Why it was stopped; None if the run was stopping anyway."""
     time_outs: int = 0
     """Tries of a stopped call that timed out; they are counted nowhere else."""
+    cost: float | None = None
+    """US dollars for tries of a stopped call that the service has billed; counted nowhere else either."""
 
 
 class WorkerSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -78,7 +78,7 @@ class Assembler:
         earlier = units.attempts[:-1]
         answers = [attempt.answer for attempt in units.attempts if attempt.answer]
         replies = [reply for each in units.attempts for done in each.judgements.values() for reply in done.replies]
-        paid, judges_paid = _paid(answers), _paid(replies)
+        paid, judges_paid = _paid(answers, _failed_costs(units)), _paid(replies, _failed_judge_costs(units))
         error, error_metric = _error(last, expected)
         return SampleResult(
             sample_id=f"{case.id}-sample-{number + 1}",
@@ -128,8 +128,8 @@ class _Paid(msgspec.Struct, frozen=True, gc=False):
     synthetic: bool
 
 
-def _paid(answers: Sequence[Answer]) -> _Paid:
-    if len(answers) == 1:
+def _paid(answers: Sequence[Answer], failed: list[float]) -> _Paid:
+    if len(answers) == 1 and not failed:
         (only,) = answers
         usage = only.usage
         return _Paid(usage.input_tokens, usage.output_tokens, only.cost, only.cost is None, only.synthetic)
@@ -137,7 +137,7 @@ def _paid(answers: Sequence[Answer]) -> _Paid:
     return _Paid(
         _sum([each.usage.input_tokens for each in answers]),
         _sum([each.usage.output_tokens for each in answers]),
-        sum(costs) if costs else None,
+        sum((*costs, *failed)) if costs or failed else None,
         len(answers) - len(costs),
         any(each.synthetic for each in answers),
     )
@@ -145,6 +145,17 @@ def _paid(answers: Sequence[Answer]) -> _Paid:
 
 def _costs(answers: Iterable[Answer]) -> list[float]:
     return [answer.cost for answer in answers if answer.cost is not None]
+
+
+def _failed_costs(units: SampleUnits) -> list[float]:
+    """Costs of failed calls for answers."""
+    failures = (attempt.generation.failure for attempt in units.attempts if attempt.generation)
+    return [failure.cost for failure in failures if failure and failure.cost is not None]
+
+
+def _failed_judge_costs(units: SampleUnits) -> list[float]:
+    judged = (done for attempt in units.attempts for done in attempt.judgements.values())
+    return [done.failed_cost for done in judged if done.failed_cost is not None]
 
 
 def _sum(values: list[int | None]) -> int | None:
@@ -272,6 +283,7 @@ def _reused_cost(units: SampleUnits) -> float | None:
         for done in attempt.judgements.values():
             if done.reused:
                 costs += _costs(done.replies)
+                costs += [] if done.failed_cost is None else [done.failed_cost]
         if (generation := attempt.generation) and generation.reused and generation.answer:
             costs += _costs([generation.answer])
     return sum(costs) if costs else None

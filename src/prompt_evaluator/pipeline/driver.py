@@ -217,7 +217,7 @@ class Driver:
 
     async def ended(self, end: ItemEnd) -> None:
         work = self._in_progress[end.case_id]
-        self._totals.add_time_outs(end.time_outs)
+        self._totals.add_stopped(end.time_outs, end.cost)
         if end.state == "stopped":
             self._stopped(end.cause)
         elif end.state in {"answered", "lost"}:

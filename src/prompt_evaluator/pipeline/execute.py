@@ -128,17 +128,16 @@ class SampleWorker:
         """Run an item. Raises only if results can no longer be stored."""
         sample = _Sample(item, self._parts, self._out)
         state: Literal["finished", "answered", "stopped"]
-        cause, time_outs = None, 0
+        cause, time_outs, cost = None, 0, None
         try:
             state = await sample.finish()
-        except StoppedError as error:
-            state, time_outs = "stopped", error.time_outs
-        except (BudgetSpentError, CircuitOpenError) as error:
-            state, time_outs = "stopped", error.time_outs
-            cause = StopCause.of(error)
+        except (StoppedError, BudgetSpentError, CircuitOpenError) as error:
+            state, time_outs, cost = "stopped", error.time_outs, error.cost
+            cause = None if isinstance(error, StoppedError) else StopCause.of(error)
         finally:
             sample.leave()
-        return ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause, time_outs=time_outs)
+        ended = ItemEnd(case_id=item.case.id, sample=item.sample, state=state, cause=cause)
+        return msgspec.structs.replace(ended, time_outs=time_outs, cost=cost)
 
 
 class _Sample:
@@ -258,9 +257,11 @@ class _Sample:
         except BaseException as error:
             if ends_the_run(error):
                 raise
-            failed, tries = failure(error), getattr(error, "tries", 1)
-            time_outs = getattr(error, "time_outs", 0)
-            reason = CallFailure(kind=failed.kind, message=failed.reason, tries=tries, time_outs=time_outs)
+            failed = failure(error)
+            reason = CallFailure(kind=failed.kind, message=failed.reason)
+            if isinstance(error, ProviderError):
+                known = {"tries": error.tries, "time_outs": error.time_outs, "cost": error.cost}
+                reason = msgspec.structs.replace(reason, **known)
             return Generation(failure=reason, started_at=started, ended_at=parts.now())
         return Generation(answer=answer, started_at=started, ended_at=parts.now())
 

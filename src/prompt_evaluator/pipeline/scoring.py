@@ -91,6 +91,8 @@ class RecordedJudge:
         self.replies: list[Answer] = []
         self.time_outs = 0
         """Tries that timed out, over all calls."""
+        self.failed_cost: float | None = None
+        """US dollars for failed calls that were billed."""
         self.raw: str | None = None
         """Text of the last reply."""
 
@@ -123,6 +125,8 @@ class RecordedJudge:
             answer = await self._asked(request)
         except ProviderError as error:
             self.time_outs += error.time_outs
+            if error.cost is not None:
+                self.failed_cost = (self.failed_cost or 0.0) + error.cost
             raise
         self.time_outs += answer.time_outs or 0
         self.raw = answer.text
@@ -183,7 +187,8 @@ class Scorer:
             return applied.judgement(outcome)
         if judge.replies:
             self._count(config, outcome)
-        return applied.judgement(outcome, judge.raw, tuple(judge.replies), judge.time_outs)
+        made = applied.judgement(outcome, judge.raw, tuple(judge.replies), judge.time_outs)
+        return made if judge.failed_cost is None else msgspec.structs.replace(made, failed_cost=judge.failed_cost)
 
     def unreadable(self, judge: JudgeConfig, reason: str) -> None:
         """Count an unreadable reply."""

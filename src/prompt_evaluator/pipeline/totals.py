@@ -89,9 +89,11 @@ class Totals:
             self._time_outs += reply.time_outs or 0
             self._pay(reply.cost)
 
-    def add_time_outs(self, tries: int) -> None:
-        """Count timed-out tries of stopped calls, which have no unit."""
-        self._time_outs += tries
+    def add_stopped(self, time_outs: int, cost: float | None) -> None:
+        """Count what was, or may have been, billed for stopped calls, which have no unit."""
+        self._time_outs += time_outs
+        if cost is not None:
+            self._pay(cost)
 
     def _pay(self, cost: float | None) -> None:
         if cost is None:

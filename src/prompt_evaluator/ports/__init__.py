@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prompt_evaluator.ports.calls import Admission, Grant, ModelClient, Provider, SharedBudgets, SharedLimits
+from prompt_evaluator.ports.calls import Admission, ModelClient, Provider
 from prompt_evaluator.ports.reading import ColumnRun, ComparedRun
 from prompt_evaluator.ports.scoring import JudgeClient, Metric
 from prompt_evaluator.ports.working import Desk, Engine, Items, RemoteWorker, Results, UnitSink, Worker
@@ -13,7 +13,6 @@ __all__ = [
     "ComparedRun",
     "Desk",
     "Engine",
-    "Grant",
     "Items",
     "JudgeClient",
     "Metric",
@@ -21,8 +20,6 @@ __all__ = [
     "Provider",
     "RemoteWorker",
     "Results",
-    "SharedBudgets",
-    "SharedLimits",
     "UnitSink",
     "Worker",
 ]

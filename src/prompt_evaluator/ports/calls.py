@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from prompt_evaluator.model import Answer, Request
 
 
@@ -14,7 +12,7 @@ class Provider(Protocol):
     """Turns a request into an answer in one try. Limits, retries, budget and accounting are up to the caller.
 
     A provider may also have `check(model)`, `fingerprint(model)` and attributes that describe it: see
-    `providers/calls/traits.py`.
+    `Traits` in `calls/client.py`.
     """
 
     @property
@@ -66,55 +64,3 @@ class Admission(Protocol):
 
     def end(self) -> None:
         """Return what the sample did not use, whatever its outcome."""
-
-
-class SharedLimits(Protocol):
-    """Rate limits that processes with one store keep together.
-
-    A limit is a line of time: a process takes the next piece of it, as long as its calls take at the rate.
-    Methods may be called from any thread, wait for the database, and raise `StoreError` if it cannot be reached.
-    """
-
-    def salt(self) -> bytes:
-        """A random value, the same for all processes, to make a digest of a key with."""
-
-    def reserve(self, key: str, kind: str, seconds: float, slack: float) -> float:
-        """Take the next `seconds` of a limit's time; a negative number gives some back.
-
-        Args:
-            key: A digest of the key.
-            kind: What is limited, such as `requests`.
-            seconds: The amount divided by the rate.
-            slack: How many of the last seconds may still be taken, if nobody did.
-
-        Returns:
-            In how many seconds the piece begins; negative if it has begun.
-        """
-
-    def hold(self, key: str, seconds: float) -> None:
-        """Let nobody call with this key for so long, because the service has refused calls."""
-
-    def held(self, keys: Sequence[str]) -> dict[str, float]:
-        """For how many seconds more nobody may call, by key; only keys that are held."""
-
-
-class Grant(NamedTuple):
-    """What a budget gives."""
-
-    amount: float
-    """US dollars; less than was asked for if no more is left."""
-    spent: float
-    """What has been spent or reserved by all, with this."""
-
-
-class SharedBudgets(Protocol):
-    """Budgets that processes with one store keep together; used as `SharedLimits`."""
-
-    def spend(self, period: str, amount: float, most: float) -> Grant:
-        """Take up to `amount` of what is left of the budget `most` of a period, such as `day 2026-01-31`."""
-
-    def correct_spending(self, period: str, difference: float) -> None:
-        """Add to what was spent, or take back what was reserved and not spent."""
-
-    def spending(self, period: str) -> float:
-        """What was spent of a budget or is reserved."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
     Factory = Callable[[str, ProviderSettings, Resources], Provider]
 

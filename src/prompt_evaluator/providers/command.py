@@ -26,7 +26,7 @@ from prompt_evaluator.usercode.processes import KEPT_STDERR, Child, command_word
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 _HOPELESS = frozenset({errno.ENOEXEC, errno.E2BIG, errno.ELOOP, errno.ENAMETOOLONG, errno.EISDIR})
 """Errors that would recur if the program were started again."""

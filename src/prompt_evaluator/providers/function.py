@@ -11,8 +11,6 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-import msgspec
-
 from prompt_evaluator.errors import (
     BadReplyError,
     ConfigurationError,
@@ -21,6 +19,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Answer, Request, message_of
+from prompt_evaluator.model.storable import encode_answer
 from prompt_evaluator.providers.target_reply import TargetReply, answer_of, last_user_text, read_reply
 from prompt_evaluator.usercode import fingerprint
 from prompt_evaluator.usercode.functions import find_function, in_thread, is_async, signature_of, what_happened
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prompt_evaluator.model import Message, ProviderSettings
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 
 def _system_text(request: Request) -> str | None:
@@ -236,9 +235,9 @@ async def _abandon(task: asyncio.Future[Any]) -> None:
 
 def _as_json(result: object) -> bytes:
     if isinstance(result, str):
-        return msgspec.json.encode({"text": result})
+        return encode_answer({"text": result})
     if isinstance(result, dict | Answer):
-        return msgspec.json.encode(result)
+        return encode_answer(result)
     raise TypeError(f"it is of type {_kind(result)}, not str, dict or Answer")
 
 

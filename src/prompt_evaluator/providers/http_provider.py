@@ -11,7 +11,7 @@ from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
     from prompt_evaluator.providers.transport.http import HttpReply
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from prompt_evaluator.model import ProviderSettings, Secret, Sent
-    from prompt_evaluator.providers.calls.shared import Resources
     from prompt_evaluator.providers.learned import Learned
+    from prompt_evaluator.providers.opened import Resources
     from prompt_evaluator.providers.rules import Chosen
     from prompt_evaluator.providers.transport.http import HttpReply
 

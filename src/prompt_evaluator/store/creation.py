@@ -8,7 +8,6 @@ from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, fu
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store import result_tables as _results  # noqa: F401 - adds its tables to the schema
-from prompt_evaluator.store import shared_tables as _shared  # noqa: F401 - same
 from prompt_evaluator.store.schema import METADATA, REVISION
 
 if TYPE_CHECKING:

@@ -33,7 +33,6 @@ from prompt_evaluator.store.run_edits import RunEdits
 from prompt_evaluator.store.run_names import find_run, unknown_run
 from prompt_evaluator.store.run_rows import case_row, run_row, summary_columns
 from prompt_evaluator.store.schema import CASES, RUNS, UNITS
-from prompt_evaluator.store.shared_limits import LimitRows
 from prompt_evaluator.store.texts import clean_or_none
 from prompt_evaluator.store.tokens import Tokens
 from prompt_evaluator.store.unit_rows import find_units, index_names, read_units
@@ -72,7 +71,6 @@ class Store(
     RunEdits,
     ErrorRows,
     LabelOpinions,
-    LimitRows,
 ):
     """The store of all runs. Methods may be called from any thread and raise `StoreError` if the store fails."""
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest revision in `migrations/versions`. A store of another one is refused."""
 
 METADATA = MetaData()

@@ -20,19 +20,19 @@ from prompt_evaluator.app.remote.notes import (
     Withdraw,
     encode,
 )
+from prompt_evaluator.calls.budget import Budget
+from prompt_evaluator.calls.stop import plain_wait
 from prompt_evaluator.pipeline.naming import preparation_name
 from prompt_evaluator.pipeline.preparing import Preparer
-from prompt_evaluator.providers.calls.budget import Budget
-from prompt_evaluator.providers.calls.stop import plain_wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from prompt_evaluator.app.remote.notes import ToDesk
+    from prompt_evaluator.calls.stop import Wait
     from prompt_evaluator.model import JudgeConfig
     from prompt_evaluator.pipeline.uses import AppliedMetric
     from prompt_evaluator.ports.working import Tell
-    from prompt_evaluator.providers.calls.stop import Wait
 
 _SAMPLE: ContextVar[int | None] = ContextVar("remote sample", default=None)
 """The sample that the current task works on."""

@@ -1,4 +1,4 @@
-"""What the worker processes of a run share: the budget, prepared metrics, the meter, and news of refused calls."""
+"""What the worker processes of a run share: the budget, prepared metrics and the meter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from prompt_evaluator.app.remote.notes import (
     Pay,
     Prepare,
     Prepared,
-    PushedBack,
     Refused,
     Settle,
     StartSample,
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from prompt_evaluator.app.remote.notes import Cost, ToWorker
+    from prompt_evaluator.calls.budget import Budget
+    from prompt_evaluator.calls.meter import Meter
     from prompt_evaluator.pipeline.execute import Executor
     from prompt_evaluator.ports.working import Tell
-    from prompt_evaluator.providers.calls.budget import Budget
-    from prompt_evaluator.providers.calls.meter import Meter
 
 
 @dataclass(slots=True)
@@ -104,10 +103,6 @@ class SharedDesk:
             case Withdraw(number):
                 if task := known.waiting.get(number):
                     task.cancel()
-            case PushedBack() as news:
-                for other in self._workers.values():
-                    if other is not known:
-                        other.say(news)
             case MeterTotals() as totals:
                 self._count(known, totals)
             case spent:

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from prompt_evaluator import errors
+from prompt_evaluator.calls.meter import RetryEvent
 from prompt_evaluator.errors import PromptEvaluatorError, ProviderError
 from prompt_evaluator.model import JudgeConfig, MetricUse
-from prompt_evaluator.providers.calls.meter import CallEvent
 
 Cost = tuple[str, str, bool] | None
 """A kind of request, by what it costs; see `Client`."""
@@ -74,13 +74,6 @@ class Prepare(msgspec.Struct, frozen=True, tag=True):
     judge: JudgeConfig
 
 
-class PushedBack(msgspec.Struct, frozen=True, tag=True):
-    """A service refused calls (429); sent on to all other workers."""
-
-    provider: str
-    hold: float | None
-
-
 class MeterTotals(msgspec.Struct, frozen=True, tag=True):
     """The totals of a worker's meter so far, and its retries since the last time."""
 
@@ -88,7 +81,7 @@ class MeterTotals(msgspec.Struct, frozen=True, tag=True):
     retries: dict[str, int]
     failures: dict[str, int]
     gauges: list[tuple[int, float]]
-    events: list[CallEvent]
+    events: list[RetryEvent]
 
 
 class Granted(msgspec.Struct, frozen=True, tag=True):
@@ -127,8 +120,8 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
         return unknown(self.message)
 
 
-ToDesk = StartSample | EndSample | Take | Withdraw | GiveBack | Pay | Settle | Prepare | PushedBack | MeterTotals
-ToWorker = Granted | Prepared | Refused | PushedBack
+ToDesk = StartSample | EndSample | Take | Withdraw | GiveBack | Pay | Settle | Prepare | MeterTotals
+ToWorker = Granted | Prepared | Refused
 
 encode = msgspec.json.Encoder().encode
 read_by_desk = msgspec.json.Decoder(ToDesk).decode

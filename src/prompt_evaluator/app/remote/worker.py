@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.app.models import CODE_MARK, Models
+from prompt_evaluator.app.models import CODE_MARK, Connections, Models
 from prompt_evaluator.app.remote.asking import Questions, RemoteBudget, RemotePreparer
-from prompt_evaluator.app.remote.notes import MeterTotals, PushedBack, read_by_worker
+from prompt_evaluator.app.remote.notes import MeterTotals, read_by_worker
 from prompt_evaluator.app.remote.source import PrivateSpec, RemoteSpec
 from prompt_evaluator.app.wiring import make_uses, put_together
+from prompt_evaluator.calls.meter import Meter
+from prompt_evaluator.calls.runs import SharedCalls
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.metrics.catalogue import build_metric
-from prompt_evaluator.providers.calls.meter import Meter
-from prompt_evaluator.providers.calls.shared import SharedCalls
 
 if TYPE_CHECKING:
+    from prompt_evaluator.calls.meter import RetryEvent
     from prompt_evaluator.model.work import ItemEnd, WorkerSource, WorkItem
     from prompt_evaluator.pipeline.execute import Executor
     from prompt_evaluator.ports.working import Tell, UnitSink
-    from prompt_evaluator.providers.calls.meter import CallEvent
 
 _EVERY = 0.2
 """Seconds between reports of the meter."""
@@ -58,12 +58,10 @@ class SampleProcess:
 
     def __init__(self, spec: RemoteSpec, private: PrivateSpec, sink: UnitSink, tell: Tell) -> None:
         self._questions = questions = Questions(tell)
-        self._retries: list[CallEvent] = []
+        self._retries: list[RetryEvent] = []
         self._meter, self._reported = Meter(), b""
         self._meter.on_retry(self._retries.append)
-        self._shared = SharedCalls(
-            share=spec.share, on_push_back=lambda name, hold: questions.say(PushedBack(name, hold))
-        )
+        self._shared = Connections(SharedCalls(share=spec.share))
         budget = None if spec.budget is None else RemoteBudget(questions, limits_cost=spec.budget == "cost")
         self._models = Models(
             private.providers,
@@ -80,11 +78,7 @@ class SampleProcess:
         return await self._worker.work(item)
 
     def heard(self, note: bytes) -> None:
-        answer = read_by_worker(note)
-        if isinstance(answer, PushedBack):
-            self._shared.pushed_back_elsewhere(answer.provider, answer.hold)
-        else:
-            self._questions.answered(answer)
+        self._questions.answered(read_by_worker(note))
 
     def stop(self) -> None:
         self._models.stop()

@@ -25,7 +25,7 @@ from prompt_evaluator.errors import (
     UnknownNameError,
 )
 from prompt_evaluator.model import Answer, ToolCall, Usage, bounds
-from prompt_evaluator.providers.calls.client import TRY
+from prompt_evaluator.model.storable import storable_text
 from prompt_evaluator.providers.mock.answers import write
 from prompt_evaluator.providers.mock.judge import judgement, prose
 from prompt_evaluator.providers.mock.logprobs import logprobs
@@ -34,7 +34,7 @@ from prompt_evaluator.syntax.wording import described
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Request
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_STALL = 1.0
@@ -134,8 +134,9 @@ class MockProvider:
     async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109 - enforced here
         started = time.perf_counter()
         source, typical = _Source(request), self._simulated(request, SIMULATED_LATENCY, bounds.SIMULATED_MS)
-        await self._wait_or_fail(source, timeout)
+        await self._wait_or_fail(source, request.tries, timeout)
         text, calls = self._reply(request, source)
+        text = storable_text(text)  # it may repeat what the case says
         finish = "tool_calls" if calls else "stop"
         most = None if request.max_tokens is None else request.max_tokens * _CHARACTERS_PER_TOKEN
         if most is not None and len(text) > most:
@@ -154,12 +155,12 @@ class MockProvider:
             synthetic=True,
         )
 
-    async def _wait_or_fail(self, source: _Source, limit: float) -> None:
+    async def _wait_or_fail(self, source: _Source, tries: int, limit: float) -> None:
         """Wait for the simulated latency, then raise this try's fault, if any."""
         options = self._options
         seconds, kind = options.latency_ms / 1_000, None
         if options.faults or options.latency_jitter:
-            weather = source.rng("weather", options.fault_seed, TRY.get() - 1)
+            weather = source.rng("weather", options.fault_seed, tries)
             kind = _drawn(options.faults, weather.random())
             seconds *= 1 + options.latency_jitter * weather.uniform(-1, 1)
         if kind == "timeout":

@@ -13,7 +13,7 @@ from prompt_evaluator.providers.transport.http import decode, encode
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Message, ProviderSettings, Request
-    from prompt_evaluator.providers.calls.shared import Resources
+    from prompt_evaluator.providers.opened import Resources
 
 
 class _Reply(msgspec.Struct):

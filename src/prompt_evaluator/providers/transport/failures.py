@@ -27,7 +27,7 @@ from prompt_evaluator.errors import (
     UnreachableError,
 )
 from prompt_evaluator.model import REDACTOR
-from prompt_evaluator.providers.calls.waiting import retry_after
+from prompt_evaluator.providers.retry_after import retry_after
 from prompt_evaluator.providers.transport.connection import BrokenOffError, NotHttpError, TooLargeError
 from prompt_evaluator.providers.transport.connections import (
     HandshakeEndedError,

@@ -10,6 +10,7 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError, ConfigurationError, HopelessError, RequestRefusedError
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.model.storable import decode_answer
 from prompt_evaluator.providers.transport.connections import Connections, Endpoint
 from prompt_evaluator.providers.transport.content import OversizedContentError, UnreadableContentError, plain
 from prompt_evaluator.providers.transport.failures import KNOWN, brief, failure, refusal, start_of, unusable
@@ -120,7 +121,7 @@ def encode(body: Message | dict[str, Any], provider: str) -> bytes:
 def decode(reply: HttpReply, shape: msgspec.json.Decoder[T], provider: str) -> T:
     """Decode a reply's JSON, ignoring its content type: gateways send all kinds of them."""
     try:
-        return shape.decode(reply.body)
+        return decode_answer(reply.body, shape)
     except msgspec.ValidationError as error:
         what = f"the reply does not have the expected shape: {error}."
         raise BadReplyError(what, provider=provider, status=200) from None

@@ -1,1 +1,0 @@
-"""How every call is made, for any provider: limits, tries, budget, breaker and accounting."""
