@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from prompt_evaluator.errors import PromptEvaluatorError, ProviderError, RateLimitedError, TimedOutError
+from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.providers.calls.guard import Guarded, as_provider_error, storable
 from prompt_evaluator.providers.calls.retrying import Retries
 from prompt_evaluator.providers.calls.stop import plain_wait, sleep
@@ -217,6 +218,7 @@ class Client:
             answer = msgspec.structs.replace(answer, cost=cost, tries=tries, time_outs=time_outs)
         if not answer.text.isascii():
             answer = storable(answer)
+        answer = REDACTOR.struct(answer)
         if self._budget.limited:
             self._budget.pay(self._kind(request), cost)
         self._meter.answered(self.name, answer, seconds)

@@ -24,8 +24,8 @@ class Traits(NamedTuple):
     max_tries: int | None = None
     """Most tries of a call, even if the configuration allows more."""
     trusted: bool = False
-    """Whether the provider itself respects `timeout`, masks secrets and returns only storable answers, so that it need
-    not be wrapped in `Guarded`."""
+    """Whether the provider itself respects `timeout` and returns only storable answers, so that it need not be wrapped
+    in `Guarded`."""
 
     @classmethod
     def of(cls, provider: Provider) -> Traits:
