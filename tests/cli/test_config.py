@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CANARY = "canary-4f9a8b7c6d5e"
+UNREAD = "canary-4-that-nothing-reads"
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def full_of_secrets(tmp_path: Path) -> Workspace:
             "wrong": {"kind": "openai", "base_url": "http://host", "proxy": f"socks5://someone:{CANARY}@proxy.test"},
             "file": {"kind": "openai", "base_url": "http://host", "api_key_file": str(tmp_path / "key.txt")},
         },
-        generator={"model": "local/m", "params": {"api_key": CANARY, "more": {"Authorization": CANARY}}},
+        generator={"model": "local/m", "params": {"api_key": UNREAD, "more": [{"Authorization": UNREAD}]}},
     )
     return workspace
 

@@ -261,11 +261,11 @@ def test_no_secret_gets_into_the_store(store: Store, location: Path | str, recor
     leak = f"they sent {key.reveal()} back"
 
     store.create_run(record(note=leak), [])
-    _write(store, "run-0001", unit("case", b"n", data=leak.encode()))
+    _write(store, "run-0001", unit("case", b"n", data=msgspec.json.encode([leak])))
     store.update_run("run-0001", status="failed", stop_reason=leak)
 
     assert key.reveal().encode() not in everything(location)
-    assert store.units("run-0001", ["case"])["case"][0].data == b"they sent [secret] back"
+    assert store.units("run-0001", ["case"])["case"][0].data == b'["they sent [secret] back"]'
     assert store.run("run-0001").stop_reason == store.run("run-0001").plan.note == "they sent [secret] back"
 
 

@@ -55,7 +55,7 @@ def _document(comparison: Comparison, indent: str, more: Mapping[str, object] = 
     document = comparison_document(comparison)
     cases = document.pop("cases")
     for key, value in {**document, **more, "cases": cases}.items():
-        yield REDACTOR.bytes(start + f'\n{indent}  "{key}": '.encode())
+        yield start + f'\n{indent}  "{key}": '.encode()
         if key == "cases":
             yield from _cases(comparison.cases, indent)
         else:
@@ -65,8 +65,8 @@ def _document(comparison: Comparison, indent: str, more: Mapping[str, object] = 
 
 
 def _value(value: object, indent: str) -> bytes:
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    return REDACTOR.bytes(text.replace(b"\n", f"\n{indent}  ".encode()))
+    text = msgspec.json.format(REDACTOR.json(msgspec.json.encode(value)), indent=2)
+    return text.replace(b"\n", f"\n{indent}  ".encode())
 
 
 def _cases(cases: Sequence[CaseComparison], indent: str) -> Iterator[bytes]:
@@ -75,7 +75,7 @@ def _cases(cases: Sequence[CaseComparison], indent: str) -> Iterator[bytes]:
     encode = msgspec.json.Encoder().encode
     yield b"["
     for start in range(0, len(cases), _BATCH):
-        batch = [encode(cases[at]) for at in range(start, min(start + _BATCH, len(cases)))]
+        batch = [REDACTOR.json(encode(cases[at])) for at in range(start, min(start + _BATCH, len(cases)))]
         text = (b"," + separator).join(batch)
-        yield REDACTOR.bytes((b"," if start else b"") + separator + text)
+        yield (b"," if start else b"") + separator + text
     yield f"\n{indent}  ]".encode() if cases else b"]"

@@ -71,7 +71,7 @@ def _samples(cases: Iterator[CaseResult]) -> Iterator[dict[str, Any]]:
 
 def _json(cases: Iterator[CaseResult], run: dict[str, Any]) -> Iterator[bytes]:
     """One document: the run as `runs list --json` has it, and its samples, one on each line."""
-    yield b'{"run": ' + REDACTOR.bytes(_encode(run)) + b',\n"results": ['
+    yield b'{"run": ' + REDACTOR.json(_encode(run)) + b',\n"results": ['
     for at, sample in enumerate(_samples(cases)):
         yield (b",\n" if at else b"\n") + _encode(sample)
     yield b"\n]}\n"

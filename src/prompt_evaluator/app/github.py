@@ -169,4 +169,4 @@ def _lines(
 
 
 def _encoded(text: str) -> bytes:
-    return REDACTOR.bytes(text.encode("utf-8", "replace"))
+    return REDACTOR.text(text).encode("utf-8", "replace")

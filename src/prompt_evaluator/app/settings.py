@@ -147,6 +147,8 @@ def masked(value: Any) -> Any:
         return str(value)
     if isinstance(value, dict):
         return {name: "[secret]" if is_secret_name(name) else masked(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(item) for item in value]
     if isinstance(value, str) and "://" in value:
         return re.sub(r"://.*@", "://…@", value.partition("?")[0])
     return value

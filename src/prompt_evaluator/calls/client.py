@@ -12,7 +12,7 @@ from prompt_evaluator.calls.guard import Guarded, as_provider_error
 from prompt_evaluator.calls.retry import Retries
 from prompt_evaluator.calls.stop import plain_wait, sleep
 from prompt_evaluator.errors import PromptEvaluatorError, ProviderError, RateLimitedError, TimedOutError
-from prompt_evaluator.model import Answer, Usage
+from prompt_evaluator.model import REDACTOR, Answer, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -43,8 +43,8 @@ class Traits(NamedTuple):
     max_tries: int | None = None
     """Most tries of a call, even if the configuration allows more."""
     trusted: bool = False
-    """Whether the provider itself respects `timeout`, masks secrets and returns only storable answers, so that it need
-    not be wrapped in `Guarded`."""
+    """Whether the provider itself respects `timeout` and returns only storable answers, so that it need not be wrapped
+    in `Guarded`."""
 
     @classmethod
     def of(cls, provider: Provider) -> Traits:
@@ -237,7 +237,7 @@ class Client:
             self._budget.pay(call.kind, cost)
         self._meter.answers += 1
         self._meter.billed(answer.usage, cost)
-        return answer
+        return REDACTOR.struct(answer)
 
     def _account_failure(self, call: _Call, error: ProviderError, began: float) -> None:
         """Count a failed try, and price it if it was billed all the same."""

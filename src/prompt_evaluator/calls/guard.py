@@ -19,7 +19,7 @@ _ANSWER = msgspec.json.Decoder(Answer)
 
 
 class Guarded:
-    """A provider that respects the timeout, masks secrets and returns only answers that can be stored."""
+    """A provider that respects the timeout and returns only answers that can be stored."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -36,7 +36,7 @@ class Guarded:
             what = f"the provider returned {type(answer).__name__}, not an Answer."
             raise BadReplyError(what, provider=self._provider.name)
         try:
-            return decode_answer(REDACTOR.bytes(encode_answer(answer)), _ANSWER)
+            return decode_answer(encode_answer(answer), _ANSWER)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             what = f"the provider returned an answer that cannot be stored: {message_of(error)}."
             raise BadReplyError(what, provider=self._provider.name) from None
@@ -45,7 +45,7 @@ class Guarded:
 def as_provider_error(error: BaseException, provider: str) -> ProviderError:
     """Convert an exception to a call's failure, without secrets. Raise it if it did not come from the provider."""
     if isinstance(error, ProviderError):
-        error.args = (REDACTOR.text(str(error)),)
+        error.args = (REDACTOR.message(str(error)),)
         return error
     if isinstance(error, KeyboardInterrupt | GeneratorExit) or _cancels_us(error):
         raise error

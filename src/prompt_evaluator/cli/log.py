@@ -12,7 +12,7 @@ class _Formatter(logging.Formatter):
     """Masks secrets, also in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return REDACTOR.text(super().format(record))
+        return REDACTOR.message(super().format(record))
 
 
 def log_to_stderr() -> None:

@@ -33,7 +33,7 @@ def write_lines(lines: Iterable[bytes], output: Path | None) -> None:
 def print_json(value: object) -> None:
     """Print one JSON object to standard output, without secrets."""
     text = msgspec.json.encode(value, enc_hook=_path_as_text)
-    sys.stdout.buffer.write(REDACTOR.bytes(msgspec.json.format(text, indent=2)) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.format(REDACTOR.json(text), indent=2) + b"\n")
 
 
 def _path_as_text(value: object) -> str:

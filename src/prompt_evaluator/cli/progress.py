@@ -118,7 +118,7 @@ class LogOutlet(LinesOutlet):
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(f"{now} {REDACTOR.text(clean(line))}\n" for line in lines)
+            file.writelines(f"{now} {REDACTOR.message(clean(line))}\n" for line in lines)
 
 
 class SilentOutlet(LinesOutlet):
@@ -207,7 +207,7 @@ class Progress:
         view = self._tally.view()
         pending = [self._lines.popleft() for _ in range(len(self._lines))]
         for outlet in list(self._outlets):
-            lines = [REDACTOR.text(text) for note, text in pending if note or not outlet.only_notes]
+            lines = [REDACTOR.message(text) for note, text in pending if note or not outlet.only_notes]
             try:
                 (outlet.end if ended else outlet.tick)(view, lines)
             except (OSError, ValueError):  # the stream is closed or the disk is full; the run must go on

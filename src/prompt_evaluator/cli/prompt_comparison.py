@@ -119,7 +119,7 @@ def _print(command: RunCommand, compared: Sequence[_Compared]) -> None:
 
 def _json(members: Sequence[Member], compared: Sequence[_Compared]) -> Iterator[bytes]:
     """The group's document with the comparisons, which are written as they are made."""
-    text = msgspec.json.format(msgspec.json.encode(group_document(members)), indent=2)
-    yield REDACTOR.bytes(text).removesuffix(b"\n}") + b',\n  "comparisons": '
+    text = REDACTOR.json(msgspec.json.encode(group_document(members)))
+    yield msgspec.json.format(text, indent=2).removesuffix(b"\n}") + b',\n  "comparisons": '
     yield from comparison_list([comparison for each in compared for comparison in each.opened.comparisons])
     yield b"\n}\n"

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, quote_plus
+
+import msgspec
+
+T = TypeVar("T")
 
 _MASK = "[secret]"
 _SECRET_NAME = re.compile(r"api[-_]?key|authorization|password|secret|(^|[-_])token$", re.IGNORECASE)
 _SHORTEST = 6
 """Shorter values are not redacted: that would mask ordinary words and protect nothing."""
+_RANDOM, _LONG = 12, 20
+"""Values with letters and digits look random from the first length on, others from the second."""
+_NAME_OR_NUMBER = re.compile("[a-z_]+|[^a-zA-Z]+")
+_LOGIN = re.compile(
+    r"(?<![a-z])(?:(api[-_ ]?)?keys?|tokens?|bearer|basic|password|secret|credentials?|login|auth\w*)(?![a-z])"
+    r"|[?&][\w-]+=$|://[^\s/@]*:$",
+    re.IGNORECASE,
+)
+_NEAR = 40
+"""How many characters before a word have to speak of a login."""
+_CODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 class Secret:
@@ -51,59 +66,105 @@ class Secret:
 
 
 class Redactor:
-    """Masks every known secret in anything about to be logged, stored or shown."""
+    """Masks every known secret in free text about to be logged, stored or shown.
+
+    Values that look random are masked wherever they stand. Others, such as the key `ollama`, are also ordinary words,
+    names or numbers: they are masked only in messages, where a login is spoken of.
+    """
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._bytes: list[bytes] = []
-        self._spelling = re.compile("(?!)")
-        """Matches escapes that can be part of a known secret, which excludes that of `ü` if all secrets are ASCII."""
-        self._byte_spelling = re.compile(b"(?!)")
+        """What to find in JSON."""
+        self._words: list[str] = []
+        self._word = re.compile("(?!)")
 
     def add(self, value: str) -> None:
-        """Redact this value from now on, also as it appears in JSON, in a URL or in HTML."""
-        if len(value) < _SHORTEST or value in self._texts:
+        """Mask this value from now on, also as it appears in JSON, in a URL or in HTML."""
+        if len(value) < _SHORTEST or value in self._texts or value in self._words:
             return
-        # Longest first, because a secret may contain a shorter one.
-        self._texts = sorted({*self._texts, *_forms(value)}, key=len, reverse=True)
-        self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
-        characters = {character for text in self._texts for character in text}
-        escapes = [r"\\u00[2-7]" if all(map(str.isascii, characters)) else r"\\u"]
-        escapes += [r"\\/"] if "/" in characters else []
-        escapes += [r"\\\\"] if characters & {*"\"'\\"} else []
-        self._spelling = re.compile("|".join(escapes))
-        self._byte_spelling = re.compile("|".join(escapes).encode())
+        if _looks_random(value):
+            self._texts = _longest_first({*self._texts, *_forms(value)})
+            self._bytes = [text.encode(errors="surrogatepass") for text in self._texts]
+        else:
+            self._words = _longest_first({*self._words, *_forms(value)})
+            self._word = re.compile(rf"(?<![\w/.-])(?:{'|'.join(map(re.escape, self._words))})(?![\w/-])")
 
     def text(self, text: str) -> str:
+        """Mask what looks random."""
+        text = self._masked(text)
+        # Escapes are rare enough to lose them all in a text that hides a secret behind some.
+        return self._masked(_unescaped(text)) if "\\" in text and self._is_hidden_in(text) else text
+
+    def message(self, text: str) -> str:
+        """Mask also words, where a login is spoken of: for errors and logs, not for what a model answered."""
+        text = self.text(text)
+        return self._word.sub(lambda found: _MASK if _is_of_login(text, found.start()) else found[0], text)
+
+    def json(self, data: bytes) -> bytes:
+        """Mask what looks random in the strings of a document; numbers and syntax stay."""
+        # `in` raises and catches an exception first, which takes longer than the search.
+        is_plain = any(data.find(secret) >= 0 for secret in self._bytes)
+        if is_plain or (data.find(b"\\") >= 0 and self._is_hidden_in(data.decode())):
+            return msgspec.json.encode(self._strings(msgspec.json.decode(data)))
+        return data
+
+    def struct(self, value: T) -> T:
+        """Mask what looks random in the strings of a struct."""
+        data = msgspec.json.encode(value)
+        masked = self.json(data)
+        return value if masked is data else msgspec.json.decode(masked, type=type(value))
+
+    def bytes(self, data: bytes) -> bytes:
+        """Mask what looks random in a reply as it came."""
+        for secret in self._bytes:
+            if data.find(secret) >= 0:
+                data = data.replace(secret, _MASK.encode())
+        return data
+
+    def _is_hidden_in(self, text: str) -> bool:
+        plain = _unescaped(text)
+        return any(secret in plain for secret in self._texts)
+
+    def _masked(self, text: str) -> str:
         for secret in self._texts:
             if secret in text:
                 text = text.replace(secret, _MASK)
-        # One character is searched for many times as fast as two, and most texts have no backslash.
-        return self._escaped(text) if "\\" in text and self._spelling.search(text) else text
-
-    def bytes(self, data: bytes) -> bytes:
-        for secret in self._bytes:
-            if data.find(secret) >= 0:  # `in` raises and catches an exception first, which takes longer than the search
-                data = data.replace(secret, _MASK.encode())
-        if data.find(b"\\") < 0 or not self._byte_spelling.search(data):
-            return data
-        return self._escaped(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
-
-    def _escaped(self, text: str) -> str:
-        plain = _unescaped(text)
-        for secret in self._texts:
-            if _unescaped(secret) in plain:
-                text = re.sub("".join(map(_escapable, secret)), _MASK, text)
         return text
+
+    def _strings(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self._strings(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(name): self._strings(item) for name, item in value.items()}
+        return value
+
+
+def _looks_random(value: str) -> bool:
+    """Whether it cannot be a word, a number or a name of ours."""
+    if len(value) >= _LONG:
+        return not _NAME_OR_NUMBER.fullmatch(value)
+    return len(value) >= _RANDOM and any(map(str.isalpha, value)) and any(map(str.isdigit, value))
+
+
+def _is_of_login(text: str, start: int) -> bool:
+    return _LOGIN.search(text[max(0, start - _NEAR) : start]) is not None
+
+
+def _longest_first(values: set[str]) -> list[str]:
+    """Because a secret may contain a shorter one."""
+    return sorted(values, key=len, reverse=True)
 
 
 def _forms(value: str) -> set[str]:
-    in_json = value.replace("\\", "\\\\").replace('"', '\\"')
     in_text = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     in_html = in_text.replace('"', "&quot;")
     urls = {encode(value, safe, errors="replace") for encode in (quote, quote_plus) for safe in ("", "/")}
     lower = {re.sub("%..", lambda code: code[0].lower(), url) for url in urls}
-    return {value, in_json, in_text, in_html, in_html.replace("'", "&#x27;"), *urls, *lower}
+    forms = {value, in_text, in_html, in_html.replace("'", "&#x27;"), *urls, *lower}
+    return {*forms, *(form.replace("\\", "") for form in forms)} - {""}
 
 
 def _unescaped(text: str) -> str:
@@ -112,14 +173,8 @@ def _unescaped(text: str) -> str:
     Encoders differ: .NET writes `+` as an escape, PHP puts a backslash before `/`, and JSON inside JSON, such as the
     arguments of tool calls, has even more backslashes.
     """
-    return re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text).replace("\\", "")
-
-
-def _escapable(character: str) -> str:
-    """Return a pattern for the character in all these spellings."""
-    code = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{ord(character):04x}")
-    slashes = r"\\{0,4}" if character in "/\"\\'" else ""
-    return rf"(?:{slashes}{re.escape(character)}|\\{{1,4}}u{code})"
+    decoded = _CODE.sub(lambda code: chr(int(code[1], 16)), text) if "\\u" in text else text
+    return decoded.replace("\\", "")
 
 
 REDACTOR = Redactor()
@@ -134,6 +189,6 @@ def is_secret_name(name: str) -> bool:
 def message_of(error: BaseException) -> str:
     """Return the message of a third-party exception, without secrets."""
     try:
-        return REDACTOR.text(str(error).encode("utf-8", "replace").decode())  # lone surrogates cannot be stored
+        return REDACTOR.message(str(error).encode("utf-8", "replace").decode())  # lone surrogates cannot be stored
     except Exception:  # noqa: BLE001 - the exception's own `__str__` may have a bug
         return "its message cannot be read"

@@ -216,12 +216,12 @@ def _checked(outcome: Score | Scores, applied: AppliedMetric) -> Score | Scores:
     if isinstance(outcome, Scores):
         if set(outcome.scores) != set(applied.score_names):
             return Failed(f"the metric returned scores called {sorted(outcome.scores)}", kind=_INVALID)
-        return _scores(REDACTOR.bytes(_in_order(outcome)))
+        return _scores(REDACTOR.json(_in_order(outcome)))
     if not isinstance(outcome, Scored | Skipped | Failed):
         return Failed(f"the metric returned {type(outcome).__name__}, not a score", kind=_INVALID)
     if isinstance(outcome, Scored) and not 0 <= outcome.value <= 1:
         return Failed(f"the metric returned {outcome.value!r}, not a number from 0 to 1", kind=_INVALID)
-    kept: Score = _score(REDACTOR.bytes(_in_order(outcome)))
+    kept: Score = _score(REDACTOR.json(_in_order(outcome)))
     return kept
 
 

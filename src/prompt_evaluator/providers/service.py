@@ -210,7 +210,7 @@ class ServiceProvider(HttpProvider):
             if self._lessons[way.place] >= _MOST_LEARNED:
                 raise error
             self._lessons[way.place] += 1
-            self._learned.add(way.place, learned, REDACTOR.text(found.message)[:_SHOWN])
+            self._learned.add(way.place, learned, REDACTOR.message(found.message)[:_SHOWN])
         name = learned if learned in way.chosen.parameters else "this way of asking"
         what = f"{request.model} does not accept {name!r}; retrying without it."
         raise FieldRefusedError(what, provider=self._name, status=error.status)

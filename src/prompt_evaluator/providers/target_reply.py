@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from prompt_evaluator.model import REDACTOR, Answer, Request, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model import Answer, Request, TokenChoice, ToolCall, Usage
 from prompt_evaluator.model.storable import decode_answer
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
@@ -37,7 +37,7 @@ def last_user_text(request: Request) -> str:
 def read_reply(data: bytes) -> TargetReply:
     """Parse a reply. Raises `ValueError` with a sentence fragment if `data` is not one."""
     try:
-        reply = decode_answer(REDACTOR.bytes(data), _REPLY)
+        reply = decode_answer(data, _REPLY)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if reply.text is None and reply.output is None and not reply.tool_calls:

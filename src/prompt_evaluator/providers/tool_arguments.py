@@ -6,14 +6,11 @@ from typing import Any
 
 import msgspec
 
-from prompt_evaluator.model import REDACTOR
-
 
 def parsed_arguments(arguments: str | dict[str, Any] | None) -> dict[str, Any] | str:
     """Return the arguments as a dict, or as raw text if the model did not write a JSON object."""
     if not isinstance(arguments, str):
         return arguments or {}
-    arguments = REDACTOR.text(arguments)  # JSON inside JSON: doubly escaped secrets survived the first pass
     try:
         found = msgspec.json.decode(arguments or "{}")
     except (msgspec.MsgspecError, RecursionError):

@@ -131,7 +131,7 @@ def _response(route: Route, made: Any) -> Response[Any]:
 
 
 def _json(value: Any, status: int, headers: dict[str, str] | None = None) -> Response[bytes]:
-    body = REDACTOR.bytes(msgspec.json.encode(value, enc_hook=str))
+    body = REDACTOR.json(msgspec.json.encode(value, enc_hook=str))
     return Response(body, status_code=status, media_type=JSON, headers=headers)
 
 
@@ -159,7 +159,8 @@ def _refused(route: Route, refusal: Refusal) -> Response[Any]:
     if route.is_page and not route.is_api:
         if refusal.status == HTTPStatus.UNAUTHORIZED:
             return Response(b"", status_code=303, headers={"location": "/sign-in"})
-        page = REDACTOR.text(render("refusal.html", {"status": refusal.status, "error": str(refusal)}))
+        error = REDACTOR.message(str(refusal))
+        page = render("refusal.html", {"status": refusal.status, "error": error})
         return Response(page, status_code=refusal.status, media_type="text/html", headers=refusal.headers)
     return Response(refusal.encoded(), status_code=refusal.status, media_type=JSON, headers=refusal.headers)
 
@@ -170,7 +171,7 @@ def _audit(caller: str, route: Route, request: Request[Any, Any, Any], response:
         "caller": caller,
         "from": request.client.host if request.client else None,
         "method": route.method,
-        "path": request.url.path,
+        "path": REDACTOR.text(request.url.path),
         "status": response.status_code,
     }
-    AUDIT.info("%s", REDACTOR.text(json.dumps(line)))
+    AUDIT.info("%s", json.dumps(line))

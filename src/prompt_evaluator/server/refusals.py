@@ -52,7 +52,7 @@ class Refusal(Exception):  # noqa: N818 - a request that is refused is not a fau
 
 def encoded(error: str, field: str | None = None) -> bytes:
     """The body of every refusal."""
-    return REDACTOR.bytes(msgspec.json.encode(ApiError(error=error, field=field)))
+    return msgspec.json.encode(ApiError(error=REDACTOR.message(error), field=field))
 
 
 def refusal_of(error: PromptEvaluatorError, *sent: Any) -> Refusal:

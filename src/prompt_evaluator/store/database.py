@@ -130,7 +130,7 @@ def sentence(error: Exception, where: str) -> StoreError:
         if part in reason.lower():
             return StoreError(f"The store {where} {what}. {advice}")
     kind = StoreUnreachableError if _is_unreachable(error) else StoreError
-    return kind(REDACTOR.text(f"The store {where} cannot be used: {reason}. All committed results are safe."))
+    return kind(REDACTOR.message(f"The store {where} cannot be used: {reason}. All committed results are safe."))
 
 
 def _is_unreachable(error: Exception) -> bool:

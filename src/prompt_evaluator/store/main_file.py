@@ -63,8 +63,8 @@ class MainFile:
         self, record: RunRecord, result: RunResult | None, prepared: Sequence[Preparation], case_ids: Iterable[str]
     ) -> None:
         """Write everything added so far, in dataset order."""
-        before = REDACTOR.bytes(msgspec.json.format(_encode(head(record, prepared)), indent=2)).removesuffix(b"\n}")
-        after = REDACTOR.bytes(msgspec.json.format(_encode(tail(record, result)), indent=2)).removeprefix(b"{\n")
+        before = msgspec.json.format(REDACTOR.json(_encode(head(record, prepared))), indent=2).removesuffix(b"\n}")
+        after = msgspec.json.format(REDACTOR.json(_encode(tail(record, result))), indent=2).removeprefix(b"{\n")
         with sentences(self._folder), atomic(self._path, own_ending()) as file:
             size = self._size
             self._spool.flush()

@@ -93,10 +93,10 @@ def _rewrite_head(path: Path, values: dict[str, object]) -> None:
         known = msgspec.json.decode(head + b"\n}")
         if all(known.get(name) == value for name, value in values.items()):
             return
-        changed = msgspec.json.format(msgspec.json.encode({**known, **values}), indent=2).removesuffix(b"\n}")
+        changed = msgspec.json.format(REDACTOR.json(msgspec.json.encode({**known, **values})), indent=2)
         file.seek(len(head))
         with atomic(path, own_ending()) as copy:
-            copy.write(REDACTOR.bytes(changed))
+            copy.write(changed.removesuffix(b"\n}"))
             while part := file.read(_COPIED_AT_ONCE):
                 copy.write(part)
 

@@ -35,7 +35,7 @@ def run_row(record: RunRecord) -> dict[str, Any]:
 
 
 def plan_bytes(plan: RunPlan) -> bytes:
-    return REDACTOR.bytes(_encode(plan))
+    return REDACTOR.json(_encode(plan))
 
 
 def plan_columns(plan: RunPlan) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def hash_answer(text: str) -> str:
 
 def as_json(value: Any) -> str:
     """Encode JSON for a column."""
-    data = REDACTOR.bytes(_encode(value))
+    data = REDACTOR.json(_encode(value))
     return (_NUL.sub(rb"\1\\ufffd", data) if data.find(b"\\u0000") >= 0 else data).decode()
 
 

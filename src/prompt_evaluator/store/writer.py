@@ -104,7 +104,7 @@ class LedgerWriter:
         """Queue a unit without waiting. Raise `StoreError` if the writer has failed."""
         if self._closing or self._failure:
             self._refuse(unit.case_id)
-        data = REDACTOR.bytes(unit.data)
+        data = REDACTOR.json(unit.data)
         row = (self._run_id, unit.case_id, unit.name, unit.kind, unit.sample, unit.repeat, unit.ok, data, unit.attempt)
         self._count(1)
         self._queue.put(_Item(perf_counter(), row))

@@ -105,7 +105,7 @@ class Child(asyncio.SubprocessProtocol):
 
 
 def redacted(data: bytes) -> str:
-    return REDACTOR.bytes(data).decode("utf-8", "replace")
+    return REDACTOR.message(data.decode("utf-8", "replace"))
 
 
 def command_words(command: str) -> list[str]:

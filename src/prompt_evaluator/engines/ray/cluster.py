@@ -22,7 +22,7 @@ from typing import Any
 
 from prompt_evaluator.engines.ray import cleaner
 from prompt_evaluator.errors import ConfigurationError, EngineError
-from prompt_evaluator.model import REDACTOR, message_of
+from prompt_evaluator.model import message_of
 
 _MISSING = "Ray is not installed. Install the extra `ray`: pip install 'prompt-verdict[ray]'."
 _MARK = "PROMPT_EVALUATOR_RAY_SESSION"
@@ -119,7 +119,7 @@ class RayCluster:
         except Exception as error:  # noqa: BLE001 - Ray raises many kinds
             self._end_session()
             where = f"the Ray cluster at {self._address}" if self._address else "Ray"
-            what = REDACTOR.text(message_of(error)).strip().partition("\n")[0].rstrip(".")
+            what = message_of(error).strip().partition("\n")[0].rstrip(".")
             advice = "Check the address, and that this Python and its Ray have the cluster's versions."
             raise EngineError(
                 f"No connection to {where}: {what}. {advice if self._address else 'Try --engine local.'}"
