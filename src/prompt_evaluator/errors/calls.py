@@ -15,6 +15,8 @@ class ProviderError(PromptEvaluatorError):
     """Whether the same request may succeed a little later."""
     hopeless: ClassVar[bool] = False
     """Whether every other call would fail the same way."""
+    body: bytes = b""
+    """The service's reply, for a provider to look into. Known secrets are masked. Never shown, logged or stored."""
 
     def __init__(
         self, message: str, *, provider: str, status: int | None = None, retry_after: float | None = None

@@ -11,10 +11,10 @@ from prompt_evaluator.errors import BadReplyError, RequestRefusedError
 from prompt_evaluator.model import Answer, ToolCall, Usage
 from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import with_call_ids
+from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
-from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from prompt_evaluator.providers.http import Call
 from prompt_evaluator.providers.keys import Key, endpoint
-from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
     from prompt_evaluator.providers.calls.shared import Resources
     from prompt_evaluator.providers.calls.traits import OnLimits
-    from prompt_evaluator.providers.transport.http import HttpReply
+    from prompt_evaluator.providers.http import HttpReply
 
 
 class HttpProvider:
@@ -63,5 +63,5 @@ class HttpProvider:
         if self._call is None or self._call[0] is not key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
             address = self._base.below(self.path)
-            self._call = (key, Call.make(self._name, self._way, address, headers, self._settings.limits))
+            self._call = (key, Call(self._name, self._way, address, headers, self._settings.limits))
         return self._call[1]

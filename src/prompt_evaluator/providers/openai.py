@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.errors import BadReplyError, FieldRefusedError, RequestRefusedError
-from prompt_evaluator.model import Answer, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model import REDACTOR, Answer, TokenChoice, ToolCall, Usage
 from prompt_evaluator.providers.calls.limit_headers import report_limits
 from prompt_evaluator.providers.conversation import chat_messages
+from prompt_evaluator.providers.http import HttpReply, decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.request_options import with_options
 from prompt_evaluator.providers.shared_parts import SharedParts
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
-from prompt_evaluator.providers.transport.http import HttpReply, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,7 +173,7 @@ def _response_format(schema: msgspec.Raw) -> dict[str, Any]:
 
 def _answer(completion: _Completion, reply: HttpReply, request: Request, provider: str) -> Answer:
     if not completion.choices:
-        detail = f"; its error is {completion.error!r:.300}" if completion.error else ""
+        detail = f"; its error is {REDACTOR.text(repr(completion.error))[:300]}" if completion.error else ""
         raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200)
     choice = completion.choices[0]
     called = choice.message.tool_calls

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings, Secret
     from prompt_evaluator.ports import Provider, SharedLimits
     from prompt_evaluator.providers.calls.traits import Traits
-    from prompt_evaluator.providers.transport.http import Http
+    from prompt_evaluator.providers.http import Http
 
 
 class Resources:
@@ -34,7 +34,7 @@ class Resources:
     def http(self) -> Http:
         """Pool of connections, created for the first provider that needs it."""
         if self._http is None:
-            from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - offline needs no TLS
+            from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - offline needs no TLS
 
             self._http = Http()
         return self._http
