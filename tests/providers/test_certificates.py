@@ -10,13 +10,10 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from calling import Calls
 from certificates import Authority
 from cryptography.hazmat.primitives import serialization
-from cryptography.x509 import load_pem_x509_certificate
-from proxy_server import ProxyServer
 from service import QUICK, a_request, service
 
 from prompt_evaluator.config.loading import load_settings
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+HINT = "The service may require a client certificate: set cert_file and key_file."
+
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
@@ -44,37 +43,18 @@ def other(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "other")
 
 
-async def test_a_service_of_a_private_authority_is_trusted_when_the_authority_is_named(authority: Authority) -> None:
-    async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
-        assert (await svc.ask()).text == svc.server.answer
-
-
-async def test_a_service_of_an_authority_that_is_not_named_is_refused_with_advice(authority: Authority) -> None:
-    async with service("openai", tls=authority.server("127.0.0.1")) as svc:
-        with pytest.raises(HopelessError, match=r"certificate verify failed.* set ca_file to its authority"):
-            await svc.ask()
-
-        assert svc.server.received == []
-
-
-async def test_a_named_authority_takes_the_place_of_those_that_the_system_trusts(
-    authority: Authority, other: Authority, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(other.file))
-    async with service("openai", tls=other.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
-        with pytest.raises(HopelessError, match="certificate verify failed"):
-            await svc.ask()
-
-
 async def test_two_providers_trust_their_own_authorities(authority: Authority, other: Authority) -> None:
     async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
         entry = ProviderSettings(kind="openai", base_url=svc.server.url, key_required=False, ca_file=str(other.file))
         stranger = svc.calls.open(entry, "stranger")
         await svc.ask()
-        with pytest.raises(HopelessError, match="stranger: no secure connection"):
+        with pytest.raises(
+            HopelessError, match=r"stranger: no secure connection: .*certificate verify failed.* set ca_file to its"
+        ):
             await stranger.complete(a_request())
 
         assert (await svc.ask()).text == svc.server.answer
+        assert len({id(request.reader) for request in svc.server.received}) == 1
 
 
 @pytest.mark.parametrize("files", ["two", "one"])
@@ -117,39 +97,31 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-@pytest.mark.parametrize("shown", ["none", "another authority's"])
-async def test_a_service_that_rejects_our_certificate_or_wants_one_is_not_asked_again(
-    authority: Authority, other: Authority, shown: str, version: ssl.TLSVersion
+async def test_a_service_that_rejects_our_certificate_is_not_asked_again(
+    authority: Authority, other: Authority, version: ssl.TLSVersion
 ) -> None:
     cert, key = authority.client()
-    own = {"cert_file": str(cert), "key_file": str(key)} if shown != "none" else {}
     tls = authority.server("127.0.0.1", clients_of=other)
     tls.maximum_version = version
     with strict_server(tls) as address:
         calls = Calls()
-        settings = {"base_url": address, "ca_file": str(authority.file), "key_required": False, **own}
-        provider = calls.open(msgspec.convert({"kind": "openai", **settings}, ProviderSettings))
-        with pytest.raises(HopelessError, match="may require a client certificate: set cert_file and key_file") as e:
+        own: dict[str, Any] = {"ca_file": str(authority.file), "cert_file": str(cert), "key_file": str(key)}
+        provider = calls.open(ProviderSettings(kind="openai", base_url=address, key_required=False, **own))
+        with pytest.raises(HopelessError, match=f"no secure connection.*{HINT}") as caught:
             await provider.complete(a_request())
         await calls.close()
 
-    assert e.value.tries == 1
+    assert caught.value.tries == 1
 
 
-HINT = "The service may require a client certificate: set cert_file and key_file."
-
-
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 async def test_a_service_that_hangs_up_because_it_wants_a_certificate_gets_a_hint_at_that(
-    authority: Authority, other: Authority, version: ssl.TLSVersion
+    authority: Authority, other: Authority
 ) -> None:
     tls = authority.server("127.0.0.1", clients_of=other)  # asyncio's servers do not say why
-    tls.maximum_version = version
     async with service("openai", tls=tls, ca_file=str(authority.file)) as svc:
-        with pytest.raises(ConnectionFailedError) as caught:
+        with pytest.raises(ConnectionFailedError, match=HINT) as caught:
             await svc.ask()
 
-    assert HINT in str(caught.value)
     assert "Errno" not in str(caught.value)
 
 
@@ -163,19 +135,6 @@ async def test_a_service_that_has_answered_and_hangs_up_later_gets_no_hint_at_a_
             await svc.ask()
 
     assert HINT not in str(caught.value)
-
-
-async def test_there_is_no_hint_at_a_certificate_that_is_shown_nor_after_a_reply(authority: Authority) -> None:
-    cert, key = authority.client()
-    own = {"cert_file": str(cert), "key_file": str(key)}
-    for files, script in ((own, ["reset before the reply"] * 2), ({}, ["reset in the middle of the body"] * 2)):
-        tls = authority.server("127.0.0.1")
-        async with service("openai", tls=tls, ca_file=str(authority.file), **files) as svc:
-            svc.server.script = list(script)
-            with pytest.raises(ConnectionFailedError) as caught:
-                await svc.ask()
-
-        assert HINT not in str(caught.value)
 
 
 async def test_a_service_that_hangs_up_in_the_handshake_is_said_to() -> None:
@@ -192,30 +151,13 @@ async def test_a_service_that_hangs_up_in_the_handshake_is_said_to() -> None:
     server.close()
 
 
-async def test_our_certificate_is_shown_to_the_service_behind_a_proxy(authority: Authority, other: Authority) -> None:
-    cert, key = other.client()
-    tls = authority.server("127.0.0.1", clients_of=other)
-    own = {"ca_file": str(authority.file), "cert_file": str(cert), "key_file": str(key)}
-    async with ProxyServer() as proxy, service("openai", tls=tls, proxy=proxy.url, **own) as svc:
-        assert (await svc.ask()).text == svc.server.answer
-        assert len(proxy.asked) == 1
-
-
 # Files that are wrong.
 
 
-def encrypted(key: Path, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8) -> bytes:
+def encrypted(key: Path) -> bytes:
     loaded = serialization.load_pem_private_key(key.read_bytes(), password=None)
     how = serialization.BestAvailableEncryption(b"a passphrase")
-    return loaded.private_bytes(serialization.Encoding.PEM, form, how)
-
-
-def encrypted_the_old_way(key: Path) -> bytes:
-    return encrypted(key, serialization.PrivateFormat.TraditionalOpenSSL)
-
-
-def der(cert: Path) -> bytes:
-    return load_pem_x509_certificate(cert.read_bytes()).public_bytes(serialization.Encoding.DER)
+    return loaded.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how)
 
 
 class Files:
@@ -233,70 +175,26 @@ class Files:
         return str(path)
 
 
+DAMAGED = b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"
 WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
-    "no such authority": (lambda files: {"ca_file": f"{files.ca}.old"}, r"ca_file /.*\.old: file not found"),
-    "no such certificate": (lambda files: {"cert_file": f"{files.cert}.old"}, r"cert_file .*: file not found"),
-    "no such key": (
-        lambda files: {"cert_file": str(files.cert), "key_file": f"{files.key}.old"},
-        r"key_file .*: file not found",
-    ),
-    "a folder": (lambda files: {"ca_file": str(files.ca.parent)}, "this is a folder"),
-    "a file that cannot be read": (lambda files: {"ca_file": f"{files.ca}/x"}, "cannot read the file: Not a directory"),
-    "an empty authority": (lambda files: {"ca_file": files.write(b"")}, r"no certificate in it\. It must be PEM"),
-    "an authority that is not PEM": (lambda files: {"ca_file": files.write(b"hello")}, "It must be PEM"),
-    "an authority in binary": (lambda files: {"ca_file": files.write(der(files.ca))}, "looks like DER"),
-    "a key for an authority": (lambda files: {"ca_file": str(files.key)}, "no certificate in it"),
-    "a damaged authority": (
-        lambda files: {"ca_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n")},
-        r"cannot read the certificates in it: a block of PEM is damaged\.$",
-    ),
-    "a null character": (
-        lambda files: {"ca_file": f"{files.ca}\0"},
-        r"ca_file '/.*\\x00': this is not the path of a file",
-    ),
-    "a certificate in binary": (
-        lambda files: {"cert_file": files.write(der(files.cert)), "key_file": str(files.key)},
-        "looks like DER",
-    ),
-    "a damaged certificate": (
-        lambda files: {
-            "cert_file": files.write(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"),
-            "key_file": str(files.key),
-        },
-        r"cert_file .* cannot be used: a block of PEM is damaged\.$",
-    ),
+    "no such file": (lambda files: {"ca_file": f"{files.ca}.old"}, r"ca_file /.*\.old: file not found"),
+    "a null character": (lambda files: {"ca_file": f"{files.ca}\0"}, "this is not the path of a file"),
+    "not PEM": (lambda files: {"ca_file": files.write(b"hello")}, r"no certificate in it\. It must be PEM"),
+    "binary": (lambda files: {"ca_file": files.write(b"\x30\x82")}, "looks like DER"),
+    "damaged": (lambda files: {"ca_file": files.write(DAMAGED)}, r"ca_file .*: a block of PEM is damaged\.$"),
     "no key": (lambda files: {"cert_file": str(files.cert)}, "Set key_file to the file with the key"),
     "a key without a certificate": (lambda files: {"key_file": str(files.key)}, "key_file is set without cert_file"),
     "certificate and key the wrong way round": (
         lambda files: {"cert_file": str(files.key), "key_file": str(files.cert)},
         "cert_file .*: no certificate in it",
     ),
-    "the certificate twice": (
-        lambda files: {"cert_file": str(files.cert), "key_file": str(files.cert)},
-        "key_file .*: no private key in it",
-    ),
     "the key of another certificate": (
         lambda files: {"cert_file": str(files.cert), "key_file": str(files.other_key)},
-        "does not belong to the certificate",
+        "cert_file .* and key_file .*: the key does not belong to the certificate",
     ),
     "a key with a passphrase": (
         lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted(files.key))},
-        r"key_file .*: the key is protected by a passphrase\. Remove the passphrase",
-    ),
-    "an old key with a passphrase": (
-        lambda files: {"cert_file": str(files.cert), "key_file": files.write(encrypted_the_old_way(files.key))},
-        "protected by a passphrase",
-    ),
-    "a key with a passphrase beside its certificate": (
-        lambda files: {"cert_file": files.write(files.cert.read_bytes() + encrypted(files.key))},
-        r"cert_file .*: the key is protected by a passphrase",
-    ),
-    "a damaged key": (
-        lambda files: {
-            "cert_file": str(files.cert),
-            "key_file": files.write(b"-----BEGIN PRIVATE KEY-----\n!!\n-----END PRIVATE KEY-----\n"),
-        },
-        "cannot be used",
+        r"protected by a passphrase\. Remove the passphrase",
     ),
 }
 

@@ -119,7 +119,7 @@ def test_a_plugin_adds_a_kind_of_provider(plugins: Path) -> None:
 
 
 def test_listing_the_kinds_imports_none_of_them(plugins: Path) -> None:
-    heavy = {"a_plugin", "httptools", "prompt_evaluator.providers.service"}
+    heavy = {"a_plugin", "aiohttp", "prompt_evaluator.providers.service"}
     code = f"print(*KINDS.names()); print({heavy} & set(sys.modules))"
 
     names, imported = run(code, plugins).splitlines()

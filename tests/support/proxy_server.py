@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-Behaviour = Literal["works", "refuses", "hangs", "closes", "resets", "garbage", "speaks first"]
+Behaviour = Literal["works", "refuses", "hangs", "closes", "garbage"]
 
 
 class Asked(NamedTuple):
@@ -36,18 +36,18 @@ class ProxyServer:
         *,
         login: str | None = None,
         status: str = "403 Forbidden",
-        headers: str = "",
         leads_to: tuple[str, int] | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Take what it does, the `user:password` it wants, how it refuses, and where tunnels really lead."""
-        self.behaviour, self._status, self._headers, self._leads_to = behaviour, status, headers, leads_to
+        """Take what it does, the `user:password` it wants, how it refuses, where it really leads, and its own TLS."""
+        self.behaviour, self._status, self._leads_to, self._tls = behaviour, status, leads_to, tls
         self._login = f"Basic {b64encode(login.encode()).decode()}" if login is not None else None
         self.asked: list[Asked] = []
         self.open_connections = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -63,10 +63,10 @@ class ProxyServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     def url_with(self, login: str) -> str:
-        return f"http://{login}@127.0.0.1:{self.port}"
+        return self.url.replace("//", f"//{login}@")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -79,7 +79,7 @@ class ProxyServer:
         finally:
             self.open_connections -= 1
             self._tasks.discard(task)
-            writer.transport.abort() if self.behaviour == "resets" else writer.close()
+            writer.close()
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -92,7 +92,7 @@ class ProxyServer:
                 await self._refuse(reader, writer, asked, self._status)
             elif self.behaviour == "hangs":
                 await reader.read()
-            elif self.behaviour in ("closes", "resets"):
+            elif self.behaviour == "closes":
                 return
             elif self.behaviour == "garbage":
                 writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
@@ -108,16 +108,14 @@ class ProxyServer:
     ) -> None:
         await reader.readexactly(int(asked.headers.get("content-length", "0")))
         body = b"<html>the page of a proxy</html>"
-        offer = "Proxy-Authenticate: Basic realm=company\r\n" if status.startswith("407") and not self._headers else ""
-        head = f"HTTP/1.1 {status}\r\n{offer}{self._headers}Content-Length: {len(body)}\r\n\r\n"
+        head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         await writer.drain()
 
     async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         host, _, port = target.rpartition(":")
         there = await asyncio.open_connection(*(self._leads_to or (host.strip("[]"), int(port))))
-        more = b"hello?" if self.behaviour == "speaks first" else b""
-        writer.write(b"HTTP/1.1 200 Connection established\r\nVia: 1.1 test\r\n\r\n" + more)
+        writer.write(b"HTTP/1.1 200 Connection established\r\nVia: 1.1 test\r\n\r\n")
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_copy(reader, there[1]))

@@ -144,14 +144,14 @@ def _keys(settings: Settings) -> Iterator[Symptom]:
 
 def _ways(settings: Settings) -> Iterator[Symptom]:
     """Proxies and certificates of the providers that runs would use."""
-    from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - imports the network code
-
-    known, http = BUILT_IN | settings.providers, Http()
+    known = BUILT_IN | settings.providers
     for name in sorted(_used(settings)):
         if name not in known or known[name].kind not in OVER_HTTP:
             continue
+        from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - imports the network code
+
         try:
-            way = http.way_to(name, known[name], endpoint(name, known[name]))
+            way = Http().way_to(name, known[name], endpoint(name, known[name]))
         except PromptEvaluatorError as error:
             yield _problem("connection", error)
         else:

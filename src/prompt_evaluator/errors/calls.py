@@ -17,6 +17,8 @@ class ProviderError(PromptEvaluatorError):
     """Whether every other call would fail the same way."""
     usage: Any = None
     """The `Usage` that a reply states although it holds no answer: the service bills it. None if there is none."""
+    body: bytes = b""
+    """The service's reply, for a provider to look into. Never shown, logged or stored."""
 
     def __init__(
         self,
@@ -37,8 +39,6 @@ class ProviderError(PromptEvaluatorError):
             usage: A `Usage`: what the service counted, and may have billed, although there is no answer.
         """
         self.provider, self.status, self.retry_after, self.usage = provider, status, retry_after, usage
-        self.body = b""
-        """The service's reply to a request that it refused; never shown."""
         self.tries = 1
         super().__init__(f"{provider}: {message}")
 

@@ -35,7 +35,7 @@ KINDS: Registry[Factory] = Registry(
 )
 
 OVER_HTTP = ("openai", "anthropic", "router")
-"""The kinds that use our HTTP transport: proxy and certificate settings apply to them."""
+"""The kinds that use HTTP: proxy and certificate settings apply to them."""
 _NOT_OVER_HTTP = ("command", "mock", "python")
 
 _DEFAULT_MODELS = {"mock": "default", "router": "default"}

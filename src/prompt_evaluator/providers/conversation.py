@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prompt_evaluator.providers.transport.http import encode
+from prompt_evaluator.providers.http import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

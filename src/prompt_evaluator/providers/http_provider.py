@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from prompt_evaluator.errors import AuthenticationError
+from prompt_evaluator.providers.http import Call
 from prompt_evaluator.providers.keys import Key, endpoint
-from prompt_evaluator.providers.transport.http import Call
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Answer, ProviderSettings, Request, Secret
+    from prompt_evaluator.providers.http import HttpReply
     from prompt_evaluator.providers.opened import Resources
-    from prompt_evaluator.providers.transport.http import HttpReply
 
 
 class HttpProvider:
@@ -72,8 +72,6 @@ class HttpProvider:
         if known is None or known[0] is not key:
             headers = {**self.fixed_headers, **self._settings.headers, **(self._key_headers(key) if key else {})}
             address = self._base.below(path)
-            known = self._calls[path] = (
-                key,
-                Call.make(self._name, self._way_there, address, headers, self._settings.limits),
-            )
+            call = Call(self._name, self._way_there, address, headers, self._settings.limits)
+            known = self._calls[path] = (key, call)
         return known[1]

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
 from prompt_evaluator.model import REDACTOR, Secret
+from prompt_evaluator.providers.address import Address, find_proxy
 from prompt_evaluator.providers.catalogue import OVER_HTTP
-from prompt_evaluator.providers.transport.address import Address
-from prompt_evaluator.providers.transport.proxy import find_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -151,7 +150,7 @@ def endpoint(provider: str, settings: ProviderSettings, environment: Mapping[str
             f"{provider}: {safe!r} is not a valid address. Write it as https://HOST/PATH or https://HOST:PORT/PATH, "
             "with a port from 1 to 65,535."
         ) from None
-    _register_login(address)
+    address.hide_login()
     _register_secrets(address.values)
     _register_secrets(settings.query.items())
     return address.with_query(settings.query)
@@ -190,9 +189,3 @@ def _register_secrets(values: Iterable[tuple[str, str]]) -> None:
             REDACTOR.add(value.rpartition(" ")[2])  # without the `Bearer`
         elif _RANDOM_TEXT.fullmatch(value):
             REDACTOR.add(value)
-
-
-def _register_login(address: Address) -> None:
-    REDACTOR.add(address.password or address.user)
-    if address.login:
-        REDACTOR.add(address.login)

@@ -13,7 +13,7 @@ from prompt_evaluator.user_data import data_folder
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
     from prompt_evaluator.ports import Provider
-    from prompt_evaluator.providers.transport.http import Http
+    from prompt_evaluator.providers.http import Http
 
 
 class Resources:
@@ -27,7 +27,7 @@ class Resources:
     def http(self) -> Http:
         """Pool of connections, created for the first provider that needs it."""
         if self._http is None:
-            from prompt_evaluator.providers.transport.http import Http  # noqa: PLC0415 - offline needs no TLS
+            from prompt_evaluator.providers.http import Http  # noqa: PLC0415 - offline needs no TLS
 
             self._http = Http()
         return self._http

@@ -11,21 +11,21 @@ import msgspec
 
 from prompt_evaluator.errors import FieldRefusedError, ProviderError, RequestRefusedError
 from prompt_evaluator.model import REDACTOR, Answer, Request, Usage
+from prompt_evaluator.providers.http import decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.presets import service_of
 from prompt_evaluator.providers.protocols import anthropic, chat, common, responses
 from prompt_evaluator.providers.rules import ALIASES, RuleBook
 from prompt_evaluator.providers.shared_parts import SharedParts
-from prompt_evaluator.providers.transport.http import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from prompt_evaluator.model import ProviderSettings, Secret, Sent
+    from prompt_evaluator.providers.http import HttpReply
     from prompt_evaluator.providers.learned import Learned
     from prompt_evaluator.providers.opened import Resources
     from prompt_evaluator.providers.rules import Chosen
-    from prompt_evaluator.providers.transport.http import HttpReply
 
 Api = Literal["chat", "responses", "messages"]
 _PROTOCOLS = {"chat": chat, "responses": responses, "messages": anthropic}

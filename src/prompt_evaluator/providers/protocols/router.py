@@ -8,8 +8,8 @@ import msgspec
 
 from prompt_evaluator.model import Answer
 from prompt_evaluator.providers.conversation import written_arguments
+from prompt_evaluator.providers.http import decode, encode
 from prompt_evaluator.providers.http_provider import HttpProvider
-from prompt_evaluator.providers.transport.http import decode, encode
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import Message, ProviderSettings, Request
