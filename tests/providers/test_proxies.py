@@ -31,7 +31,7 @@ from prompt_evaluator.errors import (
 )
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.providers.address import Address, find_proxy
-from prompt_evaluator.providers.opened import SharedCalls
+from prompt_evaluator.providers.opened import OpenProviders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, fie
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
     with pytest.raises(ConfigurationError, match=f"svc: providers of kind '{kind}' do not support {field}"):
-        SharedCalls().provider("svc", settings)
+        OpenProviders().get("svc", settings)
 
 
 # What goes through it.

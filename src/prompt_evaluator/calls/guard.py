@@ -45,7 +45,7 @@ class Guarded:
 def as_provider_error(error: BaseException, provider: str) -> ProviderError:
     """Convert an exception to a call's failure, without secrets. Raise it if it did not come from the provider."""
     if isinstance(error, ProviderError):
-        error.args = (REDACTOR.message(str(error)),)
+        error.args, error.body = (REDACTOR.message(str(error)),), b""
         return error
     if isinstance(error, KeyboardInterrupt | GeneratorExit) or _cancels_us(error):
         raise error

@@ -333,7 +333,7 @@ def _error_text(data: bytes) -> str:
 
 
 def _start_of(data: bytes) -> str:
-    text = REDACTOR.bytes(data[:_MAX_SEARCHED])[:_MAX_SHOWN].decode(errors="replace")
+    text = REDACTOR.message(data[:_MAX_SEARCHED].decode(errors="replace"))[:_MAX_SHOWN]
     readable = sum((each.isprintable() or each.isspace()) and each != "\N{REPLACEMENT CHARACTER}" for each in text)
     if readable < len(text) * 3 / 4:  # compressed, or a picture
         return f"{len(data):,} bytes that are not text"
