@@ -6,20 +6,20 @@ import os
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
-from prompt_evaluator.model import Price
+from prompt_evaluator.model.run import PricesUsed
 from prompt_evaluator.providers.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.providers.calls.run_calls import RunCalls
 from prompt_evaluator.providers.calls.shared import SharedCalls
 from prompt_evaluator.providers.catalogue import BUILT_IN, parse_model_name
 from prompt_evaluator.providers.keys import Key
-from prompt_evaluator.providers.prices import Prices
+from prompt_evaluator.providers.prices import Prices, current_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
-    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.model import Price, ProviderSettings
     from prompt_evaluator.ports import Admission, ModelClient, Provider
     from prompt_evaluator.providers.calls.budget import Budget
     from prompt_evaluator.providers.calls.meter import Meter
@@ -35,7 +35,7 @@ _MADE_OF_CODE = ("command", "python")
 class Models:
     """The models that one run may call. Runs with the same `SharedCalls` share the limits of each key."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run may have of its own; all optional
         self,
         configured: Mapping[str, ProviderSettings] | None = None,
         *,
@@ -43,6 +43,7 @@ class Models:
         meter: Meter | None = None,
         max_concurrency: int | None = None,
         budget: Budget | None = None,
+        assumed_price: Price | None = None,
     ) -> None:
         """Set up the models and limits of one run.
 
@@ -52,11 +53,19 @@ class Models:
             meter: Counts calls.
             max_concurrency: Most calls of this run in flight, per key.
             budget: What this run may spend; may be shared with other runs.
+            assumed_price: For models without a known price.
         """
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
         self._shared, self._alone = shared or SharedCalls(), shared is None
-        self._calls = RunCalls(self._shared, meter=meter, max_concurrency=max_concurrency, budget=budget)
+        self.assumed_price = assumed_price
+        self._calls = RunCalls(
+            self._shared,
+            meter=meter,
+            max_concurrency=max_concurrency,
+            budget=budget,
+            assumed_price=assumed_price,
+        )
         self._clients: dict[tuple[str, bool], ModelClient] = {}
         self._names: dict[str, ModelName] = {}
 
@@ -92,11 +101,13 @@ class Models:
         self._calls.stop()
 
     def price(self, name: ModelName) -> Price | None:
-        """The price of a model; None if unknown. The mock is free."""
-        settings = self.settings[name.provider]
-        if settings.kind == "mock":
-            return Price(input=0, output=0)
-        return Prices(name.provider, settings.prices).of(name.model)
+        """The price of a model; None if unknown."""
+        return Prices(name.provider, self.settings[name.provider], assumed=self.assumed_price).of(name.model)
+
+    def prices_used(self) -> PricesUsed:
+        """By which prices the cost of a run is counted."""
+        listed = current_prices()
+        return PricesUsed(as_of=listed.table.as_of, hash=listed.hash, assumed=self.assumed_price)
 
     def identity(self, name: ModelName) -> str:
         """Identifies the service without secrets: its address, and for a function or program a digest of its code.

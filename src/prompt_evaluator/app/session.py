@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.store import Store
 
+_CONFIGURE = "set its price under `prices:` of its provider"
+
 
 class Stoppable(Protocol):
     """A run that can be stopped early."""
@@ -74,6 +76,7 @@ class Session:
             meter=self.meter,
             max_concurrency=self.limits.max_concurrency,
             budget=self._budget,
+            assumed_price=self.limits.assumed,
         )
 
     def check_engine(self) -> None:
@@ -87,10 +90,10 @@ class Session:
         unknown = [name for name, price in prices.items() if price is None]
         if unknown and self._allowance is not None:
             what = f"The price of {unknown[0]} is unknown, so the budget for all runs cannot be enforced."
-            raise ConfigurationError(f"{what} Configure its price; of a model that costs nothing, it is 0.")
+            raise ConfigurationError(f"{what} Pass --assume-price, or {_CONFIGURE}; 0 if it costs nothing.")
         if unknown and self.limits.max_cost is not None and self.limits.max_calls is None:
             what = f"The price of {unknown[0]} is unknown, so --max-cost cannot be enforced."
-            raise ConfigurationError(f"{what} Configure its price, or pass --max-calls too.")
+            raise ConfigurationError(f"{what} Pass --assume-price or --max-calls, or {_CONFIGURE}.")
         if self._allowance is not None and any(price.input or price.output for price in prices.values() if price):
             self._allowance.check()
 

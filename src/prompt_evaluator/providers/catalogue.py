@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model import ProviderSettings
-from prompt_evaluator.providers.prices import shipped_prices
+from prompt_evaluator.providers.prices import current_prices
 from prompt_evaluator.registry import Registry
 
 if TYPE_CHECKING:
@@ -98,6 +98,6 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
     if provider == "litellm":
         raise ConfigurationError(f"{text}: {LITELLM}")
     if split == len(text):
-        owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]
+        owners = [f"{name}/{text}" for name in known if current_prices().table.find(name, text)]
         raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])
     raise UnknownNameError("provider", provider, known)

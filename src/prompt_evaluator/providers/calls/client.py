@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from random import Random
 
-    from prompt_evaluator.model import Answer, ProviderSettings, Request
+    from prompt_evaluator.model import Answer, Price, ProviderSettings, Request
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.breaker import Breaker, Breakers
     from prompt_evaluator.providers.calls.budget import Budget
@@ -52,10 +52,11 @@ class Client:
         stop: Stop,
         rng: Random,
         urgent: bool,
+        assumed_price: Price | None = None,
     ) -> None:
         self.name = provider.name
         self._answer = provider.answer if traits.trusted else Guarded(provider).answer
-        self._limits, self._prices = settings.limits, Prices(provider.name, settings.prices)
+        self._limits, self._prices = settings.limits, Prices(provider.name, settings, assumed=assumed_price)
         self._timeout = min(settings.limits.try_timeout, settings.limits.deadline)
         """Timeout of a call's first try."""
         self._max_tries = min(settings.limits.max_tries, traits.max_tries or settings.limits.max_tries)
@@ -202,10 +203,11 @@ class Client:
         return self.name, request.model, request.response_schema is None
 
     def _guessed_cost(self, request: Request) -> float:
-        price = self._prices.of(request.model) if self._budget.limits_cost else None
-        if price is None:
+        if not self._budget.limits_cost:
             return 0.0
         asked, answered = _estimated_parts(request)
+        if (price := self._prices.of(request.model, input_tokens=asked)) is None:
+            return 0.0
         return (asked * price.input + answered * price.output) / 1_000_000
 
     def _account(self, request: Request, answer: Answer, tries: int, seconds: float, retries: Retries | None) -> Answer:

@@ -12,7 +12,7 @@ from prompt_evaluator.providers.calls.stop import Stop
 from prompt_evaluator.providers.calls.traits import Traits, tell_limits
 
 if TYPE_CHECKING:
-    from prompt_evaluator.model import ProviderSettings
+    from prompt_evaluator.model import Price, ProviderSettings
     from prompt_evaluator.ports import Provider
     from prompt_evaluator.providers.calls.governor import Governor
     from prompt_evaluator.providers.calls.lanes import Lane
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 class RunCalls:
     """Creates the clients of one run."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run may have of its own; all optional
         self,
         shared: SharedCalls,
         *,
         meter: Meter | None = None,
         max_concurrency: int | None = None,
         budget: Budget | None = None,
+        assumed_price: Price | None = None,
         seed: int = 0,
     ) -> None:
         """Create the state of one run.
@@ -38,10 +39,12 @@ class RunCalls:
             meter: By default a new one without a listener.
             max_concurrency: Cap on calls in flight per key.
             budget: By default unlimited.
+            assumed_price: For models without a known price.
             seed: Seed for the jitter of waits.
         """
         self._shared, self._cap = shared, max_concurrency
         self._budget = budget or Budget()
+        self._assumed_price = assumed_price
         self.meter = meter or Meter()
         self._stop = Stop()
         self.admission = SampleAdmission(self._budget, self._stop)
@@ -65,6 +68,7 @@ class RunCalls:
             stop=self._stop,
             rng=self._rng,
             urgent=urgent,
+            assumed_price=self._assumed_price,
         )
 
     def stop(self) -> None:
