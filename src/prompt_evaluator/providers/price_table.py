@@ -52,7 +52,7 @@ class PriceRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
         if self.above and input_tokens <= self.above:
             return False
         if ":" not in self.when:
-            return self.when <= f"{now:%Y-%m-%d}"
+            return not self.when or self.when <= f"{now:%Y-%m-%d}"
         start, _, end = self.when.partition("-")
         time = f"{now:%H:%M}"
         return start <= time < end if start <= end else time >= start or time < end
