@@ -178,7 +178,7 @@ def _usage(totals: RunTotals) -> UsageFinding:
 
 def cached_share(tokens: int, cached: int) -> str:
     """Say how much of the input was read from a cache, if any."""
-    return f" ({cached / tokens:.0%} cached)" if cached and tokens else ""
+    return f" ({percent(cached / tokens)} cached)" if cached and tokens else ""
 
 
 def _late(totals: RunTotals) -> str:
