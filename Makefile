@@ -24,7 +24,7 @@ SET_UP = test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTH
 	else $(WITH_PIP) $(1); fi && \
 	"$(PYTHON)" -m compileall -q src  # else every command compiles them again where bytecode is not written
 
-.PHONY: help demo evals-run evals-gate test check lint types collected nightly pins bench peers docs pictures clean
+.PHONY: help demo evals-run evals-gate test check lint types collected nightly pins bench peers docs pictures prices clean
 
 help:
 	@echo "make demo        see it work, offline"
@@ -37,6 +37,7 @@ help:
 	@echo "make bench       measure speed and memory against their limits, and beside other tools"
 	@echo "make peers       install the other tools to measure beside, each in an environment of its own"
 	@echo "make docs        write the generated reference pages again"
+	@echo "make prices      write the table of list prices again, from the installed genai-prices"
 	@echo "make pictures    make the example reports and take the pictures in docs/pictures/ again; needs Chromium"
 
 $(READY): pyproject.toml constraints.txt
@@ -126,6 +127,10 @@ oracle:
 
 docs: $(DEV)
 	$(BIN)/python docs/generate.py
+
+# Before a release: `tools/make_prices.py --check` fails if the table is older than a month.
+prices: $(DEV)
+	$(BIN)/python tools/make_prices.py
 
 pictures: $(DEV)
 	PYTHONPATH=tests/support $(BIN)/python docs/pictures.py

@@ -15,6 +15,7 @@ from ray_head import RayHead, shared_head
 from workspace import Workspace
 
 from prompt_evaluator.model import REDACTOR
+from prompt_evaluator.user_data import DATA_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,16 +31,16 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as with nohup: programs
 
 
 @pytest.fixture(autouse=True)
-def _no_data_of_the_tester(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What one test learns of a service is not known to the next."""
-    monkeypatch.setenv("PROMPT_EVALUATOR_DATA", str(tmp_path_factory.mktemp("data")))
-
-
-@pytest.fixture(autouse=True)
 def _no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of tests are on loopback, where a tester's own proxy does not lead."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_data_of_the_tester(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Prices that a tester has fetched are no part of a test."""
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path_factory.getbasetemp() / "no-user-data"))
 
 
 @pytest.fixture(autouse=True)

@@ -118,7 +118,7 @@ def test_an_unknown_price_with_a_budget_of_money_is_refused_before_any_call(
 
     assert refused.code == 2
     assert "The price of openai/test is unknown" in refused.err
-    assert "--max-calls" in refused.err
+    assert all(way in refused.err for way in ("--assume-price", "--max-calls", "`prices:`"))
     assert service.paid == 0
     assert not (online.folder / "runs").exists()
 
@@ -129,6 +129,21 @@ def test_an_unknown_price_is_accepted_where_the_calls_are_limited_too(online: Wo
     assert done.code == 3
     assert done.json["stop_reason"] == "The budget of 4 calls is used up."
     assert service.paid == 4
+
+
+def test_an_assumed_price_is_that_of_models_without_one_in_estimates_budgets_and_artifacts(
+    online: Workspace, service: ChatService
+) -> None:
+    wanted = (*REAL, "-n", "1", "--assume-price", "0/1000", "--rubric", "none", "--metrics", "length(max_words=99)")
+
+    estimated = online.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--estimate", *wanted)
+    done = online.evaluate(*wanted, "--max-cost", "1")
+
+    assert "Cost      $0.15 to $2.40" in estimated.out
+    assert done.code == 0
+    assert done.artifact["totals"]["cost"] == pytest.approx(done.artifact["totals"]["output_tokens"] / 1_000)
+    assert done.artifact["prices"]["assumed"]["output"] == 1_000
+    assert service.paid == 3
 
 
 def test_the_price_of_a_judge_has_to_be_known_as_well(online: Workspace, service: ChatService) -> None:

@@ -87,6 +87,7 @@ EXAMPLES = {
     "tags": Example(("--tag", "a=b=c", "--tag", "d="), {"a": "b=c", "d": ""}, {"a": "b=c", "d": ""}),
     "max_concurrency": Example(("-j", "4"), 4, 4),
     "max_cost": Example(("--max-cost", "0.5"), 0.5, 0.5),
+    "assume_price": Example(("--assume-price", "2.5/10"), "2.5/10", "2.5/10"),
     "max_calls": Example(("--max-calls", "4"), 4, 4),
     "engine": Example(("--engine", "ray"), "ray", "ray"),
     "ray_address": Example(("--ray-address", "10.0.0.1:6379"), "10.0.0.1:6379", "10.0.0.1:6379"),

@@ -103,7 +103,9 @@ def all_errors(folder: Path) -> Outcome:
 
 
 def one_case(folder: Path) -> Outcome:
-    found = totals(1, cases={"completed": 1}, cost=None, unpriced_calls=2, input_tokens=311, output_tokens=92)
+    found = totals(
+        1, cases={"completed": 1}, cost=None, unpriced_calls=2, input_tokens=311, cached_tokens=78, output_tokens=92
+    )
     only = metric(0.0, None, scale=(0.0, 5.0), interval=None, num_cases=1, min_of_means=0.0, max_of_means=0.0)
     return outcome(
         of(plan(folder), 1, num_samples=1),

@@ -22,7 +22,12 @@ WRONG = {
         "Did you mean `judge.temperature`?",
     ),
     "a key of another group": ("judge:\n  seed: 1", 2, "`judge.seed`", "Did you mean `generator.seed`?"),
-    "a key like no other": ("zzz: 1", 1, "`zzz`", "Known here: benchmark, dataset_paths, engine, generator, "),
+    "a key like no other": (
+        "zzz: 1",
+        1,
+        "`zzz`",
+        "Known here: assume_price, benchmark, dataset_paths, engine, generator, ",
+    ),
     "a dotted key": ("generator.model: a/b", 1, "written as one key", "Write `model:` below `generator:`"),
     "an unknown field of a provider": (
         "providers:\n  x:\n    kind: openai\n    base_urls: y",

@@ -33,6 +33,7 @@ NOT_RUN = {
     "pip install ": "the command is installed already",
     "docker run ": "needs Docker and an image",
     "prompt-evaluator evaluate-dataset -d support -s system --engine ray": "starts a Ray: tests/e2e/test_ray.py does",
+    "prompt-evaluator providers update-prices": "needs a network: tests/providers/test_price_update.py",
     "export ": "names a proxy that does not exist",
 }
 ENDS = {
@@ -48,6 +49,7 @@ NOT_OUTPUT = {
     "# a comment": "the file .env",
     "Customer ({{": "a template",
     "Answer with the help of these passages": "what a model is sent",
+    "Prices of 612 models": "needs a network: tests/providers/test_price_update.py",
     "correct fell from": "takes weeks of runs: tests/cli/test_trends.py",
     "                    Baseline  Latest": "takes a regression: tests/cli/test_evals_gate.py",
     "prompt-evaluator label RUN": "takes keys: tests/cli/test_label.py",

@@ -23,6 +23,7 @@ SHIPPED = (
     "benchmarks/basic-coding.yaml",
     "benchmarks/retrieval-qa.yaml",
     "benchmarks/tool-use-basic.yaml",
+    "providers/prices-license.txt",
     "providers/prices.json",
     "py.typed",
 )

@@ -25,6 +25,7 @@ from prompt_evaluator.model import (
     Skipped,
     TestCase,
     Unit,
+    Usage,
 )
 from prompt_evaluator.pipeline.assemble import Assembler
 from prompt_evaluator.pipeline.samples import Attempt, SampleUnits, group
@@ -127,6 +128,21 @@ def test_a_stopped_call_that_was_billed_is_in_the_costs_of_the_run() -> None:
     found = totals.result("aborted").totals
 
     assert (found.cost, found.time_outs, found.unpriced_calls) == (0.25, 1, 0)
+
+
+def test_tokens_of_the_cache_and_of_reasoning_are_counted_apart() -> None:
+    usage = Usage(input_tokens=100, output_tokens=50, cached_tokens=60, cache_write_tokens=30, reasoning_tokens=40)
+    answer, sample = msgspec.structs.replace(ANSWER, usage=usage), _sample(4.0)
+    (attempt,), judged = sample.attempts, sample.attempts[0].judgements[RUBRIC_KEY, 0]
+    attempt.generation = msgspec.structs.replace(_generation(), answer=answer)
+    attempt.judgements[RUBRIC_KEY, 0] = msgspec.structs.replace(judged, replies=(answer,))
+    case = _case(sample, plan=_plan(1))
+
+    (found,), totals = case.samples, _run(case, plan=_plan(1)).totals
+
+    assert (found.cached_tokens, found.cache_write_tokens, found.reasoning_tokens) == (60, 30, 40)
+    assert found.judge_cached_tokens == 60
+    assert (totals.input_tokens, totals.cached_tokens) == (200, 120)
 
 
 def test_errors_are_never_scores() -> None:

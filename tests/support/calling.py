@@ -46,7 +46,7 @@ class Calls:
     def around(self, provider: Provider, settings: ProviderSettings, *, urgent: bool = False) -> Client:
         """A provider that the test has made."""
         self._made.append(provider)
-        cost = Prices(provider.name, settings.prices).cost
+        cost = Prices(provider.name, settings).cost
         return self.run.client(provider, settings, cost, urgent=urgent)
 
     async def close(self) -> None:

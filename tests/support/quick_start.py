@@ -31,7 +31,7 @@ def base_environment() -> dict[str, str]:
     """What every command gets of the tester's own environment."""
     home = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
     installed = os.pathsep.join([str(Path(sys.executable).parent), home.get("PATH", os.defpath)])
-    return {**home, "PATH": installed, "PYTHONWARNINGS": "error"}
+    return {**home, "PATH": installed, "PYTHONWARNINGS": "error", "XDG_DATA_HOME": "/nowhere"}
 
 
 def can_run(environment: Mapping[str, str]) -> bool:

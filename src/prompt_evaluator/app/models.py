@@ -11,10 +11,11 @@ import msgspec
 from prompt_evaluator.calls.governor import DEFAULT_CONCURRENCY
 from prompt_evaluator.calls.runs import RunCalls, SharedCalls
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
-from prompt_evaluator.model import ModelConfig, Price
+from prompt_evaluator.model import ModelConfig
+from prompt_evaluator.model.run import PricesUsed
 from prompt_evaluator.providers.catalogue import BUILT_IN, OVER_HTTP, parse_model_name
 from prompt_evaluator.providers.opened import OpenProviders
-from prompt_evaluator.providers.prices import Prices
+from prompt_evaluator.providers.prices import Prices, current_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.calls.budget import Budget
     from prompt_evaluator.calls.meter import Meter
-    from prompt_evaluator.model import ProviderSettings, Sent
+    from prompt_evaluator.model import Price, ProviderSettings, Sent
     from prompt_evaluator.ports import Admission, ModelClient, Provider
     from prompt_evaluator.providers.catalogue import ModelName
 
@@ -51,7 +52,7 @@ class Connections:
 class Models:
     """The models that one run may call. Runs with the same `Connections` share the limits of each key."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run may have of its own; all optional
         self,
         configured: Mapping[str, ProviderSettings] | None = None,
         *,
@@ -59,6 +60,7 @@ class Models:
         meter: Meter | None = None,
         max_concurrency: int | None = None,
         budget: Budget | None = None,
+        assumed_price: Price | None = None,
     ) -> None:
         """Set up the models and limits of one run.
 
@@ -68,11 +70,13 @@ class Models:
             meter: Counts calls.
             max_concurrency: Most calls of this run in flight, per key.
             budget: What this run may spend; may be shared with other runs.
+            assumed_price: For models without a known price.
         """
         self.max_concurrency = max_concurrency or DEFAULT_CONCURRENCY
         self.settings = BUILT_IN | dict(configured or {})
         self._shared, self._alone = shared or Connections(), shared is None
         self._calls = RunCalls(self._shared.calls, meter=meter, max_concurrency=max_concurrency, budget=budget)
+        self.assumed_price = assumed_price
         self._clients: dict[tuple[str, bool], ModelClient] = {}
         self._names: dict[str, ModelName] = {}
 
@@ -92,7 +96,7 @@ class Models:
         """
         if (known := self._clients.get((name, urgent))) is None:
             settings = self.settings[name]
-            cost = Prices(name, settings.prices).cost
+            cost = Prices(name, settings, assumed=self.assumed_price).cost
             known = self._calls.client(self._provider(name), settings, cost, urgent=urgent)
             self._clients[name, urgent] = known
         return known
@@ -110,11 +114,13 @@ class Models:
         self._calls.stop()
 
     def price(self, name: ModelName) -> Price | None:
-        """The price of a model; None if unknown. The mock is free."""
-        settings = self.settings[name.provider]
-        if settings.kind == "mock":
-            return Price(input=0, output=0)
-        return Prices(name.provider, settings.prices).of(name.model)
+        """The price of a model; None if unknown."""
+        return Prices(name.provider, self.settings[name.provider], assumed=self.assumed_price).of(name.model)
+
+    def prices_used(self) -> PricesUsed:
+        """By which prices the cost of a run is counted."""
+        listed = current_prices()
+        return PricesUsed(as_of=listed.table.as_of, hash=listed.hash, assumed=self.assumed_price)
 
     def as_sent(self, config: Config, defaults: Collection[str]) -> Config:
         """Note in a configuration which of its parameters the model does not take, so that they are not sent.

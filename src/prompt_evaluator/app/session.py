@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.providers.catalogue import ModelName
     from prompt_evaluator.store import Store
 
+_CONFIGURE = "set its price under `prices:` of its provider"
+
 
 class Stoppable(Protocol):
     """A run that can be stopped early."""
@@ -69,6 +71,7 @@ class Session:
             meter=self.meter,
             max_concurrency=self.limits.max_concurrency,
             budget=self._budget,
+            assumed_price=self.limits.assumed,
         )
 
     def check_engine(self) -> None:
@@ -83,4 +86,4 @@ class Session:
         for name in names:
             if models.price(name) is None:
                 what = f"The price of {name} is unknown, so --max-cost cannot be enforced."
-                raise ConfigurationError(f"{what} Configure its price, or pass --max-calls too.")
+                raise ConfigurationError(f"{what} Pass --assume-price or --max-calls, or {_CONFIGURE}.")

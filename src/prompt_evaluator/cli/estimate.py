@@ -70,7 +70,7 @@ def _cost(estimate: Amounts) -> str:
     if estimate.cost is not None:
         return between(estimate.cost, money)
     models = " and ".join(map(clean, estimate.unpriced))
-    return f"unknown: no price for {models}. Set one under providers: … prices: in prompt_evaluator.yaml"
+    return f"unknown: no price for {models}. Pass --assume-price, or set one under prices: of its provider"
 
 
 def _time(estimate: Estimate) -> str:

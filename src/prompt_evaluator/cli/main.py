@@ -50,7 +50,7 @@ GROUPS = {
             "prompt_evaluator.cli.listings:list_command",
             "List datasets, suites, rubrics, metrics or providers.",
         ),
-        "providers": ("prompt_evaluator.cli.providers:providers_command", "Find out whether a model answers."),
+        "providers": ("prompt_evaluator.cli.providers:providers_command", "Try a model, or fetch the current prices."),
         "config": ("prompt_evaluator.cli.config:config_command", "Show every setting and where it is set."),
         "doctor": ("prompt_evaluator.cli.doctor:doctor_command", "Check the environment for problems."),
     },

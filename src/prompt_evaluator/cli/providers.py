@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from prompt_evaluator.app.price_update import DEFAULT_ADDRESS, update_prices
 from prompt_evaluator.app.providers import asked_for, try_provider
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.cli.lazy import LazyGroup
 from prompt_evaluator.cli.settings_options import config_option
 from prompt_evaluator.cli.text import clean
+from prompt_evaluator.model.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -26,13 +29,14 @@ _COMMANDS = {
     "test": (
         "prompt_evaluator.cli.providers:test_command",
         "Ask a model what a run would ask it, and show what comes of it.",
-    )
+    ),
+    "update-prices": ("prompt_evaluator.cli.providers:update_prices_command", "Fetch the current list prices."),
 }
 
 
 @click.group("providers", cls=LazyGroup, table=_COMMANDS)
 def providers_command() -> None:
-    """Find out whether a model answers."""
+    """Find out whether a model answers, and what models cost."""
 
 
 @click.command("test")
@@ -94,6 +98,18 @@ def _usage(answer: Answer) -> str:
 
 def _value(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+@click.command("update-prices")
+@click.option("--from", "address", metavar="URL", help=f"Where to fetch them from.  [default: {DEFAULT_ADDRESS}]")
+def update_prices_command(address: str | None) -> None:
+    """Fetch the current list prices of models, and use them from now on.
+
+    Prices are never fetched unless you ask for it. They are those of genai-prices and are kept in your data folder.
+    """
+    done = update_prices(datetime.now(UTC).date(), address or DEFAULT_ADDRESS)
+    changes = f"{done.new} new, {done.changed} with other prices, {done.gone} gone"
+    click.echo(f"Prices of {many(done.models, 'model')} as of {done.as_of} (before: {done.before}): {changes}.")
 
 
 def _known(number: int | None) -> str:

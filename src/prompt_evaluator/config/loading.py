@@ -25,6 +25,7 @@ from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.model import ProviderSettings
 from prompt_evaluator.model.declaration import FILE, FOLDER, MAPPING, RUBRIC
 from prompt_evaluator.model.suite import Suite
+from prompt_evaluator.user_data import DATA_VARIABLE
 from prompt_evaluator.usercode.trust import TRUST_VARIABLE, check_found
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def unknown_variables(self) -> list[str]:
         """Return variables that have our prefix but are not settings."""
-        known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE, TRUST_VARIABLE}
+        known = {setting.variable for setting in SETTINGS.values()} | {CONFIG_VARIABLE, DATA_VARIABLE, TRUST_VARIABLE}
         return sorted(name for name in self.environment if name.startswith(PREFIX) and name not in known)
 
     def _sourced(self, name: str) -> SourcedValue:

@@ -52,6 +52,12 @@ METRICS = Kind(str | dict[str, Any] | list[str | dict[str, Any]], "a text, a map
 PROBLEM = Kind(Literal["failing", "flaky", "errors"], "`failing`, `flaky` or `errors`")
 """A problem that a run's cases may have."""
 
+PRICE = Kind(
+    Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9]+)?/[0-9]{1,6}(\.[0-9]+)?$")],
+    "two numbers from 0 to 999,999 as `IN/OUT`, such as `2.5/10`",
+)
+"""US dollars per million tokens of input and of output."""
+
 ENGINE = Kind(Literal["local", "ray"], "`local` or `ray`")
 
 

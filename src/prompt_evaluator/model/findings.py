@@ -148,6 +148,8 @@ class UsageFinding(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     input_tokens: int
     output_tokens: int
+    cached_tokens: int
+    """The part of the input that was read from a cache of the service."""
     cost: float | None
     """US dollars; None if no price is known."""
     unpriced_calls: int

@@ -82,6 +82,12 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The model that actually answered."""
     input_tokens: int | None
     output_tokens: int | None
+    cached_tokens: int = 0
+    """The part of the input that was read from the service's cache."""
+    cache_write_tokens: int = 0
+    """The part of the input that was written to the service's cache."""
+    reasoning_tokens: int | None = None
+    """The part of the output that is not in the text; None if the service does not report it."""
     cost: float | None
     """US dollars for all answers of this sample, and for failed calls that were billed; None if no price is known."""
     latency_ms: float | None
@@ -90,6 +96,8 @@ class SampleResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tries that timed out, in calls for answers and judgements. They may have been billed; no cost includes them."""
     judge_input_tokens: int | None
     judge_output_tokens: int | None
+    judge_cached_tokens: int = 0
+    """The part of the judge's input that was read from the service's cache."""
     judge_cost: float | None
     """US dollars for the judge's replies with a known price; None if no price is known."""
     unpriced_calls: int
@@ -254,6 +262,8 @@ class RunTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the attempted samples that lack a score."""
     input_tokens: int
     output_tokens: int
+    cached_tokens: int = 0
+    """The part of the input that was read from a cache of the service."""
     cost: float | None
     """US dollars paid for answers and judgements; None if no price is known."""
     unpriced_calls: int

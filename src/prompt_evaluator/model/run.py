@@ -11,6 +11,7 @@ from prompt_evaluator.model.case import MetricUse, TestCase
 from prompt_evaluator.model.metric_uses import merged_uses
 from prompt_evaluator.model.rubric import Rubric
 from prompt_evaluator.model.score import Failed, Score, ScoreScale
+from prompt_evaluator.model.settings import Price
 
 RunStatus = Literal["queued", "running", "completed", "partial", "failed", "aborted"]
 """A queued run is planned and waits for a worker."""
@@ -129,6 +130,17 @@ class HarnessPart(msgspec.Struct, frozen=True, kw_only=True):
     tasks_hash: str
 
 
+class PricesUsed(msgspec.Struct, frozen=True, kw_only=True):
+    """By which prices the cost of a run is counted, in addition to configured ones."""
+
+    as_of: str
+    """The date of the table of list prices."""
+    hash: str
+    """Of the table, as `sha256:…`."""
+    assumed: Price | None = None
+    """For models without a known price, if there is such an assumption."""
+
+
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that determines what a run does. A change to any of it makes a different run."""
 
@@ -160,6 +172,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     reducers: tuple[str, ...] = ()
     """Ways to combine the samples of a case, in addition to their mean, such as `pass@3` or `majority`."""
     reuse: bool = False
+    prices: PricesUsed | None = None
+    """None in runs of earlier versions."""
     synthetic: bool = False
     """Whether the offline mock answers or judges in this run."""
     command: CommandLine | None = None

@@ -5,7 +5,8 @@ from typing import Annotated
 import msgspec
 
 from prompt_evaluator.model import bounds
-from prompt_evaluator.model.declaration import ENGINE, TEXT, Option, declared, number
+from prompt_evaluator.model.declaration import ENGINE, PRICE, TEXT, Option, declared, number
+from prompt_evaluator.model.settings import Price
 
 
 class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,16 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
             kind=number(bounds.CALLS),
             flags=("--max-calls",),
             setting="max_calls",
+        ),
+    ] = None
+    assume_price: Annotated[
+        str | None,
+        Option(
+            help="The price of models whose price is unknown, in US dollars per million tokens, such as 2.5/10.",
+            kind=PRICE,
+            flags=("--assume-price",),
+            setting="assume_price",
+            metavar="IN/OUT",
         ),
     ] = None
     engine: Annotated[
@@ -76,6 +87,14 @@ class RunLimits(msgspec.Struct, frozen=True, kw_only=True):
             setting="ray_gpus",
         ),
     ] = None
+
+    @property
+    def assumed(self) -> Price | None:
+        """`assume_price` as a price."""
+        if self.assume_price is None:
+            return None
+        asked, answered = map(float, self.assume_price.split("/"))
+        return Price(input=asked, output=answered)
 
 
 LIMITS = declared(RunLimits)

@@ -118,6 +118,6 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     query: dict[str, str] = {}
     limits: Limits = Limits()
     prices: dict[str, Price] = {}
-    """By model; overrides the built-in price table."""
+    """By model; overrides the table of list prices."""
     options: dict[str, Any] = {}
     """Options of this kind only, such as the mock's latency and faults."""

@@ -101,12 +101,16 @@ class Assembler:
             model=answer.model if answer else None,
             input_tokens=paid.input_tokens,
             output_tokens=paid.output_tokens,
+            cached_tokens=paid.cached_tokens,
+            cache_write_tokens=paid.cache_write_tokens,
+            reasoning_tokens=paid.reasoning_tokens,
             cost=paid.cost,
             latency_ms=answer.latency_ms if answer else None,
             tries=_tries(generation),
             time_outs=_time_outs(units),
             judge_input_tokens=judges_paid.input_tokens,
             judge_output_tokens=judges_paid.output_tokens,
+            judge_cached_tokens=judges_paid.cached_tokens,
             judge_cost=judges_paid.cost,
             unpriced_calls=paid.unpriced + judges_paid.unpriced,
             synthetic=paid.synthetic or judges_paid.synthetic,
@@ -122,6 +126,9 @@ class _Paid(msgspec.Struct, frozen=True, gc=False):
 
     input_tokens: int | None
     output_tokens: int | None
+    cached_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int | None
     cost: float | None
     """Sum of the known costs; None if no price is known."""
     unpriced: int
@@ -132,11 +139,23 @@ def _paid(answers: Sequence[Answer], failed: list[float]) -> _Paid:
     if len(answers) == 1 and not failed:
         (only,) = answers
         usage = only.usage
-        return _Paid(usage.input_tokens, usage.output_tokens, only.cost, only.cost is None, only.synthetic)
+        return _Paid(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.cache_write_tokens,
+            usage.reasoning_tokens,
+            only.cost,
+            only.cost is None,
+            only.synthetic,
+        )
     costs = _costs(answers)
     return _Paid(
         _sum([each.usage.input_tokens for each in answers]),
         _sum([each.usage.output_tokens for each in answers]),
+        sum(each.usage.cached_tokens for each in answers),
+        sum(each.usage.cache_write_tokens for each in answers),
+        _sum([each.usage.reasoning_tokens for each in answers]),
         sum((*costs, *failed)) if costs or failed else None,
         len(answers) - len(costs),
         any(each.synthetic for each in answers),

@@ -57,7 +57,7 @@ class Totals:
         self._messages: dict[_Reason, tuple[int, str]] = {}
         """With the position of the case: the message of the first one is shown."""
         self._measured = False
-        self._input = self._output = self._unpriced = self._reused = 0
+        self._input = self._output = self._cached = self._unpriced = self._reused = 0
         self._time_outs = 0
         self._cost = 0
         """In whole parts of a dollar, so that the sum is the same in any order."""
@@ -86,6 +86,7 @@ class Totals:
         for reply in (reply for made in prepared for reply in made.replies):
             self._input += reply.usage.input_tokens or 0
             self._output += reply.usage.output_tokens or 0
+            self._cached += reply.usage.cached_tokens
             self._time_outs += reply.time_outs or 0
             self._pay(reply.cost)
 
@@ -119,6 +120,7 @@ class Totals:
         self._measured = self._measured or bool(sample.passes())
         self._input += (sample.input_tokens or 0) + (sample.judge_input_tokens or 0)
         self._output += (sample.output_tokens or 0) + (sample.judge_output_tokens or 0)
+        self._cached += sample.cached_tokens + sample.judge_cached_tokens
         self._reused += sample.reused
         self._unpriced += sample.unpriced_calls
         self._time_outs += sample.time_outs
@@ -199,6 +201,7 @@ class Totals:
             error_share=1 - self._samples["completed"] / tried if tried else 0.0,
             input_tokens=self._input,
             output_tokens=self._output,
+            cached_tokens=self._cached,
             cost=max(0.0, self._cost / _PARTS) if self._priced else None,
             unpriced_calls=self._unpriced,
             time_outs=self._time_outs,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.providers.presets import PRESETS as BUILT_IN
 from prompt_evaluator.providers.presets import SERVICES
-from prompt_evaluator.providers.prices import shipped_prices
+from prompt_evaluator.providers.prices import current_prices
 from prompt_evaluator.registry import Registry
 
 if TYPE_CHECKING:
@@ -76,6 +76,6 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
             raise ConfigurationError(f"The model {text!r} names only a provider. Write {provider}/MODEL.")
         return ModelName(provider, model)
     if split == len(text):
-        owners = [name for name in shipped_prices().prices if name.partition("/")[2] == text]
+        owners = [f"{name}/{text}" for name in known if current_prices().table.find(name, text)]
         raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])
     raise UnknownNameError("provider", provider, known)

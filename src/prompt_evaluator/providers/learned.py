@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from prompt_evaluator.user_data import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +46,8 @@ class Learned:
             known[other] = known.get(other, {}) | refusals
         known.setdefault(place, {})[name] = Refusal(message, self._clock())
         self._known, self._read = known, True
-        written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            written.write_bytes(msgspec.json.format(msgspec.json.encode(known)))
-            written.replace(self._path)
+            replace_file(self._path, msgspec.json.format(msgspec.json.encode(known)))
         except OSError:
             return
 

@@ -8,7 +8,7 @@ import msgspec
 
 from prompt_evaluator.providers.catalogue import KINDS, check_settings
 from prompt_evaluator.providers.learned import Learned
-from prompt_evaluator.user_data import data_folder
+from prompt_evaluator.user_data import user_data_folder
 
 if TYPE_CHECKING:
     from prompt_evaluator.model import ProviderSettings
@@ -21,7 +21,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._http: Http | None = None
-        self.learned = Learned(data_folder() / "refused-parameters.json")
+        self.learned = Learned(user_data_folder() / "refused-parameters.json")
 
     @property
     def http(self) -> Http:

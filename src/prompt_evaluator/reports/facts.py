@@ -200,15 +200,22 @@ def _judge(result: RunResult) -> Note | None:
 
 def _usage(totals: RunTotals) -> UsageFinding:
     reused = f"; {many(totals.reused_units, 'answer')} reused" if totals.reused_units else ""
+    asked = f"{totals.input_tokens:,} in{cached_share(totals.input_tokens, totals.cached_tokens)}"
     return UsageFinding(
-        text=f"{totals.input_tokens:,} in, {totals.output_tokens:,} out; {_cost(totals)}{reused}.{_late(totals)}",
+        text=f"{asked}, {totals.output_tokens:,} out; {_cost(totals)}{reused}.{_late(totals)}",
         input_tokens=totals.input_tokens,
         output_tokens=totals.output_tokens,
+        cached_tokens=totals.cached_tokens,
         cost=totals.cost,
         unpriced_calls=totals.unpriced_calls,
         time_outs=totals.time_outs,
         reused=totals.reused_units,
     )
+
+
+def cached_share(tokens: int, cached: int) -> str:
+    """Say how much of the input was read from a cache, if any."""
+    return f" ({percent(cached / tokens)} cached)" if cached and tokens else ""
 
 
 def _late(totals: RunTotals) -> str:

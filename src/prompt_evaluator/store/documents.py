@@ -52,6 +52,7 @@ def head(record: RunRecord, prepared: Sequence[Preparation]) -> dict[str, Any]:
         "metrics_config": [*plan.metrics] or None,
         "prepared_metrics": _prepared(prepared),
         "reducers": plan.reducers,
+        "prices": plan.prices,
     }
 
 

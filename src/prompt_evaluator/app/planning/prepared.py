@@ -104,6 +104,7 @@ class Prepared:
             draft,
             judge=draft.judge if look.asks_judge else None,
             judges={text: _named_judge(name, draft, models) for text, name in names.items()},
+            prices=models.prices_used(),
             synthetic="mock" in {models.settings[name.provider].kind for name in (generator, *asked)},
         )
 

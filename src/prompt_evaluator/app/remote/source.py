@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from prompt_evaluator.app.models import CODE_MARK
-from prompt_evaluator.model import ProviderSettings, RunPlan
+from prompt_evaluator.model import Price, ProviderSettings, RunPlan
 from prompt_evaluator.model.work import WorkerSource
 from prompt_evaluator.usercode.trust import TRUST_VARIABLE
 
@@ -33,6 +33,7 @@ class RemoteSpec(msgspec.Struct, frozen=True, kw_only=True):
     max_concurrency: int
     budget: Literal["calls", "cost"] | None
     """What the run's budget limits, if anything; the driver keeps it."""
+    assumed_price: Price | None
     models: dict[str, str]
     """Digest of the code of each model that is made of code."""
     metrics: dict[str, str]
@@ -59,6 +60,7 @@ def make_source(
         share=1 / workers,
         max_concurrency=max(1, models.max_concurrency // workers),
         budget=budget,
+        assumed_price=models.assumed_price,
         models={
             config.model: config.identity.partition(CODE_MARK)[2]
             for config in asked

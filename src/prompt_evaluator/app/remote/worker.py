@@ -69,6 +69,7 @@ class SampleProcess:
             meter=self._meter,
             max_concurrency=spec.max_concurrency,
             budget=budget,
+            assumed_price=spec.assumed_price,
         )
         _check_code(spec, self._models)
         self._worker = _executor(spec, self._models, questions).worker(sink)

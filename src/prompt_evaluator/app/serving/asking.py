@@ -200,7 +200,7 @@ def limits_of(request: RunSettings, server: ServerSettings, settings: Settings) 
             raise RefusedFieldError(field, str(error)) from None
         known = [each for each in (given or settings.value(field), getattr(server, field)) if each is not None]
         chosen[field] = min(known, default=None)
-    return RunLimits(**chosen)
+    return RunLimits(**chosen, assume_price=settings.value("assume_price"))
 
 
 def _command(request: RunSettings, settings: Settings) -> CommandLine | None:

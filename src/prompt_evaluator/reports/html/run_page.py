@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.wording import decimal, many, money, percent
+from prompt_evaluator.reports.facts import cached_share
 from prompt_evaluator.reports.html.chart_figures import charts_section
 from prompt_evaluator.reports.html.markup import Html, element, join
 from prompt_evaluator.reports.html.page import page
@@ -121,7 +122,7 @@ def _cost(report: RunReport) -> Html | None:
         facts(
             [
                 ("Cost", element("b", f"{cost}{each}")),
-                ("Input tokens", f"{usage.input_tokens:,}"),
+                ("Input tokens", f"{usage.input_tokens:,}{cached_share(usage.input_tokens, usage.cached_tokens)}"),
                 ("Output tokens", f"{usage.output_tokens:,}"),
                 ("Samples", f"{samples:,}" if samples else None),
                 ("Mean latency", f"{decimal(of.latency_ms / 1000, 2)} s" if of.latency_ms is not None else None),
