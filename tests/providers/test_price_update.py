@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prompt_evaluator.providers.price_table import read_table
+from prompt_evaluator.providers.prices import shipped_prices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,12 @@ def kept(folder: Workspace) -> Path:
     return folder.folder / "data" / "prices.json"
 
 
+def fetched_on(folder: Workspace, day: str) -> None:
+    """Fetch the sample as if it were this day: which table is newer must not depend on when the test runs."""
+    assert update(folder, SAMPLE).code == 0
+    kept(folder).write_text(json.dumps(json.loads(kept(folder).read_bytes()) | {"as_of": day}))
+
+
 def estimated(folder: Workspace, model: str) -> str:
     done = folder.run("evaluate-dataset", "-i", "x", "-s", "prompt.txt", "--generator-model", model, "--estimate")
     return next(line for line in done.out.splitlines() if line.startswith("Cost"))
@@ -71,11 +78,8 @@ def test_fetched_prices_are_used_from_then_on_and_a_run_says_which_it_used(folde
     folder.environment["OPENAI_API_KEY"] = "test-key-1234567890"
     before, without = estimated(folder, "openai/gpt-4o"), folder.evaluate("-n", "1").artifact["prices"]
 
-    done = update(folder, SAMPLE)
+    fetched_on(folder, "9999-12-31")
 
-    assert done.code == 0
-    assert done.out.startswith("Prices of 4 models as of 20")
-    assert done.out.count("\n") == 1
     table = read_table(kept(folder).read_bytes())
     assert table.sha256 == hashlib.sha256(SAMPLE).hexdigest()
     assert estimated(folder, "openai/gpt-4o") != before
@@ -89,11 +93,18 @@ def test_fetched_prices_are_used_from_then_on_and_a_run_says_which_it_used(folde
 
 
 def test_an_older_table_than_the_shipped_one_is_not_used(folder: Workspace) -> None:
-    update(folder, SAMPLE)
-    changed = json.loads(kept(folder).read_bytes()) | {"as_of": "2020-01-01"}
-    kept(folder).write_text(json.dumps(changed))
+    fetched_on(folder, "2020-01-01")
 
-    assert folder.evaluate("-n", "1").artifact["prices"]["as_of"] > "2026"
+    assert folder.evaluate("-n", "1").artifact["prices"]["as_of"] == shipped_prices().table.as_of
+
+
+def test_one_line_says_what_changed(folder: Workspace) -> None:
+    fetched_on(folder, "9999-12-31")
+
+    done = update(folder, SAMPLE.replace(b'"input_mtok":25', b'"input_mtok":24'))
+
+    assert done.out.startswith("Prices of 4 models as of ")
+    assert done.out.endswith(" (before: 9999-12-31): 0 new, 1 with other prices, 0 gone.\n")
 
 
 @pytest.mark.parametrize(
