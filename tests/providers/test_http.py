@@ -19,7 +19,7 @@ import pytest
 from certificates import Authority
 from fault_server import FAULTS, FaultServer, Handler, Received, respond, send
 from proxy_server import ProxyServer
-from service import QUICK, refuses, says, service
+from service import QUICK, says, service
 
 from prompt_evaluator.errors import (
     BadReplyError,
@@ -27,7 +27,6 @@ from prompt_evaluator.errors import (
     HopelessError,
     OversizedReplyError,
     ProviderError,
-    RequestRefusedError,
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, ProviderSettings
@@ -189,15 +188,6 @@ async def test_a_refusal_stays_what_its_status_says_however_it_is_packed(status:
             await svc.ask()
 
     assert caught.value.status == status
-
-
-async def test_a_refusal_keeps_its_body_for_the_provider_and_does_not_show_it() -> None:
-    async with service("openai", refuses("no such field", param="top_k", detail=None)) as svc:
-        with pytest.raises(RequestRefusedError) as caught:
-            await svc.ask()
-
-    assert json.loads(caught.value.body)["error"]["param"] == "top_k"
-    assert "top_k" not in str(caught.value) + repr(caught.value)
 
 
 NOT_JSON = {

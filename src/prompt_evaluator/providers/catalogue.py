@@ -76,6 +76,6 @@ def parse_model_name(text: str, providers: Iterable[str]) -> ModelName:
             raise ConfigurationError(f"The model {text!r} names only a provider. Write {provider}/MODEL.")
         return ModelName(provider, model)
     if split == len(text):
-        owners = [f"{name}/{text}" for name in known if current_prices().table.find(name, text)]
+        owners = [f"{name}/{text}" for name in BUILT_IN if current_prices().table.find(name, text)][:1]
         raise UnknownNameError("model", text, owners or [f"{name}/…" for name in known])
     raise UnknownNameError("provider", provider, known)

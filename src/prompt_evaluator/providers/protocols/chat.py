@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.errors import BadReplyError
-from prompt_evaluator.model import Answer, Outcome, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model import REDACTOR, Answer, Outcome, TokenChoice, ToolCall, Usage
 from prompt_evaluator.providers.conversation import chat_messages
 from prompt_evaluator.providers.protocols.common import closed, is_closed
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PATH = "/chat/completions"
 CONTENT = ("model", "messages", "tools", "response_format")
 """Fields that are not parameters."""
+_SHOWN = 300
 NOT_HERE: tuple[str, ...] = ()
 _OUTCOMES: Mapping[str, Outcome] = {
     "length": "length",
@@ -149,7 +150,7 @@ def answer(found: Completion, request: Request, provider: str) -> Answer:
     usage = _usage(found.usage)
     if not found.choices or (message := found.choices[0].message) is None:
         error = found.error or (found.choices[0].error if found.choices else None)
-        detail = f"; its error is {error!r:.300}" if error else ""
+        detail = f"; its error is {REDACTOR.message(repr(error))[:_SHOWN]}" if error else ""
         raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200, usage=usage)
     choice = found.choices[0]
     if message.content is message.refusal is choice.finish_reason is None and not message.tool_calls:
