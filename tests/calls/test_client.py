@@ -257,7 +257,7 @@ async def test_cost_is_unknown_when_the_price_is() -> None:
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
     retries: list[RetryEvent] = []
-    meter.on_retry(retries.append)
+    meter.on_retry = retries.append
     shared = client(FakeProvider(down()), calls=Calls(meter=meter))
     await shared.complete(REQUEST)
     refusing = client(FakeProvider(RequestRefusedError("no.", provider="svc")), calls=Calls(meter=meter))

@@ -58,7 +58,7 @@ async def service(
         base = base.replace("HOST", f"127.0.0.1:{server.port}")
         entry = ProviderSettings(**{"kind": kind, "base_url": base, "key_required": False, "limits": QUICK, **settings})
         calls = Calls()
-        calls.meter.on_retry(events.append)
+        calls.meter.on_retry = events.append
         try:
             yield Service(server, calls.open(entry), calls, events)
         finally:

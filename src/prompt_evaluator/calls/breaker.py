@@ -46,13 +46,7 @@ class Breaker:
     """
 
     def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic, *, asked: str = "") -> None:
-        """Create a closed circuit.
-
-        Args:
-            provider: The provider's name.
-            clock: Returns seconds.
-            asked: The model and endpoint, for messages; by default the provider's name.
-        """
+        """Create a closed circuit; `asked` is the model and endpoint, for messages."""
         self._provider, self._clock, self._asked = provider, clock, asked or provider
         self._answered = self._reached = False
         self._failures = 0
@@ -99,14 +93,7 @@ class Breaker:
             self.is_open, self._pause, self._on_trial = False, _FIRST_PAUSE, False
 
     def try_failed(self, error: ProviderError, question: object, *, took: float, give_up_after: float) -> None:
-        """Count a failed try that may be retried.
-
-        Args:
-            error: Why it failed.
-            question: The messages sent.
-            took: How many seconds the try took.
-            give_up_after: Seconds without an answer after which the circuit opens.
-        """
+        """Count a failed try that may be retried; it `took` so many seconds."""
         if self.is_open:
             return
         now, asked = self._clock(), min(error.retry_after or 0.0, _LONGEST_WAIT)

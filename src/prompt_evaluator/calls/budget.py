@@ -62,14 +62,7 @@ class Budget:
     """
 
     def __init__(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Start with nothing spent.
-
-        Args:
-            max_calls: The most requests.
-            max_cost: The most US dollars.
-        """
         self._max_calls, self._max_cost = max_calls, max_cost
-        self.limited = max_calls is not None or self.limits_cost
         self._sent = self._in_flight = self._reserved = 0
         self._kinds: defaultdict[Hashable, _Kind] = defaultdict(_Kind)
         self._samples = self._ended = self._ended_calls = 0
@@ -79,13 +72,9 @@ class Budget:
     @property
     def limits(self) -> Literal["calls", "cost"] | None:
         """What it limits; `cost` if both."""
-        if self.limits_cost:
+        if self._max_cost is not None:
             return "cost"
         return None if self._max_calls is None else "calls"
-
-    @property
-    def limits_cost(self) -> bool:
-        return self._max_cost is not None
 
     def try_take(self, kind: Hashable = None, guess: float = 0.0) -> bool:
         """Return whether a request may be sent now; if so, it counts as sent.
@@ -158,7 +147,7 @@ class Budget:
         Raises:
             BudgetSpentError: It may not start now or later.
         """
-        if not self.limited:
+        if self.limits is None:
             return True
         if calls and self._ended:
             calls = max(calls, math.ceil(self._ended_calls / self._ended))

@@ -16,13 +16,11 @@ from prompt_evaluator.model import REDACTOR, Answer, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-    from random import Random
 
     from prompt_evaluator.calls.breaker import Breaker
-    from prompt_evaluator.calls.budget import Budget
     from prompt_evaluator.calls.governor import Governor, Lane
-    from prompt_evaluator.calls.meter import Meter
-    from prompt_evaluator.calls.stop import Stop, Wait
+    from prompt_evaluator.calls.runs import RunCalls
+    from prompt_evaluator.calls.stop import Wait
     from prompt_evaluator.model import ProviderSettings, Request, Secret
     from prompt_evaluator.ports import Provider
 
@@ -49,17 +47,6 @@ class Traits(NamedTuple):
     @classmethod
     def of(cls, provider: Provider) -> Traits:
         return cls(**{name: getattr(provider, name) for name in cls._fields if hasattr(provider, name)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunState:
-    """What all clients of a run share."""
-
-    budget: Budget
-    meter: Meter
-    stop: Stop
-    rng: Random
-    clock: Callable[[], float]
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +78,7 @@ class Client:
         governor: Governor,
         lane: Lane,
         breaker_of: Callable[[str], Breaker],
-        run: RunState,
+        run: RunCalls,
         urgent: bool,
     ) -> None:
         self.name = provider.name
@@ -101,40 +88,41 @@ class Client:
         self._governor, self._lane, self._breaker_of = governor, lane, breaker_of
         self._breakers: dict[str, Breaker] = {}
         """By model."""
-        self._run, self._budget, self._meter, self._clock = run, run.budget, run.meter, run.clock
+        self._budget, self._meter, self._clock, self._rng = run.budget, run.meter, run.clock, run.rng
         self._urgent = urgent
-        self._wait: Wait = plain_wait if urgent else run.stop.wait
+        self._stop = None if urgent else run.stopping
+        self._wait: Wait = run.stopping.wait if self._stop else plain_wait
 
     async def complete(self, request: Request) -> Answer:
         """Answer a request, trying as often as needed within the limits."""
         if (breaker := self._breakers.get(request.model)) is None:
             breaker = self._breakers[request.model] = self._breaker_of(request.model)
         on_trial = breaker.is_open and breaker.admit()
-        self._meter.started()
+        self._meter.in_flight += 1
+        self._meter.calls += 1
         try:
             answer = await self._call(request, breaker, on_trial=on_trial)
         except ProviderError as error:
             breaker.failed(error, on_trial=on_trial)
-            self._meter.failed(error)
+            self._meter.failures[type(error).__name__] += 1
             raise
         except BaseException:
             if on_trial:
                 breaker.gave_up()
             raise
         finally:
-            self._meter.ended()
+            self._meter.in_flight -= 1
         breaker.succeeded()
         return answer
 
     async def _call(self, request: Request, breaker: Breaker, *, on_trial: bool) -> Answer:
         kind = (self.name, request.model, request.response_schema is None)
-        retries = Retries(self.name, self._limits, self._max_tries, self._run.rng)
+        retries = Retries(self.name, self._limits, self._max_tries, self._rng)
         call = _Call(request, breaker, on_trial, kind, retries)
         try:
             while True:
-                tokens = _expected_tokens(request) if self._governor.counts_tokens else 0.0
-                if not self._may_go(call, tokens):
-                    await self._admission(call, tokens)
+                tokens = sum(_expected_parts(request)) if self._governor.counts_tokens else 0.0
+                await self._admission(call, tokens)
                 began = self._clock()
                 outcome = await self._try(call, tokens, began)
                 took = self._clock() - began
@@ -147,33 +135,21 @@ class Client:
             failed.time_outs, failed.cost = retries.time_outs, call.billed or None
             raise
 
-    # --- Admission ---
-
-    def _may_go(self, call: _Call, tokens: float) -> bool:
-        """Whether the call may be sent without waiting for anything; if so, it counts as sent."""
-        if self._budget.limited or self._run.stop.stopped:
-            return False
-        return not call.breaker.is_open and self._governor.try_enter(self._lane, tokens)
-
     async def _admission(self, call: _Call, tokens: float) -> None:
         """Wait until the call may be sent. If it is not sent, give back what was taken from the budget."""
-        budget = self._budget
-        if budget.limited:  # before queueing: a call that waits for budget must not block those that may release some
-            guess = self._guessed_cost(call.request) if budget.limits_cost else 0.0
-            if not budget.try_take(call.kind, guess):
-                await budget.take(call.kind, guess, self._wait)
+        # Before queueing: a call that waits for budget must not block those that may release some.
+        guess = self._guessed_cost(call.request) if self._budget.limits == "cost" else 0.0
+        await self._budget.take(call.kind, guess, self._wait)
         try:
-            await self._turn(call, tokens)
+            self._check(call)
+            if not self._governor.try_enter(self._lane, tokens):
+                await self._turn(call, tokens)
         except BaseException:
-            if budget.limited:
-                budget.give_back(call.kind)
+            self._budget.give_back(call.kind)
             raise
 
     async def _turn(self, call: _Call, tokens: float) -> None:
         """Wait for the governor."""
-        self._check(call)
-        if self._governor.try_enter(self._lane, tokens):
-            return
         began, limited = self._clock(), self._governor.is_limiting
         try:
             await self._governor.enter(self._lane, tokens, urgent=self._urgent, wait=self._waiting(call))
@@ -187,8 +163,8 @@ class Client:
             raise
 
     def _check(self, call: _Call) -> None:
-        if not self._urgent:
-            self._run.stop.check()
+        if self._stop:
+            self._stop.check()
         if not call.on_trial:
             call.breaker.check()
 
@@ -202,8 +178,6 @@ class Client:
         asked, answered = _expected_parts(request)
         guess = Usage(input_tokens=int(asked), output_tokens=int(answered))
         return self._cost(request.model, guess) or 0.0
-
-    # --- One try ---
 
     async def _try(self, call: _Call, tokens: float, began: float) -> Answer | ProviderError:
         """Send the request once. Whatever a plug-in raises is the failure of this call alone."""
@@ -225,16 +199,14 @@ class Client:
             return self._account(call, answer)
         finally:
             self._governor.leave(self._lane, unused)
-            if self._budget.limited:
-                self._budget.settle(call.kind)
+            self._budget.settle(call.kind)
 
     def _account(self, call: _Call, answer: Answer) -> Answer:
         """Count and price an answer."""
         cost = answer.cost
         if cost is None and (cost := self._cost(call.request.model, answer.usage)) is not None:
             answer = msgspec.structs.replace(answer, cost=cost)
-        if self._budget.limited:
-            self._budget.pay(call.kind, cost)
+        self._budget.pay(call.kind, cost)
         self._meter.answers += 1
         self._meter.billed(answer.usage, cost)
         return REDACTOR.struct(answer)
@@ -247,16 +219,12 @@ class Client:
             self._governor.pushed_back(call, began, hold)
         elif isinstance(error, TimedOutError):
             self._meter.time_outs += 1
-            if self._budget.limited:
-                self._budget.may_have_paid(call.kind)
+            self._budget.may_have_paid(call.kind)
         if error.usage is not None:
             cost = self._cost(call.request.model, error.usage)
             call.billed += cost or 0.0
             self._meter.billed(error.usage, cost)
-            if self._budget.limited:
-                self._budget.pay(call.kind, cost)
-
-    # --- After a try ---
+            self._budget.pay(call.kind, cost)
 
     def _with_costs(self, answer: Answer, call: _Call) -> Answer:
         """The answer with what was paid for failed tries before it."""
@@ -284,10 +252,6 @@ class Client:
         finally:
             if isinstance(error, RateLimitedError):
                 self._meter.throttled_seconds += self._clock() - start
-
-
-def _expected_tokens(request: Request) -> float:
-    return sum(_expected_parts(request))
 
 
 def _expected_parts(request: Request) -> tuple[float, float]:

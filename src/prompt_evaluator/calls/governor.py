@@ -52,13 +52,8 @@ class Lane:
     """One run's calls at one governor: those in flight, their cap, and those waiting."""
 
     def __init__(self, cap: int, limit: Callable[[], float]) -> None:
-        """Start empty.
-
-        Args:
-            cap: The most calls of the run in flight.
-            limit: Returns how many calls of all runs may be in flight.
-        """
         self.cap, self._limit = cap, limit
+        """Of this run, and what returns that of all runs."""
         self.in_flight = self.turn = 0
         """`turn` says when a waiting call last got its turn, counted in turns of the governor."""
         self.urgent: deque[_WaitingCall] = deque()
@@ -95,13 +90,7 @@ class Governor:
     """Decides when the next call may go, across all runs that share the key and endpoint."""
 
     def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic, share: float = 1.0) -> None:
-        """Start with the limits of one entry.
-
-        Args:
-            limits: The configured limits.
-            clock: Returns seconds.
-            share: The share of every limit that is this process's, if several processes make the calls of a run.
-        """
+        """Start with the limits of one entry, and this process's share of them if several make the calls of a run."""
         self._clock, self._share = clock, share
         self.cap = self._part(DEFAULT_CONCURRENCY)
         self.limit = float(self._part(_START))
@@ -127,9 +116,7 @@ class Governor:
     def join(self, limits: Limits, wanted: int | None = None) -> None:
         """Apply the limits of another entry as well; if several entries share a key, the strictest limit applies.
 
-        Args:
-            limits: The entry's limits.
-            wanted: How many calls a run wants in flight. Ignored if an entry sets `max_concurrency`.
+        Unless an entry sets `max_concurrency`, there may be as many calls in flight as a run has `wanted`.
         """
         if most := self._stricter("calls", limits.max_concurrency):
             self.cap = self._part(most)
@@ -177,12 +164,7 @@ class Governor:
             raise
 
     def leave(self, lane: Lane, unused_tokens: float = 0.0) -> None:
-        """Note that a call has ended, successful or not.
-
-        Args:
-            lane: The lane in which it entered.
-            unused_tokens: How many tokens it used less than it was expected to; negative if it used more.
-        """
+        """Note that a call has ended, and how many tokens it used less than expected; negative if it used more."""
         self.in_flight -= 1
         lane.in_flight -= 1
         if unused_tokens and self.counts_tokens:

@@ -51,11 +51,8 @@ class Meter:
         self.throttled_seconds = self.busy_seconds = 0.0
         self.gauges: list[Gauge] = []
         """One for each combination of key and endpoint in use."""
-        self._listener: Callable[[RetryEvent], None] = lambda _: None
-
-    def on_retry(self, listener: Callable[[RetryEvent], None]) -> None:
-        """Notify this listener of each retry."""
-        self._listener = listener
+        self.on_retry: Callable[[RetryEvent], None] = lambda _: None
+        """Called before each retry, here or in another process."""
 
     @property
     def throttled_share(self) -> float:
@@ -66,18 +63,10 @@ class Meter:
         total = self.throttled_seconds + self.busy_seconds
         return self.throttled_seconds / total if total else 0.0
 
-    def started(self) -> None:
-        self.in_flight += 1
-        self.calls += 1
-
     def retrying(self, error: ProviderError, seconds: float) -> None:
         cause = type(error).__name__
         self.retries[cause] += 1
-        self._listener(RetryEvent(provider=error.provider, cause=cause, seconds=seconds))
-
-    def retried_elsewhere(self, event: RetryEvent) -> None:
-        """Tell the listener about a retry in another process, which is counted already."""
-        self._listener(event)
+        self.on_retry(RetryEvent(provider=error.provider, cause=cause, seconds=seconds))
 
     def billed(self, usage: Usage, cost: float | None) -> None:
         """Count what an answer, or a failure that was billed, has used."""
@@ -87,9 +76,3 @@ class Meter:
             self.unpriced += 1
         else:
             self.cost += cost
-
-    def failed(self, error: ProviderError) -> None:
-        self.failures[type(error).__name__] += 1
-
-    def ended(self) -> None:
-        self.in_flight -= 1

@@ -11,7 +11,7 @@ import msgspec
 
 from prompt_evaluator.calls.breaker import Breaker
 from prompt_evaluator.calls.budget import Budget
-from prompt_evaluator.calls.client import Client, RunState, Traits
+from prompt_evaluator.calls.client import Client, Traits
 from prompt_evaluator.calls.governor import Governor
 from prompt_evaluator.calls.meter import Meter
 from prompt_evaluator.calls.stop import Stop
@@ -29,12 +29,6 @@ class SharedCalls:
     """State of one event loop. All its runs share the limits of a key and learn from each other's calls."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, share: float = 1.0) -> None:
-        """Create an empty state.
-
-        Args:
-            clock: Returns seconds.
-            share: The share of every limit that is this process's, if several make the calls of a run.
-        """
         self.clock, self._share = clock, share
         self._governors: dict[tuple[str, Secret | None], Governor] = {}
         self._breakers: dict[tuple[object, ...], Breaker] = {}
@@ -72,25 +66,10 @@ class RunCalls:
         budget: Budget | None = None,
         seed: int = 0,
     ) -> None:
-        """Create the state of one run.
-
-        Args:
-            shared: State shared by all runs.
-            meter: By default a new one.
-            max_concurrency: Cap on calls in flight per key.
-            budget: By default unlimited.
-            seed: Seed for the jitter of waits.
-        """
         self._shared, self._cap = shared, max_concurrency
-        self.meter = meter or Meter()
-        self._run = RunState(
-            budget=budget or Budget(),
-            meter=self.meter,
-            stop=Stop(),
-            rng=Random(seed),  # noqa: S311 - only for jitter
-            clock=shared.clock,
-        )
-        self.admission = SampleAdmission(self._run.budget, self._run.stop)
+        self.budget, self.meter, self.stopping = budget or Budget(), meter or Meter(), Stop()
+        self.clock, self.rng = shared.clock, Random(seed)  # noqa: S311 - only for jitter
+        self.admission = SampleAdmission(self.budget, self.stopping)
         self._lanes: dict[Governor, Lane] = {}
 
     def client(self, provider: Provider, settings: ProviderSettings, cost: Cost, *, urgent: bool = False) -> Client:
@@ -105,13 +84,13 @@ class RunCalls:
             governor=governor,
             lane=self._lane(governor, settings),
             breaker_of=functools.partial(self._shared.breaker, name, settings, traits, urgent=urgent),
-            run=self._run,
+            run=self,
             urgent=urgent,
         )
 
     def stop(self) -> None:
         """Send only urgent calls from now on. Waiting calls raise `StoppedError`; calls in flight continue."""
-        self._run.stop.stop()
+        self.stopping.stop()
 
     def close(self) -> None:
         """Release the run's lanes. No call may be in flight or follow."""
@@ -138,11 +117,10 @@ class SampleAdmission:
 
     async def start(self, calls: int) -> None:
         self._stop.check()
-        if not self._budget.try_start_sample(calls):
-            await self._budget.start_sample(calls, self._stop.wait)
-            if self._stop.stopped:
-                self._budget.end_sample()
-                self._stop.check()
+        await self._budget.start_sample(calls, self._stop.wait)
+        if self._stop.stopped:
+            self._budget.end_sample()
+            self._stop.check()
 
     def end(self) -> None:
         self._budget.end_sample()

@@ -111,7 +111,7 @@ class Tally:
         self._start = self._last = clock()
         self._in_progress: dict[tuple[str, int], _InProgress] = {}
         self._history: deque[tuple[float, int]] = deque()
-        meter.on_retry(self._retrying)
+        meter.on_retry = self._retrying
 
     def started(self, *, samples: int, cases: int) -> None:
         self._samples, self._cases = samples, cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from prompt_evaluator.pipeline.naming import preparation_name
 from prompt_evaluator.pipeline.preparing import Preparer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from prompt_evaluator.app.remote.notes import ToDesk
     from prompt_evaluator.calls.stop import Wait
@@ -96,17 +97,9 @@ class RemoteBudget(Budget):
     """The run's budget, which the driver keeps: asked before each sample and each request."""
 
     def __init__(self, questions: Questions, *, limits_cost: bool) -> None:
-        self._of_cost, self._questions = limits_cost, questions
-        super().__init__()
-        self.limited = True
+        super().__init__(max_cost=math.inf if limits_cost else None)
+        self._questions = questions
         self._numbers = 0
-
-    @property
-    def limits_cost(self) -> bool:
-        return self._of_cost
-
-    def try_take(self, kind: Hashable = None, guess: float = 0.0) -> bool:  # noqa: ARG002 - only the driver knows
-        return False
 
     async def take(self, kind: Any = None, guess: float = 0.0, wait: Wait = plain_wait) -> None:
         sample = _SAMPLE.get()
@@ -125,9 +118,6 @@ class RemoteBudget(Budget):
 
     def settle(self, kind: Any = None) -> None:
         self._questions.say(Settle(_SAMPLE.get(), kind))
-
-    def try_start_sample(self, calls: int) -> bool:  # noqa: ARG002 - only the driver knows
-        return False
 
     async def start_sample(self, calls: int, wait: Wait = plain_wait) -> None:
         sample = self._numbers = self._numbers + 1

@@ -183,4 +183,4 @@ class SharedDesk:
         meter.retries.update(Counter(totals.retries) - Counter(before.retries if before else {}))
         meter.failures.update(Counter(totals.failures) - Counter(before.failures if before else {}))
         for event in totals.events:
-            meter.retried_elsewhere(event)
+            meter.on_retry(event)

@@ -60,7 +60,7 @@ class SampleProcess:
         self._questions = questions = Questions(tell)
         self._retries: list[RetryEvent] = []
         self._meter, self._reported = Meter(), b""
-        self._meter.on_retry(self._retries.append)
+        self._meter.on_retry = self._retries.append
         self._shared = Connections(SharedCalls(share=spec.share))
         budget = None if spec.budget is None else RemoteBudget(questions, limits_cost=spec.budget == "cost")
         self._models = Models(
