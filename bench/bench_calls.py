@@ -153,7 +153,7 @@ def under_a_rate_limit(per_minute: int, calls: int) -> list[measure.Result]:
 if __name__ == "__main__":
     measure.conclude(
         share_of_ideal(500, 100, 1_000, 0.98),
-        speed(50, 100, 1_500, 0.9),
+        speed(50, 100, 1_500, 0.85),
         speed(50, 1_000, 4_000, 0.75),
         speed(0, 100, 3_000, 0.65),
         memory(),
