@@ -90,7 +90,11 @@ def _answer(answer: Schema) -> str:
     if not content:
         return "without a body"
     kinds = " or ".join(f"`{kind}`" for kind in content if kind != "application/json")
-    words = _words(next(iter(content.values()))["schema"]).replace("mapping", "a document")
+    schema = next(iter(content.values()))["schema"]
+    if "text/event-stream" in content:
+        data = schema["properties"]["data"]["contentSchema"]
+        return f"`text/event-stream`; the `data` of an event is {_words(data)}"
+    words = _words(schema).replace("mapping", "a document")
     if not kinds:
         return words
     return f"{words} as `application/json`, {kinds}" if "application/json" in content else kinds

@@ -72,6 +72,32 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(here: Path) -> None:
     assert [each.name for each in here.iterdir()] == ["report.html"]
 
 
+def test_the_file_that_a_link_leads_to_is_replaced_and_keeps_its_permissions(here: Path) -> None:
+    path, link = here / "report.html", here / "link.html"
+    path.write_text("before")
+    path.chmod(0o640)
+    link.symlink_to(path)
+
+    with written_file(link) as file:
+        file.write(b"after")
+
+    assert link.is_symlink()
+    assert path.read_text() == "after"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_read_only_file_is_refused_and_stays(here: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write to every file")
+    path = here / "report.html"
+    path.write_text("before")
+    path.chmod(0o444)
+
+    with pytest.raises(ConfigurationError, match="cannot write the file: Permission denied"), written_file(path):
+        pass
+    assert path.read_text() == "before"
+
+
 def test_a_pipe_is_written_to_and_not_replaced(here: Path) -> None:
     pipe = here / "pipe"
     os.mkfifo(pipe)

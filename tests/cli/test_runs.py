@@ -82,11 +82,11 @@ def test_a_file_is_not_lost_to_an_export_of_an_unknown_run(project: Workspace) -
 def test_an_export_goes_to_a_file_or_says_why_not(project: Workspace) -> None:
     run_id = project.evaluate("-n", "1").run_id
 
-    assert project.run("runs", "export", run_id, "--format", "csv", "-o", "samples.csv").code == 0
-    assert (project.folder / "samples.csv").read_text().startswith("test_case_id,sample_id,status,")
-    done = project.run("runs", "export", run_id, "-o", "missing/samples.jsonl")
+    assert project.run("runs", "export", run_id, "--format", "csv", "-o", "made/samples.csv").code == 0
+    assert (project.folder / "made/samples.csv").read_text().startswith("test_case_id,sample_id,status,")
+    done = project.run("runs", "export", run_id, "-o", "made/samples.csv/samples.jsonl")
     assert done.code == 2
-    assert "missing/samples.jsonl: cannot write the file: No such file or directory." in done.err
+    assert "made/samples.csv/samples.jsonl: cannot write the file: made/samples.csv is not a folder." in done.err
 
 
 def test_rebuild_names_each_run_with_its_status(project: Workspace) -> None:

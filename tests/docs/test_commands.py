@@ -112,11 +112,9 @@ class Reader:
         """The last run, or one before it."""
         if self.shell.server is not None:
             return self._last_served(back)
-        runs = sorted(Path("runs").glob("*/dataset_evaluation.json"), key=lambda path: path.stat().st_mtime)
-        if not runs:
+        if not _runs():
             assert self.shell.run(_USUAL).code == 0
-            return self._last_run()
-        return runs[-back].parent.name
+        return _runs()[-back].parent.name
 
     def _last_served(self, back: int) -> str:
         assert self.shell.server is not None
@@ -137,6 +135,13 @@ class Reader:
                 settings[name] = {**settings.get(name, {}), **entries}
             path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
             assert self.shell.run("prompt-evaluator config show").code == 0
+
+
+def _runs() -> list[Path]:
+    """The runs of the project that the working directory is in, which may be a folder below it; the newest last."""
+    here = Path.cwd()
+    project = next(folder for folder in (here, *here.parents) if (folder / "prompt_evaluator.yaml").exists())
+    return sorted(project.glob("runs/*/dataset_evaluation.json"), key=lambda path: path.stat().st_mtime)
 
 
 def _starts(block: Block, table: dict[str, str]) -> str | None:

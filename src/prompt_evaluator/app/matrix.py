@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from prompt_evaluator.app.groups import Part, command_alone
 from prompt_evaluator.app.planning.plans import read_prompt
 from prompt_evaluator.model.group import Member
 from prompt_evaluator.model.several import quoted_word
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from prompt_evaluator.app.groups import Part
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.options import EvaluateOptions
 
@@ -67,6 +67,8 @@ def short_names(files: Sequence[Path]) -> dict[Path, str]:
 
 def matrix_parts(options: EvaluateOptions, prompts: Sequence[ChosenPrompt], models: Sequence[str]) -> list[Part]:
     """Every model with every prompt, as parts of one group."""
+    from prompt_evaluator.app.groups import Part, command_alone  # noqa: PLC0415 - one run needs none of it
+
     return [
         Part(
             Member(

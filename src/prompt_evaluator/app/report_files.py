@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -156,8 +158,19 @@ def written_file(path: Path) -> Iterator[BinaryIO]:
     is_file = path.is_file() or not path.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(path) if is_file else path.open("wb") as file:
+        with _replaced(path) if is_file else path.open("wb") as file:
             yield file
     except OSError as error:
-        what = f"{path}: cannot write the file: {error.strerror or error}."
-        raise ConfigurationError(f"{what} Choose another path with -o.") from None
+        why = f"{path.parent} is not a folder" if isinstance(error, FileExistsError) else error.strerror or error
+        raise ConfigurationError(f"{path}: cannot write the file: {why}. Choose another path with -o.") from None
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """As if the file was written to in place: a link stays one, permissions stay, and a read-only file is refused."""
+    there = path.exists()
+    with atomic(path.resolve() if there else path) as file:
+        if there:
+            with path.open("ab") as old:
+                os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(old.fileno()).st_mode))
+        yield file

@@ -145,9 +145,9 @@ class Feed:
                 yield _event("case", news.case, Place(self._boot, number, reached))
             if look is not None and looks != seen:
                 looks = seen
-                yield _event("progress", _progress(look))
+                yield _event("progress", look)
                 if look.is_over:
-                    yield _event("ended", _progress(look), OVER)
+                    yield _event("ended", look, OVER)
                     return
             if self._has_failed and look is self._look:
                 return  # the browser comes back, and the looks begin anew
@@ -230,10 +230,6 @@ def _place(last: str | None) -> Place | None:
             a_little_before(moment)
             return Place(boot, int(number), moment)
     return Place("", 0, _BEGINNING)
-
-
-def _progress(look: Look) -> dict[str, object]:
-    return {"status": look.status, "stop_reason": look.stop_reason, "progress": look.progress}
 
 
 def _event(kind: str, data: object, place: Place | str | None = None) -> bytes:

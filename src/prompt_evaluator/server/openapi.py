@@ -136,8 +136,26 @@ def _answer(route: Route, by_type: dict[str, Any]) -> dict[str, Any]:
     schemas = [by_type[repr(each)] for each in _answers(route)]
     if schemas:
         schema = schemas[0] if len(schemas) == 1 else {"oneOf": schemas}
-        found["content"] = {kind.partition(";")[0]: {"schema": schema} for kind in route.media_types}
+        found["content"] = {
+            kind.partition(";")[0]: {"schema": _event(schema) if kind == EVENTS else schema}
+            for kind in route.media_types
+        }
     return found
+
+
+def _event(data: dict[str, Any]) -> dict[str, Any]:
+    """One event of a stream, by its fields; OpenAPI 3.1 has no other place to say what is in a stream."""
+    text = {"type": "string"}
+    return {
+        "type": "object",
+        "description": "Each event of the stream",
+        "required": ["event", "data"],
+        "properties": {
+            "id": text,
+            "event": text,
+            "data": {**text, "contentMediaType": JSON, "contentSchema": data},
+        },
+    }
 
 
 def _refusal(status: int) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from prompt_evaluator.app.row_documents import cases_document, whole_case_docume
 from prompt_evaluator.app.run_cases import page_of_cases, show_case
 from prompt_evaluator.app.run_queries import whole_id
 from prompt_evaluator.app.serving.judge_replies import judge_replies
+from prompt_evaluator.app.serving.live import Look
 from prompt_evaluator.model.api import Document, ResultsQuery
 from prompt_evaluator.model.case_api import JudgeReplies, JudgeRepliesQuery
 from prompt_evaluator.model.condition import condition
-from prompt_evaluator.model.query import CaseQuery
+from prompt_evaluator.model.query import CaseNews, CaseQuery
 from prompt_evaluator.server.feeds import OVER
 from prompt_evaluator.server.routing import BENCHMARKS, EVENTS, Routes, Streamed
 
@@ -82,7 +83,7 @@ def show_judge_replies(call: Call[JudgeRepliesQuery, None]) -> JudgeReplies:
     "/runs/{run_id}/events",
     role="viewer",
     summary="Watch a run: `progress`, `case` and `ended` events, until it has ended",
-    answer=str,
+    answer=(Look, CaseNews),
     media_types=(EVENTS,),
     headers=("Last-Event-ID",),
 )
