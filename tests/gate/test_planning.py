@@ -1,16 +1,15 @@
-"""A run compared with itself, and how large the next ones should be."""
+"""How large the next runs should be."""
 
 from __future__ import annotations
 
 from random import Random
 
 import pytest
-from compared_runs import MemoryRun, case, drawn, of_metric, run
+from compared_runs import MemoryRun, drawn, of_metric
 
-from prompt_evaluator.errors import IncomparableError, UnknownNameError
+from prompt_evaluator.errors import UnknownNameError
 from prompt_evaluator.gate.planning import gate_plan
-from prompt_evaluator.gate.self_test import self_test
-from prompt_evaluator.model.gate import GatePlan, GatePolicy, SelfTest
+from prompt_evaluator.model.gate import GatePlan, GatePolicy
 
 CENTRES = [2.4 + at % 20 / 9 for at in range(50)]
 
@@ -19,73 +18,13 @@ def scale(_name: str) -> tuple[float, float]:
     return (1.0, 5.0)
 
 
-def self_tested(given: MemoryRun, policy: GatePolicy) -> SelfTest:
-    return self_test(given.facts, given.batches(), policy, scale)
-
-
 def planned(given: MemoryRun, policy: GatePolicy) -> GatePlan:
     return gate_plan(given.facts, given.batches(), policy, scale)
-
-
-def test_the_built_in_policy_rarely_raises_a_false_alarm_and_always_as_often() -> None:
-    given = of_metric(drawn(Random(1), CENTRES, 6))
-
-    found = self_tested(given, GatePolicy())
-
-    assert found == self_tested(given, GatePolicy())
-    assert (found.splits, found.cases, found.samples) == (2_000, 50, 3)
-    assert 0 < found.rate <= 0.06
-    assert found.low < found.rate < found.high
-    assert not found.refused
-
-
-@pytest.mark.parametrize("samples", [2, 3, 5, 12])
-def test_any_number_of_samples_from_two_on_can_be_split(samples: int) -> None:
-    found = self_tested(of_metric(drawn(Random(1), CENTRES, samples)), GatePolicy())
-
-    assert found.samples == samples // 2
-    assert found.rate <= 0.075
-
-
-def test_a_minimum_that_noisy_cases_often_miss_is_refused() -> None:
-    given = of_metric(drawn(Random(1), [3.0] * 30, 4, spread=1.2))
-
-    found = self_tested(given, GatePolicy(case_minimum={"quality": 3.0}))
-
-    assert found.refused
-    assert found.limit == pytest.approx(0.075)
-    assert "minimum of quality" in found.causes
-
-
-def test_flags_and_slices_are_tested_too() -> None:
-    random = Random(2)
-    cases = [
-        case(
-            f"c{at}",
-            {"quality": drawn(random, [3.0], 4)[0]},
-            flags={"rude": (random.randint(0, 4), 4)},
-            metadata={"topic": "ab"[at % 2]},
-        )
-        for at in range(60)
-    ]
-    policy = GatePolicy(slices=("topic",), metrics={"quality": 0.0})
-
-    found = self_tested(run(cases), policy)
-
-    assert found.rate <= 0.07
-    assert set(found.causes) <= {"quality", "flag rude", "quality in topic = a", "quality in topic = b"}
-
-
-def test_one_sample_per_case_cannot_be_split() -> None:
-    with pytest.raises(IncomparableError, match="no case has two samples"):
-        self_tested(of_metric([[3.0]] * 10), GatePolicy())
 
 
 def test_an_unknown_metric_is_an_error() -> None:
     given = of_metric(drawn(Random(1), CENTRES, 2))
 
-    with pytest.raises(UnknownNameError):
-        self_tested(given, GatePolicy(metrics={"quallity": None}))
     with pytest.raises(UnknownNameError):
         planned(given, GatePolicy(metrics={"quallity": None}))
 
