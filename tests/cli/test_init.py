@@ -48,7 +48,7 @@ def test_a_new_project_is_valid_in_every_part(fresh: Workspace) -> None:
     validated = project.run("validate", "datasets/support.yaml", "--json").json["files"][0]
     assert validated["ok"]
     assert validated["count"] >= 6
-    shown = project.run("rubric", "show", "support", "--json").json
+    shown = project.run("list", "rubrics", "support", "--json").json
     assert [metric["name"] for metric in shown["metrics"]] == ["correct", "helpful", "tone"]
     assert project.run("doctor").code == 0
     settings = {found["name"]: found for found in project.run("config", "show", "--json").json["settings"]}

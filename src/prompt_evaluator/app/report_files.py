@@ -20,7 +20,7 @@ from prompt_evaluator.model.query import CaseQuery
 from prompt_evaluator.reports.junit import write_junit
 from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
-from prompt_evaluator.reports.next_step import shown_path
+from prompt_evaluator.reports.runs import shown_path
 from prompt_evaluator.reports.tables import COMPARISON_COLUMNS, comparison_rows
 from prompt_evaluator.store.files import atomic
 
