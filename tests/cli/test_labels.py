@@ -101,10 +101,10 @@ def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Works
 
 
 def test_an_export_that_cannot_be_written_says_why(project: Workspace) -> None:
-    done = project.run("labels", "export", "-o", "missing/labels.jsonl")
+    done = project.run("labels", "export", "-o", "data.jsonl/labels.jsonl")
 
     assert done.code == 2
-    assert "missing/labels.jsonl: cannot write the file: No such file or directory." in done.err
+    assert "data.jsonl/labels.jsonl: cannot write the file: " in done.err
 
 
 def test_a_labelled_run_is_deleted_only_with_its_labels(project: Workspace, run_id: str) -> None:
