@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEAVY = {"httptools", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec"}
 ROOMS = {"prompt_evaluator.app", "prompt_evaluator.datasets", "prompt_evaluator.model", "prompt_evaluator.reports"}
 MAKING_RUNS = {
-    *("alembic", "httptools", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
+    *("httptools", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
     *("prompt_evaluator.datasets", "prompt_evaluator.metrics.catalogue", "prompt_evaluator.providers.calls"),
 }
 PROGRAM = """
@@ -36,7 +36,7 @@ finally:
 FIRST = """
 import os, sys
 from importlib import import_module
-import alembic.command, click, httptools, msgspec, sqlalchemy, yaml
+import click, httptools, msgspec, sqlalchemy, yaml
 for name in sys.argv[1:]:
     if not (child := os.fork()):
         import_module(name)
