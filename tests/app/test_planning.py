@@ -215,7 +215,7 @@ async def test_an_estimate_counts_judges_that_only_cases_name(options: EvaluateO
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown id": ({"case_ids": ("case-1", "cas-2")}, "no test case 'cas-2'. Did you mean 'case-2'?"),
-    "no such value": ({"where": ("level>99",)}, "No case has level>99. Values of level: 0, 1, 2, 3, 4, 5."),
+    "no such value": ({"where": ("level>99",)}, "No case matches the filters. Loosen --case-ids or --where."),
     "nothing passes": ({"where": ("level=1", "level=2")}, "No case matches the filters. Loosen --case-ids or --where."),
     "no condition": ({"where": ("level",)}, "is not a condition"),
     "nothing to score by": ({"rubric": None, "metrics": ()}, "There is nothing to score the answers with."),

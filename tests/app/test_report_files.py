@@ -192,31 +192,12 @@ def test_a_comparison_has_a_row_per_case_and_metric(sums: Evaluation, dataset: P
     assert list(json.loads(lines[0])) == list(rows[0])
 
 
-def test_a_case_or_a_metric_that_got_worse_is_a_failure(here: Path) -> None:
-    cases = [{"id": f"case-{at}", "input": "2+2", "reference": "4"} for at in range(9)]
-    path = here / "sums.jsonl"
-    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    runs = [evaluate(path, each, rubric=None, metrics=["exact_match"], samples=9) for each in (four, five)]
-    before, after = (run.run_id for run in runs)
-
-    worse = read_junit(write(before, after, to="worse.xml"))
-    better = read_junit(write(after, before, to="better.xml"))
-
-    assert [(each.classname, each.name, each.problem) for each in worse] == [
-        ("metrics", "exact_match", "failure"),
-        *(("sums.exact_match", f"case-{at}", "failure") for at in range(9)),
-    ]
-    assert worse[0].message.startswith("exact_match: worse (1.000 → 0.000, \N{MINUS SIGN}1.000")
-    assert worse[1].place == ("sums.jsonl", "1")
-    assert {each.problem for each in better} == {None}
-
-
-def test_a_case_with_too_few_samples_is_skipped_not_passed(sums: Evaluation, dataset: Path) -> None:
+def test_junit_of_two_runs_is_that_of_the_second(sums: Evaluation, dataset: Path) -> None:
     other = evaluate(dataset, five, rubric=None, metrics=["exact_match"], samples=1)
 
-    found = read_junit(write(sums.run_id, other.run_id, to="both.xml"))
-
-    assert {each.problem for each in found if each.classname == "sums.exact_match"} == {"skipped"}
+    assert (
+        write(sums.run_id, other.run_id, to="both.xml").read_bytes() == write(other.run_id, to="one.xml").read_bytes()
+    )
 
 
 def test_options_decide_what_is_compared(sums: Evaluation) -> None:

@@ -77,7 +77,7 @@ def everything(folder: Workspace) -> dict[Path, tuple[float, bytes]]:
 
 def test_the_store_of_another_version_is_a_problem_and_left_as_it_is(folder: Workspace) -> None:
     folder.evaluate("--quick")
-    change(folder, "UPDATE alembic_version SET version_num = '9999'")
+    change(folder, "UPDATE store_version SET revision = '9999'")
     before = everything(folder)
 
     assert "use the version that made the store" in problems(folder)["store"]

@@ -208,7 +208,6 @@ def test_a_number_that_is_not_one_in_a_foreign_file_is_an_input_error(runs: Runs
         ((), "There is no baseline"),
         (("--baseline", "nosuchrun"), "no run 'nosuchrun'"),
         (("--baseline", "@last~3", "--policy", "nosuch.yaml"), "nosuch.yaml: file not found"),
-        (("--plan", "--self-test"), "ask one at a time"),
         (("--plan", "--baseline", "x"), "RUN alone"),
         (("--pr-comment", "x.md", "--baseline", "@last"), "add --github"),
     ],
@@ -239,29 +238,12 @@ def test_the_policys_baseline_is_required(runs: Runs) -> None:
     assert "requires the baseline" in other.err
 
 
-def test_a_plan_and_a_self_test_look_at_one_run(runs: Runs) -> None:
+def test_a_plan_looks_at_one_run(runs: Runs) -> None:
     plan = runs.gate(runs.before, "--plan", "--json")
-    test = runs.gate(runs.before, "--self-test", "--json")
 
-    assert plan.code == test.code == 0
+    assert plan.code == 0
     assert plan.json["metrics"]["regex"]["cases_needed"] == 59
-    assert (test.json["splits"], test.json["alarms"]) == (2_000, 0)
-    assert "Fine" in runs.gate(runs.before, "--self-test").words
     assert "Cases needed" in runs.gate(runs.before, "--plan").words
-
-
-def test_a_policy_that_raises_too_many_alarms_is_refused(tmp_path: Path) -> None:
-    project = Workspace(tmp_path)
-    project.cases(12)
-    project.evaluate("-n", "4")
-    metrics = project.run("gate", "@last", "--plan", "--json").json["metrics"]
-    project.write("gates.yaml", "case_minimum: {" + ", ".join(f"{name}: 4" for name in metrics) + "}\n")
-
-    done = project.run("gate", "@last", "--self-test")
-
-    assert done.code == 1
-    assert "Refused" in done.words
-    assert "more samples per case" in done.words
 
 
 def test_junit_has_a_failure_for_a_regression_and_an_error_for_unusable_data(runs: Runs, tmp_path: Path) -> None:

@@ -256,17 +256,6 @@ def test_each_run_of_a_group_is_resumed_alone(online: Workspace, service: ChatSe
     assert [each.json["status"] for each in resumed] == ["completed"] * 4
 
 
-def test_the_next_command_of_a_run_makes_that_run_alone(offline: Workspace) -> None:
-    done = matrix(offline, "--generator-model", "mock/a,mock/b")
-
-    *_, last = done.out.partition("── brief.txt · mock/b ──")
-    command = last.partition("Next ")[2].partition("──")[0].replace("\\\n", " ")
-    assert "--system-prompt brief.txt" in command
-    assert "--generator-model mock/b" in command
-    assert "kind.txt" not in command
-    assert "--generator-model mock/a" not in command
-
-
 def test_only_the_changed_prompt_is_paid_for_again_with_reuse(online: Workspace, service: ChatService) -> None:
     matrix(online, "--generator-model", "openai/a", "--json")
     before = service.paid

@@ -1,4 +1,4 @@
-"""A command that is gone says what is used instead."""
+"""A command or an option that is gone says what is used instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def test_an_old_name_answers_with_a_sentence_that_names_what_there_is() -> None:
         done = CliRunner().invoke(cli, [*name.split(), *([] if name == "providers" else ["x", "--json"])])
 
         assert done.exit_code == 2, name
-        assert done.output == f"Error: `{name}` is no longer a command. {sentence}\n"
+        kind = "an option" if " --" in name else "a command"
+        assert done.output == f"Error: `{name}` is no longer {kind}. {sentence}\n"
         commands = WRITTEN.findall(sentence)
         assert commands, name
         for command in commands:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEAVY = {"aiohttp", "numpy", "sqlalchemy", "litestar", "rich", "yaml", "msgspec"}
 ROOMS = {"prompt_evaluator.app", "prompt_evaluator.datasets", "prompt_evaluator.model", "prompt_evaluator.reports"}
 MAKING_RUNS = {
-    *("alembic", "aiohttp", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
+    *("aiohttp", "numpy", "prompt_evaluator.pipeline", "prompt_evaluator.engines"),
     *("prompt_evaluator.datasets", "prompt_evaluator.metrics.catalogue", "prompt_evaluator.calls"),
 }
 PROGRAM = """
@@ -36,7 +36,7 @@ finally:
 FIRST = """
 import os, sys
 from importlib import import_module
-import aiohttp, alembic.command, click, msgspec, sqlalchemy, yaml
+import aiohttp, click, msgspec, sqlalchemy, yaml
 for name in sys.argv[1:]:
     if not (child := os.fork()):
         import_module(name)

@@ -1,4 +1,4 @@
-"""A mistyped name of anything suggests the one that was meant."""
+"""A mistyped name on the command line suggests the one that was meant."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ SUGGESTED = {
     "a command": (["evaluate-datset"], "No such command 'evaluate-datset'. Did you mean 'evaluate-dataset'?"),
     "a command of a group": (["runs", "lits"], "No such command 'lits'. Did you mean 'list'?"),
     "an option": (["evaluate-dataset", "--rubrik", "x"], "'--rubric'"),
-    "a field of cases": ([*EVALUATE, "--where", "topc=returns"], "no field 'topc'. Did you mean 'topic'?"),
-    "a value of a field": ([*EVALUATE, "--where", "topic=retruns"], "Did you mean topic=returns? Values of topic: "),
     "a case": ([*EVALUATE, "--case-ids", "return-to-late"], "Did you mean 'return-too-late'?"),
     "a metric": ([*EVALUATE, "--metrics", "inclues"], "no metric 'inclues'. Did you mean 'includes'?"),
     "an option of a metric": ([*EVALUATE, "--metrics", "includes(phrase=x)"], "Did you mean 'phrases'?"),
@@ -49,19 +47,9 @@ SUGGESTED = {
         ["config", "show", "--config", "c.yaml"],
         "c.yaml:2: There is no setting `num_sampels`. Did you mean `num_samples`?",
     ),
-    "a setting of a group": (
-        ["config", "show", "--config", "g.yaml"],
-        "g.yaml:3: There is no setting `judge.temprature`. Did you mean `judge.temperature`?",
-    ),
-    "a field of a rubric": (
-        ["list", "rubrics", "r.yaml"],
-        "r.yaml:4: The rubric has an unknown field 'min_scor'. Did you mean `min_score`?",
-    ),
 }
 FILES = {
     "c.yaml": "version: 1\nnum_sampels: 3\n",
-    "g.yaml": "version: 1\njudge:\n  temprature: 0\n",
-    "r.yaml": "metrics:\n- name: a\n  description: b\n  min_scor: 1\n",
 }
 
 

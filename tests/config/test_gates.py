@@ -70,7 +70,7 @@ def test_metrics_may_be_a_list_and_guardrails_may_all_be_off(tmp_path: Path) -> 
     ("text", "line", "said"),
     [
         ("level: 0.05\nmetricks: [a]\n", 2, "Did you mean `metrics`"),
-        ("guardrails:\n  latncy: 0.1\n", 2, "Did you mean `guardrails.latency`"),
+        ("guardrails:\n  latncy: 0.1\n", 2, "There is no setting `guardrails.latncy`"),
         ("level: 5 %\n", 1, "`level` has to be a number from 0.0001 to 0.5, not the text '5 %'. It is how often"),
         ("level: 0\n", 1, "not the number 0."),
         ("level: 0.6\n", 1, "from 0.0001 to 0.5"),

@@ -86,7 +86,7 @@ def test_there_may_be_none(text: str, tmp_path: Path) -> None:
         (START, 2, "`suites.s` has neither `metrics` nor a `rubric`"),
         (f"{START}    rubric: none", 2, "`suites.s` has neither `metrics` nor a `rubric`"),
         (f"{START}    metrics: []", 2, "`suites.s` has neither `metrics` nor a `rubric`"),
-        (f"{START}    metric: x", 5, "Did you mean `suites.s.metrics`?"),
+        (f"{START}    metric: x", 5, "There is no setting `suites.s.metric`"),
         (f"{START}    metrics: [length(]", 5, "A metric in `suites.s.metrics` cannot be used"),
         (f"{START}    metrics: [{{a: 1, b: 2}}]", 5, "A metric in `suites.s.metrics` cannot be used"),
         (f"{START}    metrics: 3", 5, "`suites.s.metrics` has to be a text, a mapping, or a list of these"),

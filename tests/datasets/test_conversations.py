@@ -116,8 +116,6 @@ WRONG: dict[str, tuple[Any, str]] = {
     "another role": ([HELLO, {"role": "bot", "content": "x"}], "item 1: `role` is the text 'bot': write one of"),
     "role is a list": ([{"role": ["user"], "content": "x"}], "item 0: `role` is a list"),
     "unknown field": ([{**HELLO, "mood": 1}], "item 0: a turn has no field 'mood': remove it"),
-    "misspelt field": ([{**HELLO, "tool_call": 1}], "a turn has no field 'tool_call': did you mean `tool_calls`?"),
-    "misspelt role": ([{"rolle": "user", "content": "x"}], "a turn has no field 'rolle': did you mean `role`?"),
     "no content": ([{"role": "user"}], "item 0: `content` is null: write a text, or a list of parts"),
     "number": ([{"role": "user", "content": 7}], "item 0: `content` is the number 7"),
     "silent user": ([{"role": "user", "content": ""}], "item 0: the user says nothing: write a text"),

@@ -60,6 +60,7 @@ ENTRIES = ("providers:", "suites:", "server:")
 """How `yaml` blocks start that show a part of the configuration."""
 FILES = {"run_id,test_case_id": "labels.csv", "Answer in at most two sentences": "prompts/brief.txt"}
 """`text` blocks that show a file, by how they start."""
+CONFIGURATION = "prompt_evaluator.yaml"
 _HOW = "UPDATE_SNAPSHOTS=1 pytest tests/docs/test_commands.py renews the blocks; look at the difference."
 _USUAL = "prompt-evaluator evaluate-dataset -d support -s system"
 """What a page is about that shows a summary, or a run, without saying of what."""
@@ -129,7 +130,7 @@ class Reader:
             Path(block.file).parent.mkdir(parents=True, exist_ok=True)
             Path(block.file).write_text(block.text, encoding="utf-8")
         elif block.text.startswith(ENTRIES):
-            path = Path("prompt_evaluator.yaml")
+            path = Path(CONFIGURATION)
             settings = yaml.safe_load(path.read_text(encoding="utf-8"))
             for name, entries in yaml.safe_load(block.text).items():
                 settings[name] = {**settings.get(name, {}), **entries}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from prompt_evaluator.app.doctor import PACKAGE
+
 ROOT = Path(__file__).parents[2]
 LOOKED_AT = [
     ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "action.yml", ".pre-commit-hooks.yaml")
@@ -34,7 +36,7 @@ def test_no_line_installs_the_package_of_somebody_else() -> None:
 def test_the_distribution_has_a_name_of_its_own() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-    assert project["name"] == "prompt-verdict"
+    assert project["name"] == PACKAGE == "prompt-verdict"
     assert [*project["scripts"]] == ["prompt-evaluator"]
 
 

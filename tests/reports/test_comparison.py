@@ -111,7 +111,9 @@ class TestTheHeadline:
 
     def test_of_nothing_says_so(self) -> None:
         assert of().headline == "Nothing can be compared: neither run has a score or a flag."
-        assert [step.text for step in of().next_steps] == ["evaluate both with a rubric or metrics, then compare again"]
+        assert [step.text for step in of().next_steps] == [
+            "evaluate both with the same rubric or metrics, then compare again"
+        ]
 
     def test_uses_the_letter_of_the_candidate(self) -> None:
         said = found(comparison({"tone": same()}), letter="C")

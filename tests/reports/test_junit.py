@@ -1,4 +1,4 @@
-"""Runs and comparisons as CI services read them."""
+"""Runs as CI services read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from case_results import WHEN
-from comparisons import everything
 from entries import each
 from hostile import HOSTILE
 from junit_files import read_junit
@@ -19,7 +18,6 @@ from prompt_evaluator.model.bars import MissedBar
 from prompt_evaluator.model.query import CaseFlag, CaseLine, CaseMetric, RunLine
 from prompt_evaluator.model.worst_sample import WorstSample
 from prompt_evaluator.reports.junit import Problem, Suite, TestResult, write_junit
-from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
 from prompt_evaluator.reports.safe_text import plain
 
@@ -159,16 +157,6 @@ def a_run() -> tuple[Suite, list[TestResult]]:
 
 def test_a_run_reads_as_before() -> None:
     check_golden("run.junit.xml", written(*a_run()))
-
-
-def test_a_comparison_reads_as_before() -> None:
-    found = everything()
-    cases = [
-        compared_case(case, found.metrics[case.metric], "support", ("support.yaml", at + 1))
-        for at, case in enumerate(found.cases)
-    ]
-
-    check_golden("comparison.junit.xml", written(comparison_suite(found), [*overall_results(found), *cases]))
 
 
 @each("text", HOSTILE.values(), ids=HOSTILE.keys())

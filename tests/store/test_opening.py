@@ -10,9 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from stores import ON_FILE, ON_SERVER, engine, sql
+from stores import ON_FILE, ON_SERVER, sql
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import TestCase
@@ -53,27 +51,14 @@ def test_a_path_may_be_a_text_and_relative(tmp_path: Path, monkeypatch: pytest.M
     store.close()
 
 
-def test_the_baseline_of_alembic_makes_a_store(location: Path | str) -> None:
-    if not isinstance(location, str):
-        location.parent.mkdir()
-    config = Config()
-    config.set_main_option("script_location", "prompt_evaluator.store:migrations")
-    with engine(location) as made, made.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-
-    with closing(Store.open(location)) as store:
-        assert store.runs() == []
-
-
 def test_a_store_of_another_version_is_refused_and_kept(store: Store, location: Path | str) -> None:
     store.close()
-    sql(location, "UPDATE alembic_version SET version_num = '9999'")
+    sql(location, "UPDATE store_version SET revision = '9999'")
 
     with pytest.raises(StoreError, match=rf"revision 9999, but .* needs {REVISION}: use the version that made"):
         Store.open(location)
 
-    assert sql(location, "SELECT version_num FROM alembic_version") == [("9999",)]
+    assert sql(location, "SELECT revision FROM store_version") == [("9999",)]
 
 
 def test_where_there_is_no_store_none_is_made_by_looking(location: Path | str) -> None:
@@ -168,7 +153,7 @@ def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
 @ON_SERVER
 def test_a_new_database_on_a_server_is_made_a_store(store: Store, location: str) -> None:
     assert store.runs() == []
-    assert sql(location, "SELECT version_num FROM alembic_version") == [(REVISION,)]
+    assert sql(location, "SELECT revision FROM store_version") == [(REVISION,)]
 
 
 def test_a_server_is_reached_by_its_socket_as_well(cluster: Cluster) -> None:
@@ -189,10 +174,10 @@ def test_tables_of_others_in_the_same_database_are_left_alone(location: str) -> 
     assert len(_tables(location)) == len(METADATA.tables) + 2
 
 
-@pytest.mark.parametrize("table", ["units", "alembic_version"])
+@pytest.mark.parametrize("table", ["units", "store_version"])
 @ON_SERVER
 def test_a_table_of_others_that_has_one_of_our_names_is_refused_and_kept(location: str, table: str) -> None:
-    sql(location, f"CREATE TABLE {table} AS SELECT '0001' AS version_num")
+    sql(location, f"CREATE TABLE {table} AS SELECT '0001' AS revision")
 
     with pytest.raises(StoreError, match=f"not a store: it has a table '{table}'"):
         Store.open(location)

@@ -60,9 +60,5 @@ def test_only_the_beginning_of_long_texts_is_read(filled: Store) -> None:
     assert (worst.answer, worst.reasons) == ("Answ", {"clarity": "1.0 "})
 
 
-def test_cases_are_found_in_their_files(filled: Store) -> None:
-    assert filled.case_places(RUN, ["case-3", "nobody"]) == {"case-3": ("/d.jsonl", 4)}
-
-
 def test_a_run_is_known_by_its_whole_id_only(filled: Store) -> None:
     assert [filled.has_run(name) for name in (RUN, RUN[:5], "@last")] == [True, False, False]

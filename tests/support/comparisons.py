@@ -22,7 +22,6 @@ from prompt_evaluator.reports.next_step import Reader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prompt_evaluator.model import RunPlan
     from prompt_evaluator.model.comparison import CaseClass, CompareVerdict
 
 BASELINE, CANDIDATE = "2d65dcae", "091af3b2"
@@ -168,11 +167,10 @@ def rows(added: int = 0, removed: int = 0, changed: int = 0) -> DatasetChange:
 
 def compared_by(
     names: tuple[str, str] = (BASELINE, CANDIDATE),
-    plans: tuple[RunPlan | None, RunPlan | None] = (None, None),
     *,
     answers_shown: bool = False,
 ) -> ComparedBy:
-    return ComparedBy(Reader(Path("/home/me/project")), names, plans, answers_shown)
+    return ComparedBy(Reader(Path("/home/me/project")), names, answers_shown)
 
 
 def answer(text: str | None, sample: int = 0, **more: Any) -> ComparedAnswer:

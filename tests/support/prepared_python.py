@@ -37,7 +37,7 @@ LIBRARIES = ("asyncio", "jsonschema_rs", "rapidfuzz", "regex", "sqlalchemy.diale
 def import_everything() -> None:
     """Import the package, except for what runs when it is imported, and the libraries."""
     for module in walk_packages(prompt_evaluator.__path__, "prompt_evaluator."):
-        if not module.name.endswith((".__main__", ".migrations.env")):
+        if not module.name.endswith(".__main__"):
             import_module(module.name)
     for name in LIBRARIES:
         import_module(name)

@@ -62,7 +62,7 @@ def datasets_folder(settings: Settings) -> Path:
     """Folder of the project's own benchmarks.
 
     Raises:
-        InputError: The folder was not set explicitly, and other users may have written one of its datasets.
+        InputError: The folder was not set explicitly, and one of its datasets belongs to somebody else.
     """
     folder = Path(settings.value("benchmark.datasets_dir"))
     if settings.origin("benchmark.datasets_dir") == BUILT_IN:

@@ -59,12 +59,11 @@ class ComparedRuns(NamedTuple):
 
 def findings_of(comparisons: Sequence[Comparison], compared: ComparedRuns) -> list[ComparisonFindings]:
     """Findings about each candidate, compared with the baseline."""
-    plans = plans_of(compared.settings, [comparisons[0].baseline, *(each.candidate for each in comparisons)])
     reader = Reader(Path.cwd(), compared.program)
     return [
         comparison_findings(
             each,
-            ComparedBy(reader, (compared.names[0], compared.names[at]), (plans[0], plans[at]), compared.answers_shown),
+            ComparedBy(reader, (compared.names[0], compared.names[at]), compared.answers_shown),
             most_cases=compared.most_cases,
             letter=letter(at),
         )

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.store import Store
 
-PACKAGE = "prompt-evaluator"
+PACKAGE = "prompt-verdict"
+"""What is installed: on the public index the name of the command belongs to somebody else."""
 State = Literal["ok", "note", "problem"]
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*(?:;.*?extra\s*==\s*['"]([^'"]+)['"])?""")
 _NAMED_RUNS = 5
@@ -217,7 +218,7 @@ def _output(settings: Settings) -> Iterator[Symptom]:
 
 def _packages() -> tuple[dict[str, str], dict[str, str | None]]:
     versions = {
-        PACKAGE: importlib.metadata.version(PACKAGE),
+        "prompt-evaluator": importlib.metadata.version(PACKAGE),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "sqlite": sqlite3.sqlite_version,

@@ -60,11 +60,6 @@ def digits(scale: tuple[float, float]) -> int:
     return levels.digits(scale)
 
 
-def command_again(plan: RunPlan) -> str | None:
-    """The command that started a run, to be typed in the folder where it was; None if it is not known."""
-    return next_step.typed_again(plan)
-
-
 def how_to_continue(outcome: Outcome, program: tuple[str, ...] = next_step.PROGRAM) -> str:
     """A sentence with the command that runs unfinished samples and retries failed ones, for the working directory."""
     reader = next_step.Reader(Path.cwd(), program)

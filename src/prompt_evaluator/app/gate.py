@@ -19,7 +19,6 @@ from prompt_evaluator.config.gates import find_policy, read_policy
 from prompt_evaluator.errors import ConfigurationError, IncomparableError
 from prompt_evaluator.gate.noise import GateTally
 from prompt_evaluator.gate.planning import gate_plan
-from prompt_evaluator.gate.self_test import self_test
 from prompt_evaluator.model.gate import REFUSED, GatePolicy, GateResult
 from prompt_evaluator.model.release import Verdict
 from prompt_evaluator.model.wording import many
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model.comparison import DatasetChange, RunFacts
-    from prompt_evaluator.model.gate import GatePlan, SelfTest
+    from prompt_evaluator.model.gate import GatePlan
     from prompt_evaluator.ports import ComparedRun
 
     Scale = tuple[float, float]
@@ -103,12 +102,6 @@ def plan_gate(settings: Settings, run: str, policy: GatePolicy) -> GatePlan:
     """How many cases and samples the policy needs, from this run's spread; raises as `gate_runs`."""
     with open_compared(settings, (run,)) as (found,):
         return gate_plan(found.facts, found.batches(), policy, _scales(found.facts, found.facts))
-
-
-def self_test_gate(settings: Settings, run: str, policy: GatePolicy) -> SelfTest:
-    """How often the policy fails a run that is compared with itself; raises as `gate_runs`."""
-    with open_compared(settings, (run,)) as (found,):
-        return self_test(found.facts, found.batches(), policy, _scales(found.facts, found.facts))
 
 
 def gate_pair(baseline: ComparedRun, candidate: ComparedRun, request: GateRequest) -> GateResult:

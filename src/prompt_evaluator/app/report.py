@@ -32,7 +32,7 @@ from prompt_evaluator.model.report import (
     RunReport,
     VaryingCase,
 )
-from prompt_evaluator.reports.next_step import PROGRAM, typed_again
+from prompt_evaluator.reports.next_step import PROGRAM
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _reproduction(facts: RunFacts, plan: RunPlan | None) -> Reproduction:
         facts=facts,
         version=__version__,
         python=platform.python_version(),
-        command=typed_again(plan) if plan else None,
+        command=plan.command.text if plan and plan.command else None,
         folder=plan.command.folder if plan and plan.command else None,
         metrics=facts.metric_definitions or {},
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import ExitStack, closing, contextmanager
-from itertools import chain, islice
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,9 +20,8 @@ from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model.comparison import CompareOptions
 from prompt_evaluator.model.query import CaseQuery
 from prompt_evaluator.reports.junit import write_junit
-from prompt_evaluator.reports.junit_comparison import compared_case, comparison_suite, overall_results
 from prompt_evaluator.reports.junit_run import MOST_TEXT, bar_results, case_result, run_suite
-from prompt_evaluator.reports.next_step import shown_path
+from prompt_evaluator.reports.runs import shown_path
 from prompt_evaluator.reports.tables import COMPARISON_COLUMNS, comparison_rows
 from prompt_evaluator.store.files import atomic
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.config.loading import Settings
     from prompt_evaluator.model import RunPlan
-    from prompt_evaluator.model.comparison import CaseComparison, Comparison, RunFacts
+    from prompt_evaluator.model.comparison import Comparison
     from prompt_evaluator.model.query import CaseLine, RunLine
     from prompt_evaluator.reports.junit import TestResult
     from prompt_evaluator.store import Store
@@ -53,8 +52,8 @@ def write_tables(
 ) -> None:
     """Write one run, or two runs compared, as tables. Files are replaced as a whole; memory stays the same for any run.
 
-    CSV and JSONL have a row per sample of a run, or per case and metric of a comparison; JUnit has a test case for
-    each.
+    CSV and JSONL have a row per sample of a run, or per case and metric of a comparison. JUnit has a test case per
+    case of the run; of two, of the candidate.
 
     Args:
         settings: Say where the store is.
@@ -67,15 +66,11 @@ def write_tables(
         ConfigurationError: There is no such run, a run is not in the store, or a file cannot be written.
         IncomparableError: The runs cannot be compared.
     """
-    if len(runs) > 1:
+    if kind == "junit":
+        _write_junit(settings, runs[-1], path)
+    elif len(runs) > 1:
         (comparison,) = compare_runs(settings, runs, options)
-        if kind == "junit":
-            with written_file(path) as file:
-                write_junit(file, comparison_suite(comparison), _compared(settings, comparison))
-        else:
-            _write_lines(path, _comparison_lines(comparison, kind))
-    elif kind == "junit":
-        _write_junit(settings, runs[0], path)
+        _write_lines(path, _comparison_lines(comparison, kind))
     else:
         _write_lines(path, export_run(settings, stored_name(settings, runs[0]), kind))
 
@@ -127,29 +122,6 @@ def _pages(store: Store, run_id: str) -> Iterator[Sequence[CaseLine]]:
         if page.next is None:
             return
         query = msgspec.structs.replace(query, cursor=page.next)
-
-
-def _compared(settings: Settings, comparison: Comparison) -> Iterator[TestResult]:
-    yield from overall_results(comparison)
-    facts = comparison.candidate
-    with ExitStack() as stack:
-        store = stack.enter_context(closing(open_store(settings))) if facts.path is None else None
-        cases = iter(comparison.cases)
-        while batch := list(islice(cases, _CASES_AT_ONCE)):
-            places = _places(store, facts, batch)
-            for case in batch:
-                file, line = places.get(case.test_case_id, (None, None))
-                metric = comparison.metrics[case.metric]
-                yield compared_case(case, metric, facts.dataset_name, (_shown(file), line))
-
-
-def _places(
-    store: Store | None, facts: RunFacts, cases: Sequence[CaseComparison]
-) -> dict[str, tuple[str | None, int | None]]:
-    """Where the cases are in their files, if the run is in the store."""
-    if store is None or facts.run_id is None:
-        return {}
-    return store.case_places(facts.run_id, list(dict.fromkeys(case.test_case_id for case in cases)))
 
 
 @contextmanager

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
-from prompt_evaluator.app.gate import GateRequest, gate_runs, plan_gate, policy_of, self_test_gate
+from prompt_evaluator.app.gate import GateRequest, gate_runs, plan_gate, policy_of
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.cli.gate_view import plan_lines, print_gate, self_test_lines
+from prompt_evaluator.cli.gate_view import plan_lines, print_gate
 from prompt_evaluator.cli.output import json_option, print_json, print_lines
 from prompt_evaluator.cli.settings_options import settings_options
 from prompt_evaluator.cli.text import columns
-from prompt_evaluator.model.gate import FAILED, PASSED, Inconclusive
+from prompt_evaluator.model.gate import PASSED, Inconclusive
 
 if TYPE_CHECKING:
     from prompt_evaluator.app.gate import Gated
@@ -58,7 +58,6 @@ class GateFiles(NamedTuple):
     help="If there is too little data to decide: exit with 0 and a warning, with 1, or with 4.",
 )
 @click.option("--plan", is_flag=True, help="Say how many cases and samples this policy needs, from the spread in RUN.")
-@click.option("--self-test", is_flag=True, help="Say how often this policy fails RUN if it is compared with itself.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write the verdict as JUnit XML.")
 @click.option("--github", is_flag=True, help="In GitHub Actions: write the summary of the step, and a comment.")
 @click.option("--pr-comment", type=_FILE, metavar="FILE", help=f"Where --github writes it.  [default: {COMMENT}]")
@@ -72,7 +71,6 @@ def gate_command(  # noqa: PLR0913 - one for each option
     allow_different: bool,
     inconclusive: Inconclusive,
     plan: bool,
-    self_test: bool,
     junit: Path | None,
     github: bool,
     pr_comment: Path | None,
@@ -85,25 +83,18 @@ def gate_command(  # noqa: PLR0913 - one for each option
     and exceeds the margin, and is inconclusive otherwise. Flags, errors and cost are guardrails: they fail a run that
     got much worse; so is latency, if the policy says so. Runs are named as in `compare`.
 
-    Exit codes: 0 pass, or inconclusive (see --inconclusive); 1 fail, also if --self-test refuses the policy; 2 if a
-    run, a policy or an option cannot be used; 3 if there is no usable data: the runs cannot be compared, or errors
-    could change the verdict.
+    Exit codes: 0 pass, or inconclusive (see --inconclusive); 1 fail; 2 if a run, a policy or an option
+    cannot be used; 3 if there is no usable data: the runs cannot be compared, or errors could change the verdict.
     """
     if pr_comment is not None and not github:
         raise click.UsageError("--pr-comment says where --github writes its comment: add --github.")
     settings = read_settings(config_path)
     policy = policy_of(settings, policy_path)
-    if plan or self_test:
-        _refuse_others(plan and self_test, baseline, junit, github=github)
-        found = plan_gate(settings, run, policy) if plan else None
-        tested = self_test_gate(settings, run, policy) if self_test else None
-        if as_json:
-            print_json(found or tested)
-        elif found:
-            print_lines(plan_lines(found, columns(sys.stdout)))
-        elif tested:
-            print_lines(self_test_lines(tested, columns(sys.stdout)))
-        sys.exit(FAILED if tested and tested.refused else 0)
+    if plan:
+        if baseline is not None or junit is not None or github:
+            raise click.UsageError("--plan looks at RUN alone: leave out --baseline, --junit and --github.")
+        found = plan_gate(settings, run, policy)
+        return print_json(found) if as_json else print_lines(plan_lines(found, columns(sys.stdout)))
     request = GateRequest(run, baseline, policy, allow_different)
     gated = gate_runs(settings, request)
     gated = gated._replace(result=gated.result.with_inconclusive(inconclusive))
@@ -134,10 +125,3 @@ def conclude(gated: Gated, files: GateFiles, *, as_json: bool) -> int:
         for reason in gated.result.reasons:
             click.echo(f"Error: {reason}", err=True)
     return gated.result.exit_code
-
-
-def _refuse_others(both: object, baseline: str | None, junit: Path | None, *, github: bool) -> None:
-    if both:
-        raise click.UsageError("--plan and --self-test are two questions: ask one at a time.")
-    if baseline is not None or junit is not None or github:
-        raise click.UsageError("--plan and --self-test look at RUN alone: leave out --baseline, --junit and --github.")

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prompt_evaluator.app.gate import Gated
-    from prompt_evaluator.model.findings import Mark
-    from prompt_evaluator.model.gate import GatePlan, MetricPlan, SelfTest
+    from prompt_evaluator.model.gate import GatePlan, MetricPlan
     from prompt_evaluator.model.gate_findings import GateFindings, GateRow
 
 _ASSUMED = (
@@ -70,29 +69,6 @@ def plan_lines(found: GatePlan, width: int) -> list[str]:
             "With one sample per case, the spread is an upper limit: evaluate with two or more to plan better."
         )
     return [*prose(head, room), "", *table("Metric", titles, rows, width - 1), "", *_wrapped(notes, room)]
-
-
-def self_test_lines(found: SelfTest, width: int) -> list[str]:
-    """How often the policy raises a false alarm, and why."""
-    room = min(width - 1, WIDEST_TEXT)
-    mark: Mark = "bad" if found.refused else "good"
-    rate = (
-        f"{found.alarms:,} of {found.splits:,} ({percent(found.rate)}; {percent(found.low)} to {percent(found.high)})"
-    )
-    verdict = "Refused" if found.refused else "Fine"
-    itself = f"this policy fails {clean(found.run)} compared with itself in {rate}"
-    head = f"{verdict}: {itself}; its level is {percent(found.level)}."
-    lines = mark_lines(symbol(mark), [click.style(line, fg=COLOURS[mark], bold=True) for line in prose(head, room - 2)])
-    lines += ["", *prose(f"{many(found.cases, 'case')}, split into halves of {many(found.samples, 'sample')}.", room)]
-    for name, count in found.causes.items():
-        lines += mark_lines("-", prose(f"{name}: {many(count, 'false alarm')}", room - 2))
-    if found.refused:
-        advice = (
-            f"A policy may raise up to {percent(found.limit)}. Widen the margin or lower the minimum of what is listed "
-            "above, leave it out, or evaluate with more samples per case."
-        )
-        lines += ["", *prose(advice, room)]
-    return lines
 
 
 def _plan_row(name: str, found: MetricPlan, plan: GatePlan) -> Row:

@@ -36,7 +36,8 @@ class LazyGroup(click.Group):
             arguments: As of a click group.
             table: Maps name to `module:attribute` and help line.
             groups: Several such tables by their headings, instead of `table`.
-            old_names: What commands that are gone, also those of groups below, answer: `evals trends` to a sentence.
+            old_names: What commands and options that are gone, also those of groups below, answer: `evals trends` or
+                `evals gate --policy` to a sentence.
             more: As of a click group.
         """
         super().__init__(*arguments, **more)
@@ -73,6 +74,14 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.ctx is not None:
+                _refuse_old(error.ctx, error.option_name)
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         widest = max(map(len, self._table))
         for heading, table in self._groups.items():
@@ -81,7 +90,8 @@ class LazyGroup(click.Group):
 
 
 def _refuse_old(ctx: click.Context, *names: str) -> None:
-    """Raise an error that says what is used instead, if there is no such command any more."""
+    """Raise an error that says what is used instead, if there is no such command or option any more."""
     words = (*ctx.command_path.split()[1:], *names)
     if sentence := ctx.meta[_OLD_NAMES].get(" ".join(words)):
-        raise click.UsageError(f"`{' '.join(words)}` is no longer a command. {sentence}")
+        kind = "an option" if words[-1].startswith("-") else "a command"
+        raise click.UsageError(f"`{' '.join(words)}` is no longer {kind}. {sentence}")

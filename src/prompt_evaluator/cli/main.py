@@ -55,7 +55,7 @@ GROUPS = {
         "doctor": ("prompt_evaluator.cli.doctor:doctor_command", "Check the environment for problems."),
     },
 }
-# What commands that are gone answer.
+# What commands and options that are gone answer.
 OLD_NAMES = {
     "generate": "To see a model's answer, use `evaluate-dataset -i TEXT`, or `providers test` to make one short call.",
     "evaluate-single": "To evaluate one input, use `evaluate-dataset -i TEXT`.",
@@ -74,6 +74,11 @@ OLD_NAMES = {
     "evals leaderboard": "To rank configurations, use `leaderboard`; `results/leaderboard.json` has the latest run.",
     "evals trends": "To see how configurations went over time, use `trends`; `results/trends.json` has every run.",
     "evals baseline": "To pin what a run is compared with, use `runs pin`, and then `gate`.",
+    "evaluate-dataset --gate": "To gate the run that was made, use `gate @last`.",
+    "evaluate-dataset --ab-test-system-prompt": "To compare prompts, use `evaluate-dataset` with several `-s`.",
+    "evaluate-dataset --attempts": "An answer is taken as it comes; only the harness, `evals run`, asks again.",
+    "benchmark run --attempts": "An answer is taken as it comes; only the harness, `evals run`, asks again.",
+    "evals gate --policy": "To gate a run of the harness by a policy, use `gate @last --policy FILE`.",
 }
 
 

@@ -16,7 +16,7 @@ _COMMANDS = {
     "baselines": ("prompt_evaluator.cli.runs_edit:baselines_command", "List the baselines."),
     "export": (
         "prompt_evaluator.cli.runs_upkeep:export_command",
-        "Write the samples of a run, or pairs to train a model with.",
+        "Write the samples of a run.",
     ),
     "rebuild": ("prompt_evaluator.cli.runs_upkeep:rebuild_command", "Rebuild artifacts from the store."),
     "delete": ("prompt_evaluator.cli.runs_upkeep:delete_command", "Delete a run and its files."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -199,8 +198,7 @@ def step_lines(step: NextStep, width: int) -> list[str]:
     before = wrap(step.before, width) if step.before else []
     if not step.arguments:
         return [*before, *wrap(step.text, width)]
-    change_folder = [f"cd {shlex.quote(step.folder)} && \\"] if step.folder else []
-    return [*before, *change_folder, *shell_lines(step.arguments, width)]
+    return [*before, *shell_lines(step.arguments, width)]
 
 
 def _joined(texts: Sequence[str], width: int) -> str:

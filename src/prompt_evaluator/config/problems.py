@@ -51,13 +51,11 @@ class Place(NamedTuple):
             raise self.wrong("a mapping", value, advice=advice, shown=False)
         return value
 
-    def unknown(self, known: Iterable[str], elsewhere: Iterable[str] = ()) -> InputError:
-        """Return an error about an unknown setting; suggest its name elsewhere, or the nearest one at this level."""
+    def unknown(self, known: Iterable[str]) -> InputError:
+        """Return an error about an unknown setting; at the top of a file, suggest the nearest."""
         *outer, last = self.keys
         names = sorted(known)
-        moved = [name for name in elsewhere if last in (name, name.rpartition(".")[2])]
-        close = nearest(last, names)
-        near = moved[0] if moved else ".".join((*outer, close)) if close else None
+        near = None if outer else nearest(last, names)
         # The name is cut, because it may be a misplaced key.
         what = f"There is no setting `{'.'.join((*outer, last[:_SHOWN]))}`"
         return self.problem(what, f"Did you mean `{near}`?" if near else f"Known here: {', '.join(names)}.")

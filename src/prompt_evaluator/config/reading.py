@@ -115,14 +115,14 @@ def _check_group(found: Any, place: Place) -> None:
     known = [name.rpartition(".")[2] for name in SETTINGS if name.startswith(f"{place.name}.")]
     for name in place.mapping(found, f"Write below it, indented: {', '.join(known)}."):
         if name not in known:
-            raise (place / name).unknown(known, SETTINGS)
+            raise (place / name).unknown(known)
 
 
 def _unknown(name: str, top: Place) -> InputError:
     if name in SETTINGS:
         group, _, last = name.partition(".")
         return (top / name).problem(f"`{name}` is written as one key", f"Write `{last}:` below `{group}:`, indented.")
-    return (top / name).unknown(TOP_LEVEL, SETTINGS)
+    return (top / name).unknown(TOP_LEVEL)
 
 
 def _check_version(found: Any, place: Place) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from prompt_evaluator.hints import nearest
 from prompt_evaluator.model import Message, Role, ToolCall
 from prompt_evaluator.syntax.wording import described
 
@@ -17,7 +16,6 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 _IGNORED = {"name"}
 """Fields that services write but that do not affect the answer."""
 _FIELDS = {"role", "content", "tool_calls", "tool_call_id", *_IGNORED}
-_CLOSE = 0.75
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -65,9 +63,7 @@ def _turn(position: int, written: object) -> Message:
 def _message(written: dict[str, Any]) -> Message:
     for name, value in written.items():
         if name not in _FIELDS and value not in _NOTHING:
-            near = nearest(str(name), _FIELDS - written.keys(), cutoff=_CLOSE)
-            advice = f"did you mean `{near}`?" if near else "remove it, or make it a field of the case"
-            raise _wrong(f"a turn has no field {name!r}", advice)
+            raise _wrong(f"a turn has no field {name!r}", "remove it, or make it a field of the case")
     role = written.get("role")
     if role not in _ROLES:
         raise _wrong(f"`role` is {described(role)}", f"write one of {', '.join(_ROLES)}")

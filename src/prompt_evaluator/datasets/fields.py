@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prompt_evaluator.datasets.positions import Position
-from prompt_evaluator.hints import nearest
 from prompt_evaluator.syntax.source import absolute
 from prompt_evaluator.syntax.wording import described, text_instead
 
@@ -15,23 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prompt_evaluator.datasets.positions import Report
-    from prompt_evaluator.errors import InputError
     from prompt_evaluator.syntax.document import Document
 
 MAX_ID = 1_000
 """Most characters of an id, which appears in reports, addresses and commands."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_OTHER_WORDS = {
-    "id": ("case_id", "test_id", "task_id", "uuid"),
-    "input": ("prompt", "question", "query", "text"),
-    "prompt": ("input", "question", "query", "text"),
-    "expected_output": ("expected", "answer", "reference", "output"),
-    "name": ("title",),
-}
-"""Names that other tools use for a required field."""
 _NOTHING_WRONG = object()
-_CLOSE = 0.75
-"""How similar a name must be to a required field's: `inptu` is similar to `input`, `kind` is not similar to `id`."""
 _SEVERAL = {"input": "`messages` is for a conversation", "reference": "`references` is for several good answers"}
 """Advice for a list where a text is expected."""
 
@@ -48,7 +36,7 @@ def written_id(record: dict[str, Any]) -> str | None:
 
 def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
     if record.get("id") is None:
-        report(_missing("id", record, where, "Give the case a unique id."))
+        report(where.missing("id", "Give the case a unique id."))
     elif type(value := record["id"]) is not str:
         report(where.invalid("id", f"it is {described(value)}, not a text", f"{text_instead(value)}."))
     elif why := _wrong_with_id(value):
@@ -61,7 +49,7 @@ def check_id(record: dict[str, Any], where: Position, report: Report) -> bool:
 def check_text(name: str, record: dict[str, Any], where: Position, report: Report) -> bool:
     """Check a required, non-blank text; null counts as missing."""
     if record.get(name) is None:
-        report(_missing(name, record, where, f"Add {name}, a non-empty text."))
+        report(where.missing(name, f"Add {name}, a non-empty text."))
     elif type(value := record[name]) is not str:
         report(where.invalid(name, f"it is {described(value)}, not a text", f"{_instead(name, value)}."))
     elif not value.strip():
@@ -132,15 +120,6 @@ def mappings(
             what = f"Invalid test case at index {index}: it is {described(item)}, not a mapping of fields"
             where = Position(path, lines.get(index), index)
             report(where.problem(what, advice="Write each case as a mapping with its fields."))
-
-
-def _missing(name: str, record: dict[str, Any], where: Position, advice: str) -> InputError:
-    """Return an error about a missing field; point out a field that was probably written instead."""
-    filled = [str(key) for key, value in record.items() if value is not None]
-    meant = nearest(name, filled, cutoff=_CLOSE) or next((word for word in _OTHER_WORDS[name] if word in filled), None)
-    if meant is None:
-        return where.missing(name, advice)
-    return where.missing(name, f"It has `{meant}`: did you mean `{name}`?", instead=meant)
 
 
 def _instead(name: str, value: object) -> str:

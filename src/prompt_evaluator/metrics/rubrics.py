@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from prompt_evaluator.errors import InputError, UnknownNameError
-from prompt_evaluator.hints import nearest
 from prompt_evaluator.model import Criterion, Flag, Rubric
 from prompt_evaluator.model.bounds import out_of_bounds
 from prompt_evaluator.syntax.jsontext import parse_json
@@ -19,7 +18,7 @@ from prompt_evaluator.syntax.wording import described
 from prompt_evaluator.syntax.yamltext import parse_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from prompt_evaluator.syntax.document import Document
 
@@ -76,7 +75,7 @@ def _rubric(data: bytes, path: Path, name: str) -> Rubric:
     if not isinstance(root, dict) or not isinstance(root.get("metrics"), list) or not root["metrics"]:
         raise InputError("The rubric has no list of metrics", path=path, advice=_SHAPE)
     if unknown := sorted(set(root) - {"metrics", "flags", "name", "description"}):
-        raise _unknown_field(unknown[0], ("metrics", "flags", "name", "description"), root, document, path)
+        raise _unknown_field(unknown[0], root, document, path)
     metrics = tuple(_entry(item, Criterion, document, path) for item in root["metrics"])
     flags = tuple(_entry(item, Flag, document, path) for item in root.get("flags") or ())
     for criterion, item in zip(metrics, root["metrics"], strict=True):
@@ -97,7 +96,7 @@ def _entry(item: Any, kind: type[Any], document: Document, path: Path) -> Any:
         raise _problem(what, "Correct the scale.", item, document, path)
     known = kind.__struct_encode_fields__
     if isinstance(item, dict) and (unknown := [name for name in item if name not in known]):
-        raise _unknown_field(unknown[0], known, item, document, path)
+        raise _unknown_field(unknown[0], item, document, path)
     try:
         entry = msgspec.convert(item, kind)
     except msgspec.ValidationError as error:
@@ -107,11 +106,9 @@ def _entry(item: Any, kind: type[Any], document: Document, path: Path) -> Any:
     return entry
 
 
-def _unknown_field(name: str, known: Iterable[str], item: Any, document: Document, path: Path) -> InputError:
-    near = nearest(name, known)
+def _unknown_field(name: str, item: Any, document: Document, path: Path) -> InputError:
     line = document.places.get(id(item), {}).get(name)
-    advice = f"Did you mean `{near}`?" if near else _SHAPE
-    return InputError(f"The rubric has an unknown field {name[:_SHOWN]!r}", path=path, line=line, advice=advice)
+    return InputError(f"The rubric has an unknown field {name[:_SHOWN]!r}", path=path, line=line, advice=_SHAPE)
 
 
 def _check_names(entries: list[Criterion | Flag], path: Path) -> None:

@@ -64,21 +64,16 @@ def condition(text: str) -> Condition:
     return Condition(key, operator, value)  # type: ignore[arg-type]  # the pattern allows no other operator
 
 
-def no_such_value(wanted: Condition, thing: str, values: Collection[Any], *, cut: bool = False) -> ConfigurationError:
-    """A condition on a field that things have, and that holds for none of them.
+def no_such_value(wanted: Condition, thing: str, values: Collection[Any]) -> ConfigurationError:
+    """A condition on a field that things, such as runs, have, and that holds for none of them.
 
-    Args:
-        wanted: The condition.
-        thing: As in "No case has".
-        values: Those that the field has.
-        cut: Whether there are more of them than are given.
+    `values` are those that the field has.
     """
     texts = _in_order(values)
     is_name = wanted.operator in ("=", "~") and number_in(wanted.value) is None
     near = nearest(wanted.value, texts) if is_name else None
     hint = f" Did you mean {wanted.field}{wanted.operator}{near}?" if near else ""
-    shown = some_of(texts) + (" or more" if cut else "")
-    return ConfigurationError(f"No {thing} has {wanted}.{hint} Values of {wanted.field}: {shown}.")
+    return ConfigurationError(f"No {thing} has {wanted}.{hint} Values of {wanted.field}: {some_of(texts)}.")
 
 
 def _in_order(values: Collection[Any]) -> list[str]:

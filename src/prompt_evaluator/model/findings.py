@@ -18,13 +18,9 @@ StepCode = Literal[
     "resume",
     "watch",
     "after_a_change",
-    "another_model",
     "more_samples",
-    "lower_temperature",
-    "another_rubric",
     "compare",
     "show_answers",
-    "show_case",
     "more_cases",
     "use_candidate",
 ]
@@ -197,8 +193,6 @@ class NextStep(msgspec.Struct, frozen=True, kw_only=True):
     code: StepCode
     before: str | None = None
     """What the user has to do first, in words."""
-    folder: str | None = None
-    """Folder to run the command in, if it is not the current one."""
     arguments: tuple[str, ...] = ()
     """The command's arguments; empty if the command is not known."""
     text: str

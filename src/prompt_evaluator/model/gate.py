@@ -212,26 +212,3 @@ class GatePlan(msgspec.Struct, frozen=True, kw_only=True):
     level: float
     power: float
     metrics: dict[str, MetricPlan]
-
-
-class SelfTest(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the policy fails a run that is compared with itself."""
-
-    run: str
-    splits: int
-    alarms: int
-    rate: float
-    low: float
-    high: float
-    """95 % interval of the rate."""
-    level: float
-    """As the policy states."""
-    limit: float
-    """A policy with a higher rate is refused."""
-    refused: bool
-    cases: int
-    """With at least two samples."""
-    samples: int
-    """Per half and case, at most."""
-    causes: dict[str, int]
-    """How many alarms each metric, guardrail, slice and minimum raised; one alarm may have several causes."""

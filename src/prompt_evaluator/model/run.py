@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, Literal
 
 import msgspec
@@ -113,6 +114,16 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
     folder: str
     """Absolute; where its relative paths start."""
+
+    @property
+    def text(self) -> str | None:
+        """What to type in its folder to start such a run again; None if a word could move the cursor."""
+        options = [word for option in self.options for word in option]
+        if any(argument.startswith("-") for argument in self.arguments):
+            words = ["prompt-evaluator", *self.name, *options, "--", *self.arguments]
+        else:
+            words = ["prompt-evaluator", *self.name, *self.arguments, *options]
+        return shlex.join(words) if all(map(str.isprintable, words)) else None
 
     def value(self, flag: str) -> str | None:
         """The last one that was given."""

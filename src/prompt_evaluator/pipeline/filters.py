@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.errors import UnknownNameError
+from prompt_evaluator.errors import ConfigurationError, UnknownNameError
 from prompt_evaluator.model.condition import condition as parsed
-from prompt_evaluator.pipeline.filter_hints import refuse_conditions, value_of
+from prompt_evaluator.model.condition import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from prompt_evaluator.model import TestCase
     from prompt_evaluator.model.condition import Condition
+
+_OWN_FIELDS = ("id", "task", "description")
+"""Fields of a case that conditions can test if the metadata has no such key."""
 
 
 class Selection:
@@ -48,7 +51,7 @@ class Selection:
         wanted = None if self._case_ids is None else set(self._case_ids)
         for case in cases:
             if self._without_field:
-                self._without_field = [each for each in self._without_field if value_of(case, each.field) is None]
+                self._without_field = [each for each in self._without_field if _value_of(case, each.field) is None]
             if wanted is not None:
                 if case.id not in wanted:
                     continue
@@ -59,24 +62,22 @@ class Selection:
                 self._passed += 1
                 yield case
 
-    def refuse_typos(self, again: Callable[[], Iterable[TestCase]]) -> None:
-        """Refuse filters that look mistyped, and suggest what exists. Call it after all cases were read.
+    def refuse_unknown(self, again: Callable[[], Iterable[TestCase]]) -> None:
+        """Refuse names that no case has. Call it after all cases were read.
 
         Args:
-            again: Returns all cases once more; called only if something looks mistyped.
+            again: Returns all cases once more; called only if an id is unknown.
 
         Raises:
-            UnknownNameError: No case has a requested id, or the field of a condition.
-            ConfigurationError: No case has the value of a condition.
+            UnknownNameError: No case has a requested id.
+            ConfigurationError: No case matches, and none has the field of a condition.
         """
         if self._case_ids is not None:
             for case_id in self._case_ids:
                 if case_id not in self._seen:
                     raise UnknownNameError("test case", case_id, {case.id for case in again()})
-        if self._conditions and not self._passed:
-            refuse_conditions(self._conditions, again)
-        elif self._without_field:  # `!=` and `=null` then hold for every case
-            refuse_conditions(self._without_field, again, only_near=True)
+        if self._without_field and not self._passed:
+            raise ConfigurationError(f"There is no field {self._without_field[0].field!r}: no case has it.")
 
 
 def condition(text: str) -> Callable[[TestCase], bool]:
@@ -86,4 +87,10 @@ def condition(text: str) -> Callable[[TestCase], bool]:
 
 
 def holds(wanted: Condition, case: TestCase) -> bool:
-    return wanted.holds(value_of(case, wanted.field))
+    return wanted.holds(_value_of(case, wanted.field))
+
+
+def _value_of(case: TestCase, key: str) -> Any:
+    """The value that a condition on this key tests."""
+    found = lookup(case.metadata, key)
+    return getattr(case, key) if found is None and key in _OWN_FIELDS else found

@@ -64,7 +64,7 @@ def comparison_findings(
         amounts=amounts(comparison.baseline, comparison.candidate, letters),
         flipped=flipped,
         slices=slices_finding(comparison),
-        next_steps=comparison_steps(comparison, flipped, letters, by),
+        next_steps=comparison_steps(comparison, letters, by),
     )
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.findings import NextStep
 from prompt_evaluator.model.gate_findings import GateFindings, GateRow
 from prompt_evaluator.model.wording import listed, many, percent
 from prompt_evaluator.reports.gate_rows import MARKS, guardrail_row, metric_row, slice_row
+from prompt_evaluator.reports.next_step import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from prompt_evaluator.model.findings import StepCode
     from prompt_evaluator.model.gate import GatePolicy, GateResult
     from prompt_evaluator.reports.next_step import Reader
 
@@ -104,14 +103,10 @@ def _other_slices(found: GateResult) -> str | None:
 def _next(found: GateResult, names: tuple[str, str], reader: Reader) -> Iterator[NextStep]:
     match found.verdict:
         case "fail":
-            yield _command("show_answers", (*reader.program, "compare", *names, "--show"))
+            yield command("show_answers", reader, "compare", *names, "--show")
         case "inconclusive":
-            yield _command("more_samples", (*reader.program, "gate", names[1], "--plan"))
+            yield command("more_samples", reader, "gate", names[1], "--plan")
         case "pass":
             yield NextStep(code="use_candidate", text="release it; keep the run as the next baseline")
         case None:
             yield NextStep(code="after_a_change", text="see the reason above, then gate again")
-
-
-def _command(code: StepCode, arguments: tuple[str, ...]) -> NextStep:
-    return NextStep(code=code, arguments=arguments, text=shlex.join(arguments))

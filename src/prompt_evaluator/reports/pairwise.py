@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +12,7 @@ from prompt_evaluator.model.wording import listed, many, p_value, percent, signe
 from prompt_evaluator.reports.comparison_verdicts import MARKS
 from prompt_evaluator.reports.facts import facts
 from prompt_evaluator.reports.headline import headline
-from prompt_evaluator.reports.next_step import continuation
+from prompt_evaluator.reports.next_step import command, continuation
 from prompt_evaluator.reports.several import letter
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ def pairwise_run_findings(record: RunRecord, result: RunResult, files: Files, re
 def _comparison(plan: RunPlan, reader: Reader) -> NextStep:
     compared = (plan.baseline_run_id or "", plan.parent_run_id or "")
     judge = ("--judge-model", plan.judge.model) if plan.judge else ()
-    arguments = (*reader.program, "compare", *compared, "--pairwise", *judge)
-    return NextStep(code="compare", arguments=arguments, text=shlex.join(arguments))
+    return command("compare", reader, "compare", *compared, "--pairwise", *judge)
 
 
 def _finding(result: PairwiseResult, letters: Mapping[str, str]) -> PairwiseFinding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from prompt_evaluator.model.findings import Files, Findings
@@ -11,7 +12,7 @@ from prompt_evaluator.reports.facts import facts
 from prompt_evaluator.reports.flags import flag_findings
 from prompt_evaluator.reports.headline import headline
 from prompt_evaluator.reports.metrics import NO_SCORES, metric_findings
-from prompt_evaluator.reports.next_step import next_step, shown_path
+from prompt_evaluator.reports.next_step import next_step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +64,9 @@ def run_findings(
 def _case_files(record: RunRecord) -> str:
     packed = record.plan.dataset.selected > MOST_CASE_FILES
     return f"{PACK_FILE} next to it, one case per line" if packed else "test_case_<id>.json next to it"
+
+
+def shown_path(path: Path, seen_from: Path) -> str:
+    """Return an absolute path, or one relative to the folder if that is below it and shorter."""
+    relative = os.path.relpath(path, seen_from)
+    return str(path) if relative.startswith("..") or len(relative) >= len(str(path)) else relative

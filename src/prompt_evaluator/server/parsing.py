@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from prompt_evaluator.hints import nearest
 from prompt_evaluator.model.bounds import bounded_fields
 from prompt_evaluator.server.refusals import Refusal
 
@@ -119,9 +118,8 @@ def _refused(message: str, kind: type) -> Refusal:
     what = message[: place.start()] if place else message
     names = _fields(kind).names
     if unknown := _UNKNOWN.search(what):
-        near = nearest(unknown[1], names)
-        hint = f" Did you mean {near!r}?" if near else f" Known: {', '.join(names)}."
-        return Refusal(422, f"There is no field {unknown[1][:100]!r}.{hint}", unknown[1][:100])
+        known = ", ".join(names)
+        return Refusal(422, f"There is no field {unknown[1][:100]!r}. Known: {known}.", unknown[1][:100])
     if missing := _MISSING.search(what):
         return Refusal(422, f"The field {missing[1]!r} is missing.", missing[1])
     if field is None:

@@ -44,20 +44,6 @@ class Paired:
     """The mean in standard deviations; None without spread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Sums of some values, their squares and cubes, and how many are above and below 0."""
-
-    count: int
-    sum: float
-    squares: float
-    cubes: float
-    wins: int
-    losses: int
-    min: float
-    max: float
-
-
 class Running:
     """Sums up differences one at a time, in constant memory and without cancellation (Welford 1962)."""
 
@@ -115,17 +101,6 @@ class Running:
         if not self._squares > 0:
             return 0.0
         return math.sqrt(self.count) * self._cubes / (self._squares * math.sqrt(self._squares))
-
-    @classmethod
-    def of_moments(cls, moments: Moments) -> Running:
-        """The same from sums that were made elsewhere, of values around 0."""
-        found = cls()
-        found.count, found.wins, found.losses = moments.count, moments.wins, moments.losses
-        found.min, found.max = moments.min, moments.max
-        mean = found.mean = moments.sum / moments.count
-        found._squares = max(0.0, moments.squares - moments.count * mean * mean)
-        found._cubes = moments.cubes - 3 * mean * moments.squares + 2 * moments.count * mean**3
-        return found
 
     def only_ends(self, span: float) -> bool:
         """Whether all values are -span, 0 or span: no others in this range have so large a sum of squares."""

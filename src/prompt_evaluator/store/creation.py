@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, func, inspect, select
+from sqlalchemy import Column, MetaData, String, Table, func, inspect, select
 
 from prompt_evaluator.errors import StoreError
 from prompt_evaluator.store import result_tables as _results  # noqa: F401 - adds its tables to the schema
@@ -13,13 +13,7 @@ from prompt_evaluator.store.schema import METADATA, REVISION
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-_VERSION = Table(
-    "alembic_version",
-    MetaData(),
-    Column("version_num", String(32), nullable=False),
-    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
-)
-"""The same table as Alembic creates."""
+_VERSION = Table("store_version", MetaData(), Column("revision", String(32), primary_key=True))
 _CREATION_KEY = 5_067_402_301
 
 
@@ -41,15 +35,15 @@ def create_tables(engine: Engine, where: str) -> None:
         if not _has_tables(connection, where):
             METADATA.create_all(connection, checkfirst=False)
             _VERSION.create(connection)
-            connection.execute(_VERSION.insert().values(version_num=REVISION))
+            connection.execute(_VERSION.insert().values(revision=REVISION))
 
 
 def _has_tables(connection: Connection, where: str) -> bool:
     tables = set(inspect(connection).get_table_names())
-    if not {"alembic_version", "runs"} <= tables:
+    if not {_VERSION.name, "runs"} <= tables:
         _refuse_foreign(connection, tables, where)
         return False
-    revision = connection.scalar(select(_VERSION.c.version_num))
+    revision = connection.scalar(select(_VERSION.c.revision))
     if revision != REVISION:
         raise StoreError(
             f"The store {where} has schema revision {revision}, but this version of prompt-evaluator needs {REVISION}: "
@@ -60,7 +54,7 @@ def _has_tables(connection: Connection, where: str) -> bool:
 
 def _refuse_foreign(connection: Connection, tables: set[str], where: str) -> None:
     # A server's database may hold other tables too; a file with other tables belongs to another program.
-    foreign = tables if connection.dialect.name == "sqlite" else tables & {"alembic_version", *METADATA.tables}
+    foreign = tables if connection.dialect.name == "sqlite" else tables & {_VERSION.name, *METADATA.tables}
     if foreign:
         raise StoreError(
             f"{where} is a database, but not a store: it has a table {min(foreign)!r}. It was left unchanged: "

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 REVISION = "0002"
-"""The newest revision in `migrations/versions`. A store of another one is refused."""
+"""The revision of these tables. A store of another one is refused."""
 
 METADATA = MetaData()
 

@@ -1,4 +1,4 @@
-"""Reads what files of test results say about cases: their worst samples, and where they are written."""
+"""Reads what files of test results say about cases: their worst samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prompt_evaluator.model.worst_sample import WorstSample
 from prompt_evaluator.store.access import Access
 from prompt_evaluator.store.result_tables import SAMPLE_RESULTS
 from prompt_evaluator.store.sample_scores import StoredScore, read_scores
-from prompt_evaluator.store.schema import CASES, RUNS
+from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.unit_rows import chunks
 
 if TYPE_CHECKING:
@@ -34,16 +34,6 @@ class WorstSamples(Access):
         for chunk in chunks(positions):
             with self._read() as connection:
                 found |= _worst(connection, run_id, chunk, most_text)
-        return found
-
-    def case_places(self, run_id: str, case_ids: Sequence[str]) -> dict[str, tuple[str | None, int | None]]:
-        """File and line of those of these cases that the run has."""
-        found: dict[str, tuple[str | None, int | None]] = {}
-        for chunk in chunks(case_ids):
-            wanted = select(CASES.c.case_id, CASES.c.file, CASES.c.line)
-            with self._read() as connection:
-                rows = connection.execute(wanted.where(CASES.c.run_id == run_id, CASES.c.case_id.in_(chunk))).all()
-            found |= {case_id: (file, line) for case_id, file, line in rows}
         return found
 
     def has_run(self, run_id: str) -> bool:

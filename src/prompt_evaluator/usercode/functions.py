@@ -133,7 +133,7 @@ async def in_thread(call: Callable[[], Any]) -> Any:
         jobs = _idle.pop()
     except IndexError:
         jobs = SimpleQueue()
-        threading.Thread(target=_serve, args=(jobs,), name="prompt-evaluator user code", daemon=True).start()
+        threading.Thread(target=_serve, args=(jobs,), name="prompt-evaluator: user code", daemon=True).start()
     jobs.put(work)
     result, error = await outcome
     if error is not None:

@@ -59,7 +59,7 @@ def open_harness(folder: Path, choice: Choice, *, is_named: bool = True) -> Harn
     Args:
         folder: Contains `tasks` and `configs`.
         choice: Which of them.
-        is_named: Whether the user named the folder. If not, its files must not be writable for other users.
+        is_named: Whether the user named the folder. If not, its files and folders have to be the user's own.
 
     Raises:
         InputError: A file is missing or wrong.
@@ -88,7 +88,7 @@ def shown_path(path: Path) -> Path:
 
 
 def _check_trust(folder: Path, files: Collection[Path]) -> None:
-    """Refuse files that other users may have written: the checks of a task can run programs."""
+    """Refuse files that belong to somebody else: the checks of a task can run programs."""
     instead = f"To use it anyway, name the folder: --evals-dir {quote(str(folder))}"
     for file in files:
         if file.exists():

@@ -48,7 +48,7 @@ def prepare(options: EvaluateOptions, models: Models, rubrics: Mapping[str, str]
     draft = _draft(options, models, generator, judge, source, rubrics)
 
     def dataset() -> DatasetRef:
-        selection.refuse_typos(source.again)
+        selection.refuse_unknown(source.again)
         return _reference(source, options)
 
     return Prepared(draft, selection.of(source), models, allow_mock_judge=options.allow_mock_judge, dataset=dataset)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prompt_evaluator.app.findings import command_again, findings
+from prompt_evaluator.app.findings import findings
 from prompt_evaluator.app.run_queries import dataset_history, stored_outcome
 from prompt_evaluator.app.serving.changes import baseline_of
 from prompt_evaluator.app.serving.run_rows import earlier_means
@@ -84,7 +84,7 @@ def run_overview(settings: Settings, run: ApiRun) -> RunOverview:
     baseline = _means(store, baseline_of(settings, run.id))
     stats = line.summary.overall_metric_stats if line.summary else {}
     squares, scored = _squares(store, run.id, found)
-    command = command_again(plan)
+    command = plan.command.text if plan.command else None
     return RunOverview(
         findings=found,
         cards=tuple(

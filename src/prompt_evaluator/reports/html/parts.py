@@ -207,8 +207,7 @@ def next_step(step: NextStep) -> Html:
     before = paragraph(step.before[:1].upper() + step.before[1:]) if step.before else None
     if not step.arguments:
         return element("li", before, paragraph(sentence(step.text)))
-    folder = f"cd {shlex.quote(step.folder)} && \\\n" if step.folder else ""
-    return element("li", before, command(folder + broken(step.arguments)))
+    return element("li", before, command(broken(step.arguments)))
 
 
 def broken(arguments: Sequence[str]) -> str:

@@ -1,1 +1,0 @@
-"""Revisions of the store's tables."""

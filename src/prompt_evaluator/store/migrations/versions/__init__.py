@@ -1,1 +1,0 @@
-"""One module per revision; `prompt_evaluator.store.schema.REVISION` is the newest."""
