@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-from pathlib import Path
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
+from snapshots import WIDTHS, check
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.estimate import Workload
@@ -22,14 +23,10 @@ from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.model import RunPlan
-
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-UPDATE = "UPDATE_SNAPSHOTS"
-"""Set this to write the files anew; then look at them before they are committed."""
-WIDTHS = (40, 80, 160)
 
 
 def good(folder: Path) -> Outcome:
@@ -182,35 +179,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(name: str, text: str) -> None:
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get(UPDATE):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"{text}\n", "utf-8")
-    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
+@each("make", SUMMARIES, ids=lambda make: make.__name__)
+def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], folder: Path) -> None:
+    text = plain(summary_text(findings(make(folder)), 80))
+
+    check(make.__name__, text)
+    assert all(character.isprintable() or character == "\n" for character in text), "something moves the cursor"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
-def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], width: int, folder: Path) -> None:
-    check(f"{make.__name__}_{width}", plain(summary_text(findings(make(folder)), width)))
-
-
-@pytest.mark.parametrize("width", range(40, 200, 7))
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
+@each(("make", "width"), product(SUMMARIES, WIDTHS))
 def test_only_paths_and_commands_are_wider_than_the_terminal(
     make: Callable[[Path], Outcome], width: int, folder: Path
 ) -> None:
     lines = plain(summary_text(findings(make(folder)), width)).partition("\nResults ")[0].splitlines()
 
     assert not [line for line in lines if cells(line) >= width]
-
-
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
-def test_nothing_from_a_dataset_moves_the_cursor(make: Callable[[Path], Outcome], folder: Path) -> None:
-    text = plain(summary_text(findings(make(folder)), 80))
-
-    assert all(character.isprintable() or character == "\n" for character in text)
 
 
 def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
@@ -274,13 +257,12 @@ def estimate(
     return workload.estimate(asked, prices, limits)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_estimates_read_as_they_did(width: int, folder: Path) -> None:
+def test_estimates_read_as_they_did(folder: Path) -> None:
     asked = plan(folder)
     limits = {"openai/gpt-4o": Limits(requests_per_minute=60)}
 
-    check(f"estimate_{width}", estimate_text(estimate(asked, cases(50), PRICES, limits), width))
-    check(f"estimate_unpriced_{width}", estimate_text(estimate(asked, cases(50), {}, {}), width))
+    check("estimate", estimate_text(estimate(asked, cases(50), PRICES, limits), 80))
+    check("estimate_unpriced", estimate_text(estimate(asked, cases(50), {}, {}), 80))
 
 
 @pytest.mark.parametrize(
