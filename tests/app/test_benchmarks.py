@@ -113,6 +113,7 @@ class TestDiscovery:
         (("--dataset", "tea", "--metrics", "length,similaritie"), "Did you mean 'similarity'?"),
         (("--dataset", "tea,odd"), "line 2: checks field validation failed: The metric 'regex' has no option 'patern'"),
         (("--dataset", "tea", "--reducers", "pass@7"), "pass@7"),
+        (("--dataset", "tea", "--reducers", "pass@" + "9" * 5_000), f"'pass@{'9' * 35}' cannot be used: "),
         (("--dataset", "tea", "--model", "openai/test,openai/x", "--max-cost", "1"), "The price of openai/test"),
         (("--dataset", "tea", "--judge-model", "nobody/x"), "There is no provider 'nobody'"),
         (("--dataset", ","), "name at least one"),
