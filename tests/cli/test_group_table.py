@@ -137,15 +137,6 @@ def broken(folder: Path) -> list[Member]:
     return members
 
 
-def test_what_went_wrong_alike_on_several_datasets_is_said_once(tmp_path: Path) -> None:
-    text = " ".join(shown(group_findings(broken(tmp_path)), 160).split())
-
-    assert text.count("the key was not accepted") == 1
-    assert f"✗ {MODELS[1]} failed on basic-coding and retrieval-qa: openai: stopped," in text
-    assert f"✗ {MODELS[2]} stopped on basic-coding and retrieval-qa: The budget of 10 calls is spent." in text
-    assert f"✗ {MODELS[3]} not started on basic-coding and retrieval-qa: " in text
-
-
 def test_a_run_that_could_not_be_carried_out_at_all_is_in_the_table_with_its_error(tmp_path: Path) -> None:
     members = [
         *group(1, 1, tmp_path),

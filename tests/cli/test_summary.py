@@ -214,14 +214,6 @@ def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
     assert "7 × reason 2\n            and 14 more reasons\n" in text
 
 
-def test_advice_names_the_program_so_that_it_can_be_pasted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", [str(folder / "bin" / "prompt-evaluator")])
-
-    text = " ".join(plain(summary_text(findings(all_errors(folder)), 160)).split())
-
-    assert "`bin/prompt-evaluator list providers` shows which keys are set." in text
-
-
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
@@ -265,7 +257,7 @@ def test_estimates_read_as_they_did(folder: Path) -> None:
     check("estimate_unpriced", estimate_text(estimate(asked, cases(50), {}, {}), 80))
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {},
@@ -297,20 +289,7 @@ def test_the_guides_full_run_is_500_calls_and_16_to_25_minutes(folder: Path) -> 
     assert [int(seconds / 60) for seconds in found.seconds_one_by_one] == [16, 25]
 
 
-def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
-    asked = plan(folder)
-    assert asked.judge is not None
-    thrice = plan(folder, judge=type(asked.judge)(model=asked.judge.model, identity=asked.judge.identity, repeats=3))
-    once_cost = estimate(asked, cases(50), PRICES, {}).cost
-    found = estimate(thrice, cases(50), PRICES, {})
-
-    assert (found.answers, found.judgements) == (250, 750)
-    assert found.cost is not None
-    assert once_cost is not None
-    assert found.cost.low > once_cost.low
-
-
-@pytest.mark.parametrize(
+@each(
     ("metrics", "calls"),
     [
         ([MetricUse(metric="exact_match")], 0),
@@ -329,12 +308,6 @@ def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list
     assert found.cost is not None
     assert plain.cost is not None
     assert (found.cost.low > plain.cost.low) is bool(calls)
-
-
-def test_metrics_without_a_rubric_take_no_more_than_they_ask(folder: Path) -> None:
-    found = estimate(plan(folder, rubric=None, metrics=(MetricUse(metric="faithfulness"),)), cases(50), PRICES, {})
-
-    assert (found.answers, found.judgements) == (250, 750)
 
 
 def test_a_price_that_is_not_known_makes_the_cost_unknown_and_is_named(folder: Path) -> None:
@@ -358,10 +331,3 @@ def test_a_short_max_tokens_bounds_the_answers(folder: Path) -> None:
 
     assert found.output_tokens == (100, 100)
     assert found.judgements == 0
-
-
-def test_an_empty_selection_takes_nothing(folder: Path) -> None:
-    found = estimate(of(plan(folder), 0), [], PRICES, {})
-
-    assert found.calls == 0
-    assert found.cost == (0, 0)
