@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def test_the_newest_comes_first(project: Workspace) -> None:
     assert listed(project) == ["three", "two", "one"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("conditions", "notes"),
     [
         (["status=completed"], ["three", "one"]),
@@ -68,7 +69,7 @@ def test_a_hash_is_found_as_it_is_shown(project: Workspace) -> None:
     assert listed(project, "--where", f"dataset_hash={first['dataset_hash']}") == ["two", "one"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sort", "notes"),
     [
         ("age", ["three", "two", "one"]),
@@ -92,7 +93,7 @@ def test_a_list_goes_on_where_a_page_ended(project: Workspace) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "sentence"),
     [
         (["--where", "stats=completed"], "There is no field of runs 'stats'. Did you mean 'status'?"),
@@ -120,7 +121,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(project: Workspace, argum
     assert sentence in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "sentence"),
     [
         ("status=complted", "No run has status=complted. Did you mean status=completed? Values of status: "),

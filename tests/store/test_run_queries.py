@@ -112,7 +112,7 @@ def test_runs_are_found_by_any_column_tag_and_metric(filled: Store, where: list[
     assert ids(filled, *where) == [f"run-{number}" for number in wanted]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sort", "up", "down"),
     [
         ("started_at", "1234", "4321"),
