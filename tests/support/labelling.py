@@ -16,6 +16,7 @@ from prompt_evaluator.model import (
     Answer,
     CallFailure,
     Criterion,
+    DatasetRef,
     Flag,
     Generation,
     Label,
@@ -75,7 +76,8 @@ def unit(case_id: str, sample: int, attempt: int = 0) -> Unit:
 
 def add_run(store: Store, run_id: str = RUN) -> None:
     """Three cases with two samples each; the second sample of the first case was asked for twice."""
-    plan = plan_of(run_id, 3, rubric=RUBRIC, metrics=(MetricUse(metric="similarity"),))
+    dataset = DatasetRef(path=None, hash="0", count=3, selected=3)
+    plan = plan_of(run_id, 3, dataset=dataset, rubric=RUBRIC, metrics=(MetricUse(metric="similarity"),))
     store.create_run(RunRecord(plan=plan, status="completed", started_at=WHEN), CASES)
     writer = store.writer(run_id)
     for case in CASES:
