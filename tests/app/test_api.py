@@ -107,24 +107,22 @@ async def test_a_function_that_raises_is_a_failure_and_no_zero() -> None:
     assert "no milk" in run.rows()[-1]["error"]
 
 
-async def test_a_function_needs_a_judge_for_a_rubric() -> None:
-    with pytest.raises(ConfigurationError, match="cannot judge answers"):
-        await evaluate_async(CASES, three_minutes)
-
-
-@pytest.mark.parametrize(
-    "metrics", [["correctness"], [{"metric": "tool_correctness", "use_judge": True, "expected_tools": ["brew"]}]]
+@each(
+    "options",
+    [
+        {},
+        {"rubric": None, "metrics": ["correctness"]},
+        {
+            "rubric": None,
+            "metrics": [{"metric": "tool_correctness", "use_judge": True, "expected_tools": ["brew"]}],
+        },
+        {"rubric": None, "dataset": [{"id": "a", "input": "x", "reference": "y", "checks": ["correctness"]}]},
+    ],
+    ids=["rubric", "metric", "metric on request", "check of a case"],
 )
-async def test_a_function_needs_a_judge_for_a_metric_that_asks_one(metrics: list[Any]) -> None:
+async def test_a_function_needs_a_judge_for_what_asks_one(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="cannot judge answers"):
-        await evaluate_async(CASES, three_minutes, rubric=None, metrics=metrics)
-
-
-async def test_a_function_needs_a_judge_for_a_check_of_a_case_that_asks_one() -> None:
-    case = {"id": "a", "input": "x", "reference": "y", "checks": [{"metric": "correctness"}]}
-
-    with pytest.raises(ConfigurationError, match="cannot judge answers"):
-        await exact(dataset=[case])
+        await evaluate_async(**{"dataset": CASES, "target": three_minutes, **options})
 
 
 async def test_a_named_judge_judges_a_function() -> None:
@@ -192,7 +190,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("dataset", "sentence"),
     [
         ([{"id": "a", "input": "x"}, {"id": "a", "input": "y"}], r"Duplicate test case ID 'a' found at index 1"),
@@ -366,43 +364,6 @@ async def test_what_is_not_given_comes_from_the_configuration(here: Path) -> Non
     assert "is_json" in run.metrics
 
 
-async def test_what_is_given_goes_over_the_environment_and_that_over_the_file(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (here / "prompt_evaluator.yaml").write_text("num_samples: 4\nrubric: content-quality\njudge: {repeats: 2}\n")
-    monkeypatch.setenv("PROMPT_EVALUATOR_NUM_SAMPLES", "3")
-    monkeypatch.setenv("PROMPT_EVALUATOR_JUDGE_REPEATS", "3")
-
-    run = await evaluate_async(CASES, "mock/default", samples=1, rubric=None, metrics="answer_relevancy")
-
-    artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
-    assert artifact["num_samples_per_case"] == 1
-    assert artifact["judge_config"]["repeats"] == 3
-    assert artifact["rubric_metadata"] is None
-
-
-async def test_everything_the_command_can_do_python_can(here: Path) -> None:
-    (here / "template.txt").write_text("Tell me: {{input}}")
-
-    run = await exact(
-        where=["topic=drinks"],
-        case_ids=["tea", "milk"],
-        max_cases=5,
-        template="template.txt",
-        fail_under={"exact_match": 1.0},
-        reducers=["pass@2"],
-        prompt_version="v2",
-        system_prompt="Be brief.",
-    )
-
-    (case,) = run.cases()
-    assert case.test_case_id == "tea"
-    assert run.metrics["exact_match"].below is False
-    artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
-    assert artifact["template"] == "Tell me: {{input}}"
-    assert artifact["prompt_version_id"] == "v2"
-
-
 def test_an_unknown_keyword_is_refused_with_the_nearest_before_anything_is_made(here: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"There is no option 'sample'\. Did you mean 'samples'"):
         evaluate(CASES, sample=3)
@@ -423,16 +384,6 @@ async def test_what_was_asked_in_the_same_way_is_taken_over(here: Path) -> None:
     assert len(asked) == 4
     assert again.totals.reused_units == 4
     assert len(list((here / "runs").glob("*/dataset_evaluation.json"))) == 2
-
-
-async def test_notes_and_tags_are_kept(here: Path) -> None:
-    run = await exact(note="before the holidays", tags={"team": "tea"})
-
-    artifact = json.loads((here / "runs" / run.run_id / "dataset_evaluation.json").read_bytes())
-    assert artifact["run_notes"] == "before the holidays"
-    assert artifact["tags"] == {"team": "tea"}
-    assert artifact["dataset_path"] is None
-    assert artifact["rubric_metadata"] is None
 
 
 async def test_a_result_can_be_turned_into_json() -> None:

@@ -46,32 +46,6 @@ def test_a_run_of_1000_calls_stops_at_100_and_ends_with_a_larger_budget_without_
     assert service.state()["most"] == 1
 
 
-def test_the_totals_of_a_stopped_run_count_what_is_there_and_call_the_rest_pending(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(20)
-
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "15")
-
-    totals = stopped.artifact["totals"]
-    assert totals["cases"]["pending"] >= 5
-    assert totals["samples"]["pending"] + totals["samples"].get("completed", 0) == 20
-    assert totals["errors"] == {}
-    assert totals["samples"]["completed"] == 7
-    assert service.paid == 14
-
-
-def test_retries_are_calls_too(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"status": 500, "message": "not today"}])
-    online.cases(10)
-    online.configure(providers={"openai": {"limits": {"first_backoff": 0.01}}})
-
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "7")
-
-    assert stopped.code == 3
-    assert service.paid == 7
-
-
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
     online: Workspace, service: ChatService, at_once: int
@@ -163,30 +137,6 @@ def test_a_resumed_run_is_refused_for_an_unknown_price_as_well(online: Workspace
 
     assert refused.code == 2
     assert service.paid == 2
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [({"max_calls": 3}, "The budget of 3 calls"), ({"max_cost": 0.0001}, "The budget of $0.0001")],
-    ids=["max_calls", "max_cost"],
-)
-def test_budgets_may_stand_in_the_file(
-    online: Workspace, service: ChatService, settings: dict[str, Any], reason: str
-) -> None:
-    priced(online, **settings)
-
-    stopped = online.evaluate(*REAL, "-n", "1")
-
-    assert stopped.code == 3
-    assert stopped.json["stop_reason"].startswith(reason)
-    assert service.paid <= 3
-
-
-def test_a_flag_goes_over_the_budget_in_the_file(online: Workspace, service: ChatService) -> None:
-    online.configure(max_calls=3)
-
-    assert online.evaluate(*REAL, "-n", "1", "--max-calls", "6").code == 0
-    assert service.paid == 6
 
 
 def test_a_group_of_runs_has_one_budget(online: Workspace, service: ChatService) -> None:

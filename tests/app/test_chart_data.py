@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import pytest
-from chart_runs import Case, add_scored_run
 from compared_runs import compared, of_metric
+from compared_site import Planned, add_planned
 from scipy import stats as scipy_stats
 from trend_runs import add_run, drawn
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASES = [
-    Case({"clarity": [1.0, 5.0], "warmth": [4.0, 4.0]}, raised=1),
-    Case({"clarity": [3.0, 3.0], "warmth": [2.0, 3.0]}),
-    Case({"clarity": [4.0, 4.0], "warmth": [4.0, 4.0]}),
+    Planned({"clarity": [1.0, 5.0], "warmth": [4.0, 4.0]}, raised=1),
+    Planned({"clarity": [3.0, 3.0], "warmth": [2.0, 3.0]}),
+    Planned({"clarity": [4.0, 4.0], "warmth": [4.0, 4.0]}),
 ]
 
 
@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def sliced(rng: Random, cases: int = 60) -> list[Case]:
+def sliced(rng: Random, cases: int = 60) -> list[Planned]:
     """Billing is worse than the rest; half of the cases have a flag that means nothing."""
     found = []
     for at in range(cases):
@@ -55,12 +55,12 @@ def sliced(rng: Random, cases: int = 60) -> list[Case]:
         level = 2.0 if topic == "billing" else 4.0
         scores = [min(5.0, max(1.0, rng.gauss(level, 0.5))) for _ in range(3)]
         metadata = {"topic": topic, "long": at % 2 == 0, "number": at, "nested": {"a": 1}}
-        found.append(Case({"clarity": scores}, metadata))
+        found.append(Planned({"clarity": scores}, metadata=metadata))
     return found
 
 
 def test_means_come_with_the_number_of_cases(store: Store) -> None:
-    line = store.run_line(add_scored_run(store, 1, CASES))
+    line = store.run_line(add_planned(store, 1, CASES))
 
     data = metrics_data(line)
 
@@ -70,7 +70,7 @@ def test_means_come_with_the_number_of_cases(store: Store) -> None:
 
 
 def test_scores_of_a_rubric_have_a_bin_for_each_whole_number(store: Store) -> None:
-    line = store.run_line(add_scored_run(store, 1, CASES))
+    line = store.run_line(add_planned(store, 1, CASES))
 
     bins = [each for each in distribution_data(store, line).bins if each.metric == "clarity"]
 
@@ -85,7 +85,7 @@ def test_scores_of_a_rubric_have_a_bin_for_each_whole_number(store: Store) -> No
 
 def test_a_slice_is_tested_against_the_rest_with_a_correction_for_all_cells(store: Store) -> None:
     cases = sliced(Random(2))
-    run = add_scored_run(store, 1, cases)
+    run = add_planned(store, 1, cases)
 
     cells = slice_cells(store, run)
 
@@ -105,9 +105,11 @@ def test_a_slice_is_tested_against_the_rest_with_a_correction_for_all_cells(stor
 
 
 def test_a_slice_below_five_cases_is_shown_but_not_tested(store: Store) -> None:
-    cases = [Case({"clarity": [float(1 + at % 5)]}, {"topic": "few" if at < 3 else "rest"}) for at in range(30)]
+    cases = [
+        Planned({"clarity": [float(1 + at % 5)]}, metadata={"topic": "few" if at < 3 else "rest"}) for at in range(30)
+    ]
 
-    cells = slice_cells(store, add_scored_run(store, 1, cases))
+    cells = slice_cells(store, add_planned(store, 1, cases))
 
     few = next(cell for cell in cells if cell.value == "few")
     assert (few.p_value, few.low) == (None, None)
@@ -115,7 +117,7 @@ def test_a_slice_below_five_cases_is_shown_but_not_tested(store: Store) -> None:
 
 
 def test_slices_can_be_asked_for_by_key(store: Store) -> None:
-    run = add_scored_run(store, 1, sliced(Random(3)))
+    run = add_planned(store, 1, sliced(Random(3)))
 
     assert {cell.key for cell in slice_cells(store, run, ["long"])} == {"long"}
     with pytest.raises(UnknownNameError, match="metadata key"):
@@ -123,7 +125,7 @@ def test_slices_can_be_asked_for_by_key(store: Store) -> None:
 
 
 def test_cases_without_metadata_have_no_slices(store: Store) -> None:
-    assert slice_cells(store, add_scored_run(store, 1, CASES)) == ()
+    assert slice_cells(store, add_planned(store, 1, CASES)) == ()
 
 
 def test_differences_are_those_of_the_comparison() -> None:
@@ -172,14 +174,14 @@ def test_a_trend_has_its_levels_and_what_changed(here: Path) -> None:
     assert data.trend[0].low < data.trend[0].mean
 
 
-def good(level: float) -> list[Case]:
+def good(level: float) -> list[Planned]:
     rng = Random(7)
-    return [Case({"clarity": [level + rng.uniform(-0.3, 0.3)]}) for _ in range(20)]
+    return [Planned({"clarity": [level + rng.uniform(-0.3, 0.3)]}) for _ in range(20)]
 
 
 def test_a_run_is_dominated_only_if_the_intervals_say_so(store: Store) -> None:
     levels = {1: (4.0, 2.0), 2: (4.05, 1.0), 3: (2.0, 3.0), 4: (2.0, 0.5), 5: (3.0, None)}
-    runs = [add_scored_run(store, at, good(level), cost=cost) for at, (level, cost) in levels.items()]
+    runs = [add_planned(store, at, good(level), cost=cost) for at, (level, cost) in levels.items()]
 
     data = cost_data([store.run_line(run) for run in runs], "clarity")
 
@@ -189,7 +191,7 @@ def test_a_run_is_dominated_only_if_the_intervals_say_so(store: Store) -> None:
         ("00000003", True),
         ("00000004", False),
     ]
-    assert data.costs[0].cost == pytest.approx(2.0 / 40)
+    assert data.costs[0].cost == pytest.approx(2.0 / 20)
     assert data.left_out == 1
 
 
@@ -197,7 +199,7 @@ def test_a_report_gets_the_charts_that_have_numbers(here: Path) -> None:
     assert here.is_dir()
     settings = read_settings()
     with closing(Store.open(settings.store)) as store:
-        runs = [add_scored_run(store, at, CASES) for at in (1, 2, 3)]
+        runs = [add_planned(store, at, CASES) for at in (1, 2, 3)]
 
         found = run_charts(settings, store, runs[-1])
 

@@ -6,12 +6,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from case_results import case_result, run_result, sample
+from case_results import case_result, plan_of, run_result, sample
 
 from prompt_evaluator.app.cost_analysis import cost_analysis
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.errors import UnknownNameError
-from prompt_evaluator.model import DatasetRef, JudgeConfig, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model import JudgeConfig, RunRecord, TestCase
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -28,16 +28,7 @@ FREE: dict[str, Any] = {"cost": None, "judge_cost": None}
 
 def add(settings: Settings, *cases: tuple[SampleResult, ...], judge: JudgeConfig | None = JUDGE, **totals: Any) -> None:
     count = len(cases)
-    plan = RunPlan(
-        run_id=RUN,
-        group_id="group",
-        dataset=DatasetRef(path="/data/support.jsonl", hash="d1" * 32, count=count, selected=count),
-        target=Target(model="openai/small", identity="https://example.test"),
-        rubric=None,
-        judge=judge,
-        num_samples=2,
-        output_dir="/nowhere",
-    )
+    plan = plan_of(RUN, count, judge=judge)
     with closing(Store.open(settings.store)) as store:
         written = (TestCase(id=f"case-{at}", input="Why?") for at in range(count))
         store.create_run(RunRecord(plan=plan, status="running", started_at=DAY), written)

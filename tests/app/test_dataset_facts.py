@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,13 +25,14 @@ AGES = 10**12
 class Reads:
     """Reads files and remembers which."""
 
-    def __init__(self, seconds: float = 0) -> None:
+    def __init__(self) -> None:
         self.paths: list[str] = []
-        self._seconds = seconds
+        self.may_end = Event()
+        self.may_end.set()
 
     def __call__(self, path: Path) -> DatasetFacts:
         self.paths.append(path.name)
-        time.sleep(self._seconds)
+        assert self.may_end.wait(60)
         return read_facts(path)
 
 
@@ -112,11 +114,14 @@ def test_only_so_many_files_are_remembered(tmp_path: Path) -> None:
 
 
 def test_threads_that_ask_at_once_read_a_file_once(path: Path) -> None:
-    reads = Reads(seconds=0.05)
+    reads = Reads()
+    reads.may_end.clear()
     cache = DatasetFactsCache(reads, now=later)
 
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(cache, [path] * 64))
+        asking = [pool.submit(cache, path) for _ in range(64)]
+        reads.may_end.set()
+        found = [asked.result() for asked in asking]
 
     assert reads.paths == ["tea.yaml"]
     assert all(each is found[0] for each in found)

@@ -56,19 +56,6 @@ def test_a_regression_of_one_configuration_fails(results: Path) -> None:
     assert found.reasons == ("b: hallucination incidents increased by 1",)
 
 
-def test_files_with_the_documented_keys_only_are_compared(results: Path) -> None:
-    write_history(results, [foreign_run("x"), foreign_run("y", foreign_summary(taskCompletionRate=92))])
-
-    assert judged(results).reasons == ("a: task completion rate dropped by 3.00%",)
-
-
-def test_two_mock_runs_are_compared_like_any_others(results: Path) -> None:
-    for name, rate in (("run-1", 95.0), ("run-2", 80.0)):
-        add_run(results, harness_run(name, summary(task_completion_rate=rate), synthetic=True))
-
-    assert judged(results).verdict == "fail"
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_without_a_run_before_it_the_gate_is_skipped(results: Path, count: int) -> None:
     runs(results, *[95.0] * count)
@@ -78,15 +65,6 @@ def test_without_a_run_before_it_the_gate_is_skipped(results: Path, count: int) 
     assert (found.verdict, found.exit_code) == ("skipped", 0)
     assert found.reasons == ("Not enough eval history to detect regressions; skipping gate.",)
     assert "every build passes" in found.notes[0]
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_without_a_required_baseline_there_is_no_verdict(results: Path, count: int) -> None:
-    runs(results, *[95.0] * count)
-
-    found = judged(results, require_baseline=True)
-
-    assert (found.verdict, found.exit_code) == ("refused", 3)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -188,12 +166,6 @@ def test_an_old_baseline_is_mentioned(results: Path) -> None:
 
     assert judged(results, now="2026-11-23T05:59:59Z").notes == ()
     assert judged(results, now="2026-11-24T06:00:00Z").notes == ("The baseline is 8 days old.",)
-
-
-def test_a_timestamp_that_is_not_one_has_no_age(results: Path) -> None:
-    write_history(results, [foreign_run("x", timestamp="yesterday"), foreign_run("y", timestamp="today")])
-
-    assert judged(results).verdict == "pass"
 
 
 def test_a_baseline_is_named_by_id_or_its_beginning_or_a_file(results: Path, tmp_path: Path) -> None:

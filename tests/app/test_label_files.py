@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,30 +178,6 @@ def test_a_broken_table_is_refused_with_its_line(
 
     assert problem.what.startswith(what)
     assert problem.line == line
-
-
-@each(
-    ("text", "what"),
-    [
-        ("", "The file has no labels"),
-        ("\n[]\n", "Line 2 is an array, not an object"),
-        ('{"run_id": "a"', "Invalid JSON at line 1"),
-        ('{"run_id": "a", "run_id": "b"}', "Invalid JSON at line 1: the key 'run_id' appears twice"),
-    ],
-    ids=["nothing", "a list", "half an object", "a key twice"],
-)
-def test_broken_json_is_refused(settings: Settings, here: Path, text: str, what: str) -> None:
-    path = here / "labels.jsonl"
-    path.write_text(text, encoding="utf-8")
-
-    assert refused(settings, path).what.startswith(what)
-
-
-def test_a_byte_order_mark_before_json_does_no_harm(settings: Settings, here: Path) -> None:
-    path = here / "labels.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LINE).encode())
-
-    assert import_labels(settings, path).added == 1
 
 
 def test_a_file_that_is_not_there_or_of_another_kind_is_refused(settings: Settings, here: Path) -> None:

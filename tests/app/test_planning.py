@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from opened_files import opened
 
 from prompt_evaluator.app.evaluate import estimate_evaluation, evaluate_dataset, plan_evaluation
@@ -238,6 +239,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"metrics": ({"metric": "length", "name": "semantic_fidelity"},)},
         "already has a score or flag named 'semantic_fidelity'.",
     ),
+    "one metric twice": (
+        {"metrics": ("length(max_words=1)", "length(max_words=2)")},
+        "Two metrics are called 'length'",
+    ),
+    "the rubric's own name": ({"metrics": ('is_json(name="rubric default")',)}, "'rubric default'"),
+    "a threshold that is no share": ({"metrics": ("length(max_words=9, threshold=2)",)}, "'threshold'"),
     "unknown id among given": (
         {"dataset": None, "cases": (TestCase(id="mine", input="x"),), "case_ids": ("mien",)},
         "Did you mean 'mine'?",
@@ -245,7 +252,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "use"),
     [
         (name, use)

@@ -220,12 +220,6 @@ def test_a_run_without_any_case_can_be_reported_on(settings: Settings) -> None:
     assert found.findings.no_scores is not None
 
 
-def test_a_run_without_scores_has_no_charts_but_can_be_reported_on(settings: Settings) -> None:
-    add(settings, [result(0, 4.0, per_metric_stats={})], rubric=None, judge=None)
-
-    assert report(settings, charts=True).charts == ()
-
-
 def test_flagged_cases_are_worth_reading(settings: Settings) -> None:
     add(settings, [result(0, 5.0, 5.0), result(1, 5.0, 5.0, per_flag_stats={"rude": flag(1)})])
 
@@ -271,16 +265,6 @@ def test_flipped_cases_come_first_and_a_few_more_follow_if_few_flipped(settings:
     assert len(found.flipped) == 5
     assert found.title == "cases with openai/small (run-0001) and cases with openai/small (run-0002)"
     assert found.baseline.facts.run_id == RUN
-
-
-def test_answers_of_flipped_cases_are_cut(settings: Settings) -> None:
-    long = "y" * (MOST_TEXT + 7)
-    add(settings, [result(0, 5.0, answer="short")])
-    add(settings, [result(0, 1.0, answer=long, test_case_input="Why?")], run_id=OTHER)
-
-    (case,) = both(settings).flipped
-
-    assert [len(each.answer) for each in case.answers] == [5, MOST_TEXT + len("… [7 more characters]")]
 
 
 def test_a_case_with_errors_is_not_marked_as_good(settings: Settings) -> None:

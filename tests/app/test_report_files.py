@@ -18,8 +18,7 @@ from prompt_evaluator import evaluate
 from prompt_evaluator.app.report_files import table_kind, write_tables
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import ConfigurationError, IncomparableError
-from prompt_evaluator.model.comparison import CompareOptions
+from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.reports.safe_text import csv_original, plain
 
 if TYPE_CHECKING:
@@ -200,31 +199,6 @@ def test_junit_of_two_runs_is_that_of_the_second(sums: Evaluation, dataset: Path
     )
 
 
-def test_options_decide_what_is_compared(sums: Evaluation) -> None:
-    other = evaluate(CASES, five, rubric=None, metrics=["exact_match"], samples=3)
-    with pytest.raises(IncomparableError):
-        write(sums.run_id, other.run_id, to="both.csv")
-
-    rows = rows_of(write(sums.run_id, other.run_id, to="both.csv", options=CompareOptions(allow_different=True)))
-
-    assert len(rows) == 2
-
-
-def test_a_run_can_be_named_by_its_folder(sums: Evaluation) -> None:
-    rows = rows_of(write(f"runs/{sums.run_id}", to="report.csv"))
-
-    assert len(rows) == 12
-
-
-def test_a_file_of_a_run_that_is_not_in_the_store_is_refused(sums: Evaluation) -> None:
-    artifact = Path("runs") / sums.run_id / "dataset_evaluation.json"
-    text = artifact.read_text(encoding="utf-8").replace(sums.run_id, "0" * 36)
-    Path("foreign.json").write_text(text, encoding="utf-8")
-
-    with pytest.raises(ConfigurationError, match=r"foreign.json: the run of this file is not in the store"):
-        write("foreign.json", to="report.csv")
-
-
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(sums: Evaluation) -> None:
     Path("report.xml").write_text("the last one", encoding="utf-8")
     with pytest.raises(ConfigurationError):
@@ -235,13 +209,6 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(sums: Evaluation) -> None:
 
     assert read_junit(Path("report.xml"))
     assert not list(Path().glob(".report*"))
-
-
-def test_a_file_that_cannot_be_written_is_named(sums: Evaluation) -> None:
-    Path("taken").write_text("", encoding="utf-8")
-
-    with pytest.raises(ConfigurationError, match=r"taken/report.csv: cannot write the file"):
-        write(sums.run_id, to="taken/report.csv")
 
 
 def test_the_store_is_closed_after_writing(sums: Evaluation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from workspace import Workspace, until
 
 from prompt_evaluator.app.baselines import list_baselines, pin_baseline, unpin_baseline, unpin_run
@@ -73,7 +74,7 @@ def test_no_change_is_lost_however_close_to_the_end_it_is_made(project: Workspac
     assert project.artifact(run_id)["run_notes"] == project.index()[0]["description"] == f"note {len(made) - 1}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "words"),
     [
         ({"tags": {"": "x"}}, ConfigurationError, "Write a name without an equals sign"),
@@ -116,7 +117,7 @@ def test_a_run_is_pinned_under_its_datasets_name_or_another(project: Workspace) 
     assert list_baselines(read_settings()) == []
 
 
-@pytest.mark.parametrize("name", ["", "  ", "@last", "tag:x", "a=b", "x" * 201, "a\nb"], ids=repr)
+@each("name", ["", "  ", "@last", "tag:x", "a=b", "x" * 201, "a\nb"], ids=repr)
 def test_a_name_that_means_something_else_cannot_be_a_baseline(project: Workspace, name: str) -> None:
     run_id = project.evaluate("-n", "1").run_id
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from entries import each
 
 if TYPE_CHECKING:
     from chat_service import ChatService
@@ -78,28 +80,6 @@ def test_a_program_that_cannot_judge_can_be_evaluated_by_metrics(offline: Worksp
     assert "--rubric none" in refused.err
 
 
-def test_a_run_without_anything_to_score_by_is_refused_before_the_first_call(
-    online: Workspace, service: ChatService
-) -> None:
-    done = online.evaluate(*REAL, "--rubric", "none")
-
-    assert done.code == 2
-    assert "nothing to score the answers with" in done.err
-    assert service.paid == 0
-
-
-def test_a_run_whose_metrics_are_all_skipped_is_refused_before_the_first_call(
-    online: Workspace, service: ChatService
-) -> None:
-    done = online.evaluate(*REAL, "--rubric", "none", "--metrics", "exact_match,faithfulness")
-
-    assert done.code == 2
-    assert "Every metric would be skipped for every case" in done.err
-    assert "exact_match: the case has no reference" in done.err
-    assert "faithfulness: the case has no context" in done.err
-    assert service.paid == 0
-
-
 # A rubric's scores pass or not, as a metric's do
 
 
@@ -137,49 +117,7 @@ def test_another_pass_mark_costs_nothing(online: Workspace, service: ChatService
     assert service.paid == paid
 
 
-def test_another_threshold_costs_nothing(online: Workspace, service: ChatService) -> None:
-    online.cases([{"id": "a", "input": "x", "reference": "y"}])
-    service.set(rules=[says('{"reason": "so", "score": 6}')])
-    how = (*REAL, "--rubric", "none", "-n", "1", "--reuse", "--metrics")
-    first = online.evaluate(*how, 'correctness(steps=["Look."], threshold=0.5)')
-    paid = service.paid
-
-    again = online.evaluate(*how, 'correctness(steps=["Look."], threshold=0.7)')
-
-    assert scores(first)["correctness"]["pass_rate"] == 1
-    assert scores(again)["correctness"]["pass_rate"] == 0
-    assert service.paid == paid
-
-
-def test_a_pass_mark_outside_the_scale_is_refused_with_its_line(offline: Workspace) -> None:
-    wrong = {"metrics": [{"name": "clarity", "description": "Clear?", "pass_at": 6}]}
-    offline.write("house.yaml", yaml.safe_dump(wrong))
-
-    done = offline.evaluate("--rubric", "house.yaml")
-
-    assert done.code == 2
-    assert "house.yaml:2" in done.err
-    assert "pass_at of 'clarity' is not on its scale" in done.err
-
-
 # Uses of metrics
-
-
-def test_two_of_a_kind_live_side_by_side_under_two_names(offline: Workspace) -> None:
-    both = "length(max_words=1, name=short), length(max_words=10000, name=long)"
-
-    done = offline.evaluate("--rubric", "none", "-n", "1", "--metrics", both)
-
-    assert done.code == 0, done.err
-    assert scores(done)["short"]["mean_of_means"] == 0
-    assert scores(done)["long"]["mean_of_means"] == 1
-
-
-def test_two_uses_of_one_name_are_refused(offline: Workspace) -> None:
-    done = offline.evaluate("--metrics", "length(max_words=1)", "--metrics", "length(max_words=2)")
-
-    assert done.code == 2
-    assert "Two metrics are called 'length'" in done.err
 
 
 def test_options_of_run_dataset_and_case_are_merged_with_the_most_specific_winning(offline: Workspace) -> None:
@@ -208,18 +146,6 @@ def test_options_of_run_dataset_and_case_are_merged_with_the_most_specific_winni
     assert found == [0, 1]
 
 
-def test_the_steps_of_a_case_are_those_its_judge_is_given(online: Workspace, service: ChatService) -> None:
-    own = {"checks": [{"metric": "correctness", "steps": ["Look at the third word."]}]}
-    online.cases([{"id": "a", "input": "x", "reference": "y", **own}, {"id": "b", "input": "x", "reference": "z"}])
-    service.set(rules=[says('{"reason": "so", "score": 6}')], keep=True)
-
-    online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--metrics", 'correctness(steps=["Look at all."])')
-
-    told = [asked["messages"][0]["content"] for asked in service.kept if "response_format" in asked]
-    assert sum("Look at the third word." in text for text in told) == 1
-    assert sum("Look at all." in text for text in told) == 1
-
-
 def test_metrics_come_from_a_file_as_well(offline: Workspace) -> None:
     listed = ["is_json", {"length": {"max_words": 10_000}}, {"metric": "regex", "pattern": ".", "name": "any"}]
     offline.write("metrics.yaml", yaml.safe_dump({"metrics": listed}))
@@ -230,23 +156,6 @@ def test_metrics_come_from_a_file_as_well(offline: Workspace) -> None:
 
     assert done.code == 0, done.err
     assert set(scores(done)) == {"is_json", "length", "any", "contains"}
-
-
-def test_a_mistake_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace) -> None:
-    offline.write("metrics.yaml", "- is_json\n- metrics: length\n")
-
-    done = offline.evaluate("--metrics-file", "metrics.yaml")
-
-    assert done.code == 2
-    assert "metrics.yaml:2" in done.err
-
-
-def test_a_negated_metric_passes_where_the_metric_does_not(offline: Workspace) -> None:
-    done = offline.evaluate("--rubric", "none", "-n", "1", "--metrics", "is_json(not=true)")
-
-    assert done.code == 0, done.err
-    assert scores(done)["is_json"]["mean_of_means"] == 1
-    assert scores(done)["is_json"]["pass_rate"] == 1
 
 
 # Judges
@@ -327,24 +236,6 @@ def test_steps_that_one_run_had_written_are_those_of_the_next(online: Workspace,
     assert service.paid == 1 + 2 * 2
 
 
-def test_criteria_of_single_cases_are_prepared_once_each(online: Workspace, service: ChatService) -> None:
-    def case(name: str, criteria: str) -> dict[str, Any]:
-        return {"id": name, "input": "x", "checks": [{"metric": "criteria", "criteria": criteria}]}
-
-    online.cases([case("a", "It is polite."), case("b", "It is short."), case("c", "It is polite.")])
-    service.set(
-        rules=[says('{"steps": ["Look."]}', match=STEPS), says('{"reason": "so", "score": 10}')],
-        keep=True,
-    )
-
-    done = online.evaluate(*REAL, "--rubric", "none", "-n", "4")
-
-    assert done.code == 0, done.err
-    asked = [asked["messages"][0]["content"] for asked in service.kept]
-    assert sum(STEPS in text for text in asked) == 2
-    assert scores(done)["criteria"]["mean_of_means"] == 1
-
-
 # Somebody else's code
 
 
@@ -369,46 +260,7 @@ def test_an_exception_in_a_metric_is_the_failure_of_its_scores_and_named_everywh
     assert service.paid == paid
 
 
-def test_an_exception_in_a_provider_of_ones_own_is_the_failure_of_that_answer(offline: Workspace) -> None:
-    offline.write(
-        "answers.py",
-        "def answer(text):\n    if '001' in text:\n        raise KeyError('nothing there')\n    return 'fine'\n",
-    )
-
-    done = offline.evaluate(
-        *("--generator-model", "python:answers:answer", "--rubric", "none", "-n", "1"),
-        *("--metrics", "contains(text=fine)"),
-    )
-
-    assert done.json["status"] == "partial"
-    assert [case["status"] for case in done.artifact["test_case_results"]] == ["completed", "failed", "completed"]
-    assert "nothing there" in done.artifact["test_case_results"][1]["error_message"]
-
-
 # What is sent
-
-
-def test_the_passages_of_a_task_are_sent_with_its_question(online: Workspace, service: ChatService) -> None:
-    service.set(keep=True)
-
-    done = online.run(
-        *("benchmark", "run", "--json", "--dataset", "retrieval-qa", "--model", "openai/test", "-n", "1"),
-        *("--metrics", "length(max_words=10000)"),
-    )
-
-    assert done.code == 0, done.err
-    (found,) = done.json["runs"]
-    artifact = online.artifact(found["run_id"])
-    for case in artifact["test_case_results"]:
-        passages = case["test_case_metadata"]["context"]
-        (sent,) = [
-            asked["messages"]
-            for asked in service.kept
-            if case["test_case_input"].strip() in json.dumps(asked["messages"], ensure_ascii=False).replace("\\n", "\n")
-        ]
-        assert all(passage in sent[-1]["content"] for passage in passages)
-        assert case["messages"] == sent
-        assert case["test_case_input"] in sent[-1]["content"]
 
 
 def test_a_template_of_ones_own_replaces_the_one_for_passages(online: Workspace, service: ChatService) -> None:
@@ -480,19 +332,13 @@ def test_fields_are_filled_into_the_system_prompt_only_on_request(online: Worksp
 
 def test_a_case_ends_with_its_last_metric(online: Workspace) -> None:
     online.cases(1)
-    online.write("checks.py", "import time\n\ndef slow(output, case):\n    time.sleep(0.3)\n    return 1\n")
+    online.write("checks.py", "import time\n\ndef now(output, case):\n    return 1, str(time.time())\n")
 
-    done = online.evaluate(*REAL, "--rubric", "none", "-n", "1", "--metrics", "python:checks:slow")
+    done = online.evaluate(*REAL, "--rubric", "none", "--metrics", "python:checks:now", "-n", "1")
 
     (case,) = done.artifact["test_case_results"]
-    assert case["timestamp_end"] > case["timestamp_start"]
-    assert _seconds(case["timestamp_start"], case["timestamp_end"]) >= 0.3
-
-
-def _seconds(start: str, end: str) -> float:
-    from datetime import datetime  # noqa: PLC0415
-
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    scored_at = float(case["samples"][0]["scores"]["python:checks:now"]["reason"])
+    assert datetime.fromisoformat(case["timestamp_end"]).timestamp() > scored_at - 0.001
 
 
 def test_judge_calls_without_a_price_are_counted_as_such(online: Workspace, service: ChatService) -> None:
@@ -527,7 +373,7 @@ def test_scoring_again_is_held_to_the_rules_of_a_new_run(offline: Workspace) -> 
 # What must not happen
 
 
-@pytest.mark.parametrize("key", ["api_key", "Authorization", "access_token", "model", "messages"])
+@each("key", ["api_key", "Authorization", "access_token", "model", "messages"])
 def test_a_parameter_that_is_a_secret_or_the_runs_own_is_refused(
     online: Workspace, service: ChatService, key: str
 ) -> None:
@@ -537,16 +383,6 @@ def test_a_parameter_that_is_a_secret_or_the_runs_own_is_refused(
     assert repr(key) in done.err
     assert "canary" not in done.err
     assert service.paid == 0
-
-
-def test_a_bar_on_what_was_not_measured_is_missed(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"kind": "judge", "status": 400}])
-
-    done = online.evaluate(*REAL, "--metrics", "exact_match", "-n", "1", "--fail-under", "exact_match=0.9")
-    shown = online.run("runs", "show", done.run_id)
-
-    assert [bar["name"] for bar in done.json["missed_bars"]] == ["exact_match"]
-    assert "exact_match was not measured, so its bar of 0.9 is missed" in shown.words
 
 
 def test_a_run_is_not_resumed_after_its_own_metric_was_edited(online: Workspace) -> None:
@@ -571,14 +407,6 @@ def test_a_key_that_a_metric_returns_is_masked_in_what_is_kept(online: Workspace
     assert done.code == 0, done.err
     kept = [path.read_bytes() for path in online.folder.rglob("*") if path.is_file() and path.suffix != ".py"]
     assert not any(key.encode() in data for data in kept)
-
-
-@pytest.mark.parametrize("threshold", ["2", "-0.1", "nan"])
-def test_a_threshold_that_is_no_share_is_refused(offline: Workspace, threshold: str) -> None:
-    done = offline.evaluate("--rubric", "none", "--metrics", f"length(max_words=9, threshold={threshold})")
-
-    assert done.code == 2
-    assert "'threshold'" in done.err
 
 
 def test_a_judge_that_cannot_write_steps_for_cases_ends_the_run_early_and_is_counted(
@@ -606,12 +434,6 @@ def test_two_cases_may_not_call_two_metrics_by_one_name(offline: Workspace) -> N
     assert "are called 'q'" in done.err
 
 
-def test_a_use_may_not_take_the_rubrics_own_name(offline: Workspace) -> None:
-    done = offline.evaluate("--metrics", 'is_json(name="rubric default"), is_json(name=semantic_fidelity)')
-
-    assert done.code == 2
-
-
 def test_an_unknown_metric_in_a_file_of_metrics_is_told_with_its_line(offline: Workspace) -> None:
     offline.write("metrics.yaml", "- is_json\n- lenght(max_words=4)\n")
 
@@ -631,11 +453,3 @@ def test_everybody_who_judges_is_named(online: Workspace, service: ChatService) 
     )
 
     assert "judged by openai/test and openai/other" in done.words
-
-
-def test_an_estimate_counts_what_is_written_once(online: Workspace) -> None:
-    how = (*REAL, "--rubric", "none", "-n", "2", "--metrics", "criteria(criteria=polite)")
-
-    shown = online.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *how, "--estimate")
-
-    assert "13: 6 answers and 7 judgements" in shown.words

@@ -109,7 +109,7 @@ WRONG: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
+@each(("name", "value"), WRONG, ids=str)
 def test_a_wrong_value_in_the_file_is_refused_with_its_line(name: str, value: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"prompt_evaluator.yaml:2: `server.{name}` has to be "):
         configured(tmp_path, **{name: value})

@@ -13,7 +13,7 @@ from prompt_evaluator.app.labelling.checks import NewLabel
 from prompt_evaluator.app.labels import add_label, export_labels, import_labels, list_labels
 from prompt_evaluator.app.run_queries import case_detail
 from prompt_evaluator.app.settings import read_settings
-from prompt_evaluator.errors import InvalidLabelError, UnknownNameError
+from prompt_evaluator.errors import InvalidLabelError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,13 +70,6 @@ def test_the_same_opinion_is_kept_once_and_a_new_one_beside_it(run_id: str) -> N
     assert [label.value for label in list_labels(read_settings())] == [4.0, 2.0]
 
 
-def test_a_flag_and_a_check_of_a_single_case_can_be_labelled(run_id: str) -> None:
-    assert add_label(read_settings(), new(run_id, metric="invented_constraints", value=1)).rubric_hash
-    assert add_label(read_settings(), new(run_id, case_id="late", metric="length", value=1)).rubric_hash is None
-    with pytest.raises(UnknownNameError, match="There is no score 'length'"):
-        add_label(read_settings(), new(run_id, metric="length", value=1))
-
-
 def test_what_does_not_fit_is_refused_with_the_field_and_counted_as_programs_count(run_id: str) -> None:
     for sample in (2, -1):
         words = f"Case 'refund' has no sample {sample}. Samples are numbered from 0 to 1."
@@ -86,12 +79,3 @@ def test_what_does_not_fit_is_refused_with_the_field_and_counted_as_programs_cou
     with pytest.raises(InvalidLabelError, match="The label has no reviewer"):
         add_label(read_settings(), new(run_id, reviewer=" "))
     assert list_labels(read_settings()) == []
-
-
-def test_an_unknown_run_or_case_is_refused_with_the_nearest_name(run_id: str) -> None:
-    with pytest.raises(UnknownNameError, match="There is no run 'nothing'"):
-        add_label(read_settings(), new("nothing"))
-    with pytest.raises(UnknownNameError, match=r"There is no test case 'refunds'. Did you mean 'refund'?"):
-        add_label(read_settings(), new(run_id, case_id="refunds"))
-    with pytest.raises(UnknownNameError, match="There is no run 'nothing'"):
-        list_labels(read_settings(), "nothing")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -24,14 +23,6 @@ def project(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def test_every_run_has_its_summary(project: Workspace) -> None:
-    done = project.run("benchmark", "run", "--dataset", "basic-coding,retrieval-qa", "--metrics", "similarity")
-
-    assert done.code == 0
-    assert done.out.count("similarity") >= 2
-    assert done.err.count("Run ") == 2
-
-
 def test_of_several_runs_the_worst_decides_the_exit_code(project: Workspace) -> None:
     project.write("targets.py", "def good(q): return 'y'\n\n\ndef bad(q): raise ValueError(q)\n")
     project.write("benchmarks/own.yaml", f"tasks:\n{TASK}")
@@ -45,13 +36,14 @@ def test_of_several_runs_the_worst_decides_the_exit_code(project: Workspace) -> 
     assert done.code == 3
 
 
-@pytest.mark.parametrize("metric", ["correctness", "faithfulness", "contextual_precision", "answer_relevancy"])
-def test_the_mock_answers_as_a_judge_for_every_metric(project: Workspace, metric: str) -> None:
-    done = project.run("benchmark", "run", "--dataset", "retrieval-qa", "--metrics", metric, "--json")
+def test_the_mock_answers_as_a_judge_for_every_metric(project: Workspace) -> None:
+    metrics = ("correctness", "faithfulness", "contextual_precision", "answer_relevancy")
+
+    done = project.run("benchmark", "run", "--dataset", "retrieval-qa", "--metrics", ",".join(metrics), "--json")
 
     assert done.code == 0, done.err
     (run,) = done.json["runs"]
-    assert run["overall_metric_stats"][metric]["num_cases"] > 0
+    assert all(run["overall_metric_stats"][metric]["num_cases"] for metric in metrics)
 
 
 def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) -> None:
@@ -65,51 +57,11 @@ def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) ->
     assert metrics["readability"]["scale"] == [1.0, 5.0]
 
 
-def test_a_metric_and_a_criterion_of_one_name_are_refused(project: Workspace) -> None:
-    done = project.run(
-        "benchmark", "run", "--dataset", "basic-coding", "--metrics", "correctness", "--rubric", "code-review"
-    )
-
-    assert done.code == 2
-    assert "already has a score or flag named 'correctness'" in done.err
-
-
 # Several models and datasets
 
 
 def group_of(project: Workspace, *arguments: str) -> Done:
     return project.run("benchmark", "run", "--metrics", "similarity", *arguments)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--dataset", "basic-coding,retrieval-qa", "--model", "mock/a,mock/b"),
-        ("--dataset", "basic-coding", "--dataset", "retrieval-qa", "--model", "mock/a", "--model", "mock/b"),
-        ("--dataset", "basic-coding, retrieval-qa,basic-coding", "--model", "mock/a", "--model", "mock/b,mock/a"),
-    ],
-    ids=["commas", "repeated", "both, and some twice"],
-)
-def test_models_and_datasets_are_repeated_or_separated_by_commas(
-    project: Workspace, arguments: tuple[str, ...]
-) -> None:
-    group = group_of(project, *arguments, "--json").json["group"]
-
-    assert (group["datasets"], group["models"]) == (["basic-coding", "retrieval-qa"], ["mock/a", "mock/b"])
-    assert len(group["members"]) == 4
-
-
-def test_a_group_ends_in_one_table_of_models_and_datasets(project: Workspace) -> None:
-    done = group_of(project, "--dataset", "basic-coding,retrieval-qa", "--model", "mock/a,mock/b")
-
-    *_, table = done.out.partition("── all 4 runs ──")
-    lines = table.splitlines()
-    assert "2 models on 2 datasets: 4 of 4 runs completed; $0, " in table
-    assert ["basic-coding", "retrieval-qa"] in [line.split() for line in lines]
-    (row, took) = (line for line in lines if line.startswith("  mock/a"))
-    assert len(re.findall(r"✓ 0\.\d{3} \(0\.\d{3} to [01]\.\d{3}\)", row)) == 2
-    assert len(re.findall(r"\$0, [\d.]+ s", took)) == 2
-    assert all(len(line) < 80 for line in lines)
 
 
 def test_each_summary_is_titled_with_its_dataset_and_model(project: Workspace) -> None:
@@ -176,23 +128,6 @@ def test_a_run_that_fails_loses_nobody_elses_results(online: Workspace, service:
             assert reason in member["reason"]
 
 
-def test_the_table_shows_a_failure_with_its_reason(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"model": "unknown", "status": 404, "message": "never heard of it"}, {"text": "yes"}])
-    for name in ("tea", "coffee"):
-        online.cases(
-            [{"id": f"{at}", "input": "x?", "reference": "yes"} for at in range(5)], f"benchmarks/{name}.jsonl"
-        )
-
-    models = "openai/unknown,openai/good"
-    done = online.run("benchmark", "run", "--dataset", "tea,coffee", "--model", models, "--metrics", "exact_match")
-
-    *_, table = done.out.partition("── all 4 runs ──")
-    assert table.count("✗ failed") == 2
-    assert "✗ openai/unknown failed on tea" in table
-    assert "never heard of it" in " ".join(table.split())
-    assert done.code == 3
-
-
 # Who judges
 
 
@@ -216,13 +151,6 @@ def test_models_that_judge_themselves_are_pointed_out_in_a_line(
     *_, table = done.out.partition("── both runs ──")
     said = [line for line in table.splitlines() if "--judge-model" in line]
     assert said == ([sentence] if sentence else [])
-
-
-def test_runs_without_a_judged_metric_never_say_judged_by(project: Workspace) -> None:
-    done = group_of(project, "--dataset", "basic-coding", "--model", "mock/a,mock/b")
-    planned = group_of(project, "--dataset", "basic-coding", "--model", "mock/a,mock/b", "--estimate")
-
-    assert "judged" not in done.out + done.err + planned.out
 
 
 def test_an_interrupt_ends_the_group_and_names_what_was_not_begun(online: Workspace, service: ChatService) -> None:

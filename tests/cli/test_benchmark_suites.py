@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -45,21 +46,8 @@ def test_a_suite_runs_every_model_on_every_dataset(project: Workspace) -> None:
 
 
 def test_what_is_typed_goes_before_the_suite(project: Workspace) -> None:
-    done = project.run(
-        *(
-            "benchmark",
-            "run",
-            "--suite",
-            "nightly",
-            "--model",
-            "mock/c",
-            "--metrics",
-            "exact_match",
-            "-n",
-            "1",
-            "--json",
-        )
-    )
+    typed = ("--model", "mock/c", "--metrics", "exact_match", "-n", "1", "--json")
+    done = project.run("benchmark", "run", "--suite", "nightly", *typed)
 
     group = done.json["group"]
     assert (group["datasets"], group["models"]) == (["own", "drinks"], ["mock/c"])
@@ -68,14 +56,7 @@ def test_what_is_typed_goes_before_the_suite(project: Workspace) -> None:
     assert artifact["num_samples_per_case"] == 1
 
 
-def test_an_estimate_of_a_suite_makes_no_run(project: Workspace) -> None:
-    done = project.run("benchmark", "run", "--suite", "nightly", "--estimate")
-
-    assert done.code == 0
-    assert project.run("runs", "list", "--json").json["runs"] == []
-
-
-@pytest.mark.parametrize(
+@each(
     ("arguments", "sentence"),
     [
         (("--suite", "nigthly"), "There is no suite 'nigthly'. Did you mean 'nightly'?"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from artifact_files import artifact, scored_case
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -106,14 +107,6 @@ def test_json_of_more_than_two_runs_has_a_list(runs: Runs) -> None:
     )  # 20 cases without any difference do not rule one out
 
 
-def test_more_than_two_runs_are_one_table_then_each(runs: Runs) -> None:
-    done = runs.compare(runs.before, runs.after, runs.shorter)
-
-    assert done.code == 0
-    assert "C against A" in done.out
-    assert "regex 1.000 ✗ 0.500 (\N{MINUS SIGN}0.500) worse ⚠ 1.000 (0.000) cannot tell" in done.words
-
-
 def test_a_regression_fails_only_if_asked_to(runs: Runs) -> None:
     pairs = {runs.after: 1, runs.shorter: 0}
 
@@ -122,13 +115,6 @@ def test_a_regression_fails_only_if_asked_to(runs: Runs) -> None:
         assert runs.compare(runs.before, candidate, "--fail-on-regression").code == code
         assert runs.compare(runs.before, candidate, "--fail-on-regression", "--json").code == code
     assert runs.compare(runs.before, runs.shorter, runs.after, "--fail-on-regression").code == 1
-
-
-def test_a_threshold_decides_what_matters(runs: Runs) -> None:
-    done = runs.compare(runs.before, runs.after, "--metric-threshold", "4", "--fail-on-regression")
-
-    assert done.code == 0
-    assert done.words.startswith("No difference seen between A and B on regex.")
 
 
 def test_show_shows_the_answers_of_the_most_certain_drops(runs: Runs) -> None:
@@ -172,14 +158,7 @@ def test_output_in_a_pipe_has_no_colour_and_fits_80_columns(runs: Runs) -> None:
     assert not any("\x1b" in line for line in lines)
 
 
-def test_another_encoding_is_written_with_plain_signs(runs: Runs) -> None:
-    done = runs.compare(runs.before, runs.after, PYTHONIOENCODING="ascii")
-
-    assert done.code == 0
-    assert done.words.startswith("x B is worse than A on regex (-0.500 on 0-1, p ")
-
-
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("@last",), "Name two or more runs, the baseline first"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +23,8 @@ from comparisons import (
     too_few,
     undecided,
 )
+from entries import each
+from snapshots import WIDTHS, check
 
 from prompt_evaluator.cli.comparison_answers import shown_case_lines
 from prompt_evaluator.cli.comparison_view import comparison_lines, next_lines
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.model.comparison import Comparison
     from prompt_evaluator.model.comparison_findings import ShownCase
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-UPDATE = "UPDATE_SNAPSHOTS"
-"""Set this to write the files anew; then look at them before they are committed."""
-WIDTHS = (40, 80, 160)
 LONG = "does-it-answer-every-part-of-a-question-with-several-parts"
 
 
@@ -125,28 +122,19 @@ PAGES: dict[str, Callable[[int], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", PAGES)
-def test_comparisons_read_as_they_did(name: str, width: int) -> None:
-    text = plain("\n".join(PAGES[name](width))) + "\n"
-    path = SNAPSHOTS / f"compare_{name}_{width}.txt"
-    if os.environ.get(UPDATE):
-        path.write_text(text, encoding="utf-8")
+@each("name", PAGES)
+def test_comparisons_read_as_they_did(name: str) -> None:
+    text = plain("\n".join(PAGES[name](80)))
 
-    assert text == path.read_text(encoding="utf-8"), f"{UPDATE}=1 writes {path.name} anew"
+    check(f"compare_{name}", text)
+    assert "\x1b" not in text
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", PAGES)
+@each(("name", "width"), product(PAGES, WIDTHS))
 def test_no_line_is_wider_than_the_terminal_except_commands(name: str, width: int) -> None:
     lines = [line for line in plain("\n".join(PAGES[name](width))).split("\n") if cells(line) >= width]
 
     assert [line for line in lines if "prompt-evaluator" not in line] == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_moves_the_cursor(name: str) -> None:
-    assert "\x1b" not in plain("\n".join(PAGES[name](80)))
 
 
 def test_every_colour_comes_with_a_mark_or_a_word() -> None:

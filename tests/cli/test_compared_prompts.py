@@ -63,18 +63,6 @@ def test_the_terminal_compares_more_than_two_prompts_in_one_table(online: Worksp
     assert "C against A" in done.out
 
 
-def test_the_comparison_is_the_one_that_compare_makes_of_the_runs(online: Workspace) -> None:
-    document = compare(online, "--json").json
-
-    again = online.run("compare", *(run["run_id"] for run in document["runs"]), "--json").json
-
-    assert document["comparisons"] == [again]
-
-
-def test_a_worse_prompt_is_a_result_and_not_a_failure(online: Workspace) -> None:
-    assert compare(online).code == 0
-
-
 def test_the_prompts_of_each_model_are_compared(online: Workspace) -> None:
     done = compare(online, "--generator-model", "openai/b", "--json")
 

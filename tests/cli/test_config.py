@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from workspace import Workspace
 
 from prompt_evaluator.config.settings import SETTINGS
@@ -73,10 +74,8 @@ def test_every_setting_is_shown_with_its_origin(folder: Workspace) -> None:
     assert "data.jsonl (not found)" not in done.out
 
 
-@pytest.mark.parametrize(
-    "arguments", [("config", "show"), ("doctor",), ("list", "rubrics"), ("list", "providers")], ids=" ".join
-)
-@pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
+@each("arguments", [("config", "show"), ("doctor",), ("list", "rubrics"), ("list", "providers")], ids=" ".join)
+@each("how", [(), ("--json",)], ids=["text", "json"])
 def test_no_secret_is_shown(arguments: tuple[str, ...], how: tuple[str, ...], full_of_secrets: Workspace) -> None:
     done = full_of_secrets.run(*arguments, *how)
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from harness_folder import CONFIGS, TASKS, by_task, results, write_harness
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def test_a_part_can_be_chosen(offline: Workspace, flags: list[str], configs: set
     assert {each["totalTasks"] for each in run["summaries"]} == {len(tasks)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         (["--config-ids", "plane"], "There is no configuration 'plane'. Did you mean 'plain'?"),
@@ -199,15 +200,6 @@ def test_a_parameter_that_is_not_a_number_is_an_error_that_names_the_configurati
 
     assert done.code == 2
     assert "The configuration 'a': `temperature` has to be a number from 0 to 100, not the text 'low'" in done.err
-
-
-def test_a_target_with_an_unknown_provider_is_an_error_before_the_first_call(offline: Workspace) -> None:
-    write_harness(offline, configs=[{"id": "a"}, {"id": "b", "target": "opnai/gpt-4o"}])
-
-    done = offline.run("evals", "run")
-
-    assert done.code == 2
-    assert "Did you mean 'openai'?" in done.err
 
 
 def test_an_estimate_makes_no_call_and_writes_nothing(offline: Workspace) -> None:

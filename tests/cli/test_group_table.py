@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from snapshots import WIDTHS, check
 from summaries import metric, outcome, plan, totals
 
 from prompt_evaluator.cli.group_table import group_lines, title_line
@@ -21,12 +21,10 @@ from prompt_evaluator.reports.group import group_findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from prompt_evaluator.model.group import GroupFindings
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-UPDATE = "UPDATE_SNAPSHOTS"
-WIDTHS = (40, 80, 160)
 DATASETS = ("basic-coding", "retrieval-qa", "tool-use-basic", "support-tickets", "house-style", "sums")
 MODELS = (
     "openai/gpt-4o",
@@ -80,44 +78,29 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_tables_read_as_they_did(shape: str, width: int, tmp_path: Path) -> None:
-    datasets, models, metrics = SHAPES[shape]
-
-    text = shown(group_findings(group(datasets, models, tmp_path, metrics)), width)
-
-    path = SNAPSHOTS / f"group_{shape}_{width}.txt"
-    if os.environ.get(UPDATE):
-        path.write_text(f"{text}\n", "utf-8")
-    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
+def tables(folder: Path) -> dict[str, list[Member]]:
+    shapes = {name: group(datasets, models, folder, metrics) for name, (datasets, models, metrics) in SHAPES.items()}
+    of_prompts = {
+        f"prompts_{count}x{models}": prompts(count, models, folder) for count, models in [(3, 1), (3, 2), (1, 3)]
+    }
+    return {**shapes, **of_prompts}
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(("count", "models"), [(3, 1), (3, 2), (1, 3)])
-def test_tables_of_prompts_read_as_they_did(count: int, models: int, width: int, tmp_path: Path) -> None:
-    text = shown(group_findings(prompts(count, models, tmp_path)), width)
-
-    path = SNAPSHOTS / f"group_prompts_{count}x{models}_{width}.txt"
-    if os.environ.get(UPDATE):
-        path.write_text(f"{text}\n", "utf-8")
-    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
-    assert max(map(cells, text.splitlines())) < width
+def test_tables_read_as_they_did(tmp_path: Path) -> None:
+    for name, members in {**tables(tmp_path), "failures": broken(tmp_path)}.items():
+        check(f"group_{name}", shown(group_findings(members), 80))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_no_line_is_wider_than_the_terminal_and_every_mean_is_there(shape: str, width: int, tmp_path: Path) -> None:
-    datasets, models, metrics = SHAPES[shape]
-    found = group_findings(group(datasets, models, tmp_path, metrics))
+def test_no_line_is_wider_than_the_terminal_and_every_mean_is_there(tmp_path: Path) -> None:
+    for (name, members), width in product(tables(tmp_path).items(), WIDTHS):
+        found = group_findings(members)
+        text = shown(found, width)
 
-    text = shown(found, width)
-
-    assert max(map(cells, text.splitlines())) < width
-    for each in found.members:
-        for name, score in each.scores.items():
-            digits = next(known.digits for known in found.metrics if known.name == name)
-            assert f"{score.mean:.{digits}f} (" in text
+        assert max(map(cells, text.splitlines())) < width, name
+        for each in found.members:
+            for metric_name, score in each.scores.items():
+                digits = next(known.digits for known in found.metrics if known.name == metric_name)
+                assert f"{score.mean:.{digits}f} (" in text, name
 
 
 def test_several_models_and_datasets_are_a_table_of_both_where_there_is_room(tmp_path: Path) -> None:
@@ -152,25 +135,6 @@ def broken(folder: Path) -> list[Member]:
             )
         members.append(Member(dataset=dataset, model=fourth))
     return members
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_failures_read_as_they_did(width: int, tmp_path: Path) -> None:
-    text = shown(group_findings(broken(tmp_path)), width)
-
-    path = SNAPSHOTS / f"group_failures_{width}.txt"
-    if os.environ.get(UPDATE):
-        path.write_text(f"{text}\n", "utf-8")
-    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
-
-
-def test_what_went_wrong_alike_on_several_datasets_is_said_once(tmp_path: Path) -> None:
-    text = " ".join(shown(group_findings(broken(tmp_path)), 160).split())
-
-    assert text.count("the key was not accepted") == 1
-    assert f"✗ {MODELS[1]} failed on basic-coding and retrieval-qa: openai: stopped," in text
-    assert f"✗ {MODELS[2]} stopped on basic-coding and retrieval-qa: The budget of 10 calls is spent." in text
-    assert f"✗ {MODELS[3]} not started on basic-coding and retrieval-qa: " in text
 
 
 def test_a_run_that_could_not_be_carried_out_at_all_is_in_the_table_with_its_error(tmp_path: Path) -> None:

@@ -46,17 +46,6 @@ def test_labels_go_in_once_and_come_out_again(project: Workspace, run_id: str) -
     ]
 
 
-def test_new_and_existing_labels_are_counted_separately(project: Workspace, run_id: str) -> None:
-    row = "case-000,1,semantic_fidelity,4,fine"
-    project.write("labels.csv", table(run_id, row))
-    project.run("labels", "import", "labels.csv", "--reviewer", "anna")
-    project.write("labels.csv", table(run_id, row, "case-001,1,semantic_fidelity,2,"))
-
-    done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
-
-    assert done.out == "Added 1 label. 1 was already in the store.\n"
-
-
 def test_the_format_of_an_export_follows_its_file_name_unless_given(project: Workspace, run_id: str) -> None:
     project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,=2"))
     project.run("labels", "import", "labels.csv", "--reviewer", "anna")
@@ -71,25 +60,6 @@ def test_the_format_of_an_export_follows_its_file_name_unless_given(project: Wor
     assert project.run("labels", "import", "a.csv").out == "Nothing to add: 1 label was already in the store.\n"
 
 
-def test_a_wrong_label_is_an_error_with_its_place(project: Workspace, run_id: str) -> None:
-    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,", "case-000,1,semantic_fidelty,4,"))
-
-    done = project.run("labels", "import", "labels.csv", "--reviewer", "anna")
-
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "Error: labels.csv:3: There is no score 'semantic_fidelty'. Did you mean 'semantic_fidelity'?\n"
-    assert project.run("labels", "export").out == ""
-
-
-def test_a_label_without_a_reviewer_is_an_error_that_names_the_option(project: Workspace, run_id: str) -> None:
-    project.write("labels.csv", table(run_id, "case-000,1,semantic_fidelity,4,"))
-
-    done = project.run("labels", "import", "labels.csv")
-
-    assert done.code == 2
-    assert "or pass --reviewer" in done.err
-
-
 def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Workspace, run_id: str) -> None:
     project.write("labels.jsonl", "mine")
 
@@ -98,15 +68,6 @@ def test_an_export_of_an_unknown_run_keeps_the_file_that_is_there(project: Works
     assert done.code == 2
     assert done.err == f"Error: There is no run '{run_id}0'. Did you mean '{run_id}'?\n"
     assert (project.folder / "labels.jsonl").read_text() == "mine"
-
-
-def test_an_export_that_cannot_be_written_says_why(project: Workspace) -> None:
-    project.write("taken", "")
-
-    done = project.run("labels", "export", "-o", "taken/labels.jsonl")
-
-    assert done.code == 2
-    assert "taken/labels.jsonl: cannot write the file: taken is not a folder." in done.err
 
 
 def test_a_labelled_run_is_deleted_only_with_its_labels(project: Workspace, run_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from entries import each
 from ranked_runs import add_ranked
 from workspace import Workspace
 
@@ -41,7 +42,7 @@ def test_models_are_ranked_below_their_dataset(project: Workspace) -> None:
     ]
 
 
-@pytest.mark.parametrize("columns", [60, 80, 160])
+@each("columns", [60, 80, 160])
 def test_no_line_is_wider_than_the_terminal(project: Workspace, columns: int) -> None:
     there = Workspace.__new__(Workspace)
     there.folder, there.environment = project.folder, {**project.environment, "COLUMNS": str(columns)}

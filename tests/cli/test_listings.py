@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.metrics.catalogue import METRICS
 
@@ -157,7 +158,7 @@ def test_a_provider_is_shown_alone(offline: Workspace) -> None:
     assert listed(offline, "providers", "mock")["kind"] == "mock"
 
 
-@pytest.mark.parametrize("kind", ["dataset", "suite", "rubric", "metric", "provider"])
+@each("kind", ["dataset", "suite", "rubric", "metric", "provider"])
 def test_an_unknown_name_is_refused_with_the_nearest_or_all(project: Workspace, kind: str) -> None:
     done = project.run("list", f"{kind}s", "nightyl")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
+from entries import each
 
 if TYPE_CHECKING:
     from workspace import Done, Workspace
@@ -29,7 +29,7 @@ def test_two_inputs_are_two_datasets(offline: Workspace) -> None:
     assert len(hashes) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "sentence"),
     [
         (("-i", " ", "-s", "prompt.txt"), "The input is empty."),

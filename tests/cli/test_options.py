@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import json
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import pytest
-import yaml
+from entries import each
 
 from prompt_evaluator import evaluate
 from prompt_evaluator.app.planning.options import evaluate_options, given_options, run_limits
@@ -21,7 +21,7 @@ from prompt_evaluator.cli.main import cli
 from prompt_evaluator.cli.options import option
 from prompt_evaluator.cli.score import score_command
 from prompt_evaluator.config.loading import Settings, load_settings
-from prompt_evaluator.config.settings import SETTINGS, flags_of
+from prompt_evaluator.config.settings import flags_of
 from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.model import JudgeConfig, RunPlan, Target
 from prompt_evaluator.model.options import OPTIONS, EvaluateOptions
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 EVERY = OPTIONS | LIMITS
 TAGS = {"candidate": "true", "night": "true", "team": "docs,web"}
-SET = [name for name, option in EVERY.items() if option.setting]
 
 
 class Example(NamedTuple):
@@ -111,38 +110,19 @@ def test_there_is_an_example_of_every_option() -> None:
     assert set(EXAMPLES) == set(EVERY)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", EXAMPLES)
 def test_a_flag_reaches_the_run(name: str, tmp_path: Path) -> None:
     given = parsed(*EXAMPLES[name].flags)
 
     assert told(name, load_settings(None, flags_of(given), {}, tmp_path), given) == expected(name, tmp_path)
 
 
-@pytest.mark.parametrize("name", IN_PYTHON)
-@pytest.mark.parametrize("how", ["keyword", "name of the flag"])
+@each(("name", "how"), product(IN_PYTHON, ["keyword", "name of the flag"]))
 def test_a_keyword_reaches_the_run(name: str, how: str, tmp_path: Path) -> None:
     word = EVERY[name].keyword if how == "keyword" else name
     given = given_options({word: EXAMPLES[name].python})
 
     assert told(name, load_settings(None, flags_of(given), {}, tmp_path), given) == expected(name, tmp_path)
-
-
-@pytest.mark.parametrize("name", SET)
-def test_a_setting_of_the_file_reaches_the_run(name: str, tmp_path: Path) -> None:
-    group, _, last = (EVERY[name].setting or "").rpartition(".")
-    value = json.loads(json.dumps(EXAMPLES[name].python, default=str))
-    (tmp_path / "prompt_evaluator.yaml").write_text(yaml.safe_dump({group: {last: value}} if group else {last: value}))
-
-    assert told(name, load_settings(None, {}, {}, tmp_path), {}) == expected(name, tmp_path)
-
-
-@pytest.mark.parametrize("name", SET)
-def test_a_variable_reaches_the_run(name: str, tmp_path: Path) -> None:
-    value = EXAMPLES[name].python
-    text = str(value) if isinstance(value, (str, Path)) else json.dumps(value)
-    variable = SETTINGS[EVERY[name].setting or ""].variable
-
-    assert told(name, load_settings(None, {}, {variable: text}, tmp_path), {}) == expected(name, tmp_path)
 
 
 def test_what_nobody_says_is_what_is_declared(tmp_path: Path) -> None:
@@ -182,7 +162,7 @@ def test_no_two_flags_of_a_command_are_the_same(command: click.Command) -> None:
     assert len(flags) == len(set(flags))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "flag"),
     [
         (("--param", "top_p"), "--param"),
@@ -199,7 +179,7 @@ def test_a_flag_that_cannot_be_right_is_refused_by_its_name(arguments: tuple[str
     assert flag in caught.value.format_message()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("1", 1), ("true", True), ("null", None), ('"1"', "1"), ("low", "low"), ("", ""), ("{1", "{1"), ("NaN", "NaN")],
 )
@@ -238,7 +218,7 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
     assert options.judge_system_prompt == tmp_path / "strict"
 
 
-@pytest.mark.parametrize(
+@each(
     ("keywords", "sentence"),
     [
         ({"sampels": 3}, "There is no option 'sampels'. Did you mean 'samples'?"),
@@ -256,7 +236,6 @@ def test_a_path_that_starts_with_a_dot_is_no_short_name(tmp_path: Path) -> None:
         ({"params": {"a": {"b": float("-inf")}}}, "params has to be a mapping of names to JSON values"),
         ({"judge": object()}, "judge has to be a non-empty text, not a value of the type object."),
     ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_a_keyword_that_cannot_be_right_is_refused_by_its_name(keywords: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
@@ -280,19 +259,6 @@ def test_a_command_can_say_otherwise_about_an_option() -> None:
 
     assert "Samples per task. [default: 1; 1<=x<=10000]" in text
     assert "[default: the run's own]" in text
-
-
-@pytest.mark.parametrize("how", ["flag", "file"])
-def test_none_is_no_rubric(offline: Workspace, how: str) -> None:
-    if how == "file":
-        offline.configure(rubric="none", metrics=["length", {"metric": "is_json"}])
-    flags = ("--rubric", "none", "--metrics", "length", "--metrics", "is_json") if how == "flag" else ()
-
-    done = offline.evaluate("-n", "1", *flags)
-
-    assert done.artifact["rubric_metadata"] is None
-    assert [metric["metric"] for metric in done.artifact["metrics_config"]] == ["length", "is_json"]
-    assert offline.run("doctor").code == 0
 
 
 def test_structured_settings_are_shown_as_json(offline: Workspace) -> None:
@@ -322,18 +288,18 @@ def options_of(command: click.Command, name: str = "") -> list[tuple[str, click.
 
 
 def test_every_option_of_several_values_says_so_in_the_same_words() -> None:
-    several = [(name, each) for name, each in options_of(cli) if each.multiple]
+    several = [(name, flag) for name, flag in options_of(cli) if flag.multiple]
 
-    flags = {each.opts[0] for _, each in several}
-    assert {"--model", "--dataset", "--metrics", "--case-ids", "--where", "--tag", "--param", "--reducers"} <= flags
-    for name, each in several:
-        words = REPEATED if isinstance(each.type, click.Path) else SEVERAL
-        assert words in (each.help or ""), f"{name} {each.opts[0]}"
-    for name, each in options_of(cli):
-        assert each.multiple or "comma" not in (each.help or ""), f"{name} {each.opts[0]}"
+    named = {flag.opts[0] for _, flag in several}
+    assert {"--model", "--dataset", "--metrics", "--case-ids", "--where", "--tag", "--param", "--reducers"} <= named
+    for name, flag in several:
+        words = REPEATED if isinstance(flag.type, click.Path) else SEVERAL
+        assert words in (flag.help or ""), f"{name} {flag.opts[0]}"
+    for name, flag in options_of(cli):
+        assert flag.multiple or "comma" not in (flag.help or ""), f"{name} {flag.opts[0]}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("together", "apart", "name"),
     [
         (("--case-ids", "a,b"), ("--case-ids", "a", "--case-ids", "b"), "case_ids"),
@@ -343,7 +309,6 @@ def test_every_option_of_several_values_says_so_in_the_same_words() -> None:
         (("--fail-under", "a=4,b=.5"), ("--fail-under", "a=4", "--fail-under", "b=.5"), "fail_under"),
         (("--param", 'x=[1,2],y="a,z=1"'), ("--param", "x=[1,2]", "--param", 'y="a,z=1"'), "params"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_values_are_repeated_or_separated_by_commas_alike(
     together: tuple[str, ...], apart: tuple[str, ...], name: str
@@ -352,7 +317,7 @@ def test_values_are_repeated_or_separated_by_commas_alike(
     assert len(parsed(*together)[name]) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "name", "value"),
     [
         (("--where", "city=Paris, France"), "where", ("city=Paris, France",)),

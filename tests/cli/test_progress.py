@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from summaries import RUN_ID, plan
 from workspace import Workspace
 
@@ -81,15 +82,7 @@ def test_a_block_at_80_columns() -> None:
     ]
 
 
-def test_a_block_at_160_columns_has_two_facts_on_a_line() -> None:
-    lines = block(view(), 160)
-
-    assert len(lines) == 4
-    assert lines[1].startswith("done     120/250 samples")
-    assert "calls    8 in flight of 11 · 3 queued · throttled 31 % (rate limits, 429s)" in lines[1]
-
-
-@pytest.mark.parametrize("width", [40, 41, 47, 59, 80, 99, 119, 120, 121, 160, 250])
+@each("width", [40, 41, 47, 59, 80, 99, 119, 120, 121, 160, 250])
 def test_no_line_reaches_the_edge_of_the_terminal(width: int) -> None:
     waiting = tuple(Waiting("日本語の長い識別子" * 9, 2, 31.0, "ConnectionFailedError", 12.0) for _ in range(64))
     huge = view(
@@ -112,11 +105,25 @@ def test_fields_stay_where_they_are_while_nothing_is_known() -> None:
     assert [line[:8].strip() for line in block(before, 80)[1:]] == ["done", "calls", "spent", "retries"]
 
 
-def test_the_tail_says_what_it_is_waiting_for() -> None:
-    waiting = (Waiting("test-004", 2, 31.2, "RateLimitedError", 12.0), Waiting("test-009", 1, 4.0))
-    lines = block(view(samples_done=248, waiting=waiting), 160)
-
-    assert lines[-1] == "waiting  for 2 samples · test-004 #2 (31 s), retrying after 429 in 12 s · test-009 #1 (4 s)"
+@each(
+    ("changes", "line", "expected"),
+    [
+        ({"samples_done": 250}, -1, "waiting  writing the results"),
+        (
+            {
+                "samples_done": 248,
+                "waiting": (Waiting("t4", 2, 31.2, "RateLimitedError", 12.0), Waiting("t9", 1, 4.0)),
+            },
+            -1,
+            "waiting  for 2 samples · t4 #2 (31 s), retrying after 429 in 12 s · t9 #1 (4 s)",
+        ),
+        ({"throttled": 0.0}, 2, "calls    8 in flight of 11 · 3 queued · not throttled"),
+        ({"unpriced": 5, "answers": 5}, 3, "spent    123k tokens in · 45.7k out · cost unknown"),
+        ({"unpriced": 2, "answers": 5}, 3, "spent    123k tokens in · 45.7k out · $0.43 + 2 calls of unknown price"),
+    ],
+)
+def test_a_line_says_what_is_known(changes: dict[str, Any], line: int, expected: str) -> None:
+    assert block(view(**changes), 119)[line] == expected
 
 
 def test_a_stall_is_explained_in_the_middle_of_a_run_too() -> None:
@@ -124,18 +131,6 @@ def test_a_stall_is_explained_in_the_middle_of_a_run_too() -> None:
 
     assert "waiting" not in block(view(waiting=waiting, idle=9.0), 80)[-1]
     assert " ".join(block(view(waiting=waiting, idle=10.0), 80)).endswith("more")
-
-
-def test_a_finished_run_is_writing_its_results() -> None:
-    assert block(view(samples_done=250), 80)[-1] == "waiting  writing the results"
-
-
-@pytest.mark.parametrize(
-    ("unpriced", "answers", "expected"),
-    [(0, 5, "$0.43"), (5, 5, "cost unknown"), (2, 5, "$0.43 + 2 calls of unknown price")],
-)
-def test_an_unknown_price_is_said(unpriced: int, answers: int, expected: str) -> None:
-    assert block(view(unpriced=unpriced, answers=answers), 80)[3].endswith(expected)
 
 
 def test_a_plain_line_says_it_all() -> None:
@@ -159,10 +154,6 @@ def test_the_last_line_explains_throttling_and_counts_time_outs() -> None:
     assert done.endswith(
         "throttled 31 % of the time (rate limits, 429s) · 2 tries timed out and may have been paid for"
     )
-
-
-def test_a_run_that_nothing_holds_back_is_not_throttled() -> None:
-    assert block(view(throttled=0.0), 80)[2] == "calls    8 in flight of 11 · 3 queued · not throttled"
 
 
 def test_plain_lines_come_after_5_10_20_40_and_70_seconds() -> None:
@@ -327,7 +318,7 @@ def test_json_is_all_there_is_on_standard_output(tmp_path: Path) -> None:
     assert "case-001: 5/5 samples · semantic_fidelity" in done.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("shown", "expected"),
     [
         (clock(7), "0:07"),

@@ -7,7 +7,6 @@ import shutil
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import hostile
 import pytest
 from workspace import REAL, Workspace
 
@@ -47,10 +46,6 @@ class Project:
 
     def report(self, *arguments: str) -> Done:
         return self.workspace.run("report", *arguments)
-
-    def data(self, *arguments: str) -> Any:
-        assert self.report(*arguments, "-o", "data.json").code == 0
-        return json.loads((self.folder / "data.json").read_bytes())
 
     def file(self, run_id: str) -> Path:
         return self.folder / "runs" / run_id / "dataset_evaluation.json"
@@ -107,41 +102,6 @@ def test_every_format_of_two_runs_is_written_by_one_command(project: Project) ->
     assert {each["test_case_id"] for each in data["flipped"]} == {f"billing-{at}" for at in range(10)}
 
 
-def test_the_worst_cases_are_shown_with_input_answer_reference_and_reason(project: Project) -> None:
-    data = project.data(project.after)
-
-    worst = data["worst"]
-    assert [each["test_case_id"] for each in worst] == [f"billing-{at}" for at in range(10)]
-    assert worst[3]["input"] == "Question 3 on billing?"
-    assert worst[3]["reference"] == "yes"
-    assert worst[3]["line"] == 4
-    assert [each["answer"] for each in worst[3]["answers"]] == ["no"] * 3
-    assert worst[3]["answers"][0]["scores"] == {"regex": 0.0}
-    assert worst[3]["answers"][0]["reasons"]["regex"]
-
-
-def test_it_says_how_to_run_the_same_again(project: Project) -> None:
-    found = project.data(project.after)["reproduction"]
-
-    assert found["command"] == (
-        "prompt-evaluator evaluate-dataset --dataset data.jsonl --system-prompt prompt.txt "
-        "--generator-model python:bot:after --rubric none --metrics 'regex(pattern=yes)' --num-samples 3"
-    )
-    assert found["folder"] == str(project.folder)
-    assert found["facts"]["dataset_hash"]
-    assert found["metrics"]["regex"]["options"] == {"pattern": "yes"}
-
-
-def test_a_title_can_be_given(project: Project) -> None:
-    assert project.data(project.after, "--title", "Friday's run")["title"] == "Friday's run"
-
-
-def test_a_run_can_be_named_by_its_file_or_folder(project: Project) -> None:
-    named = [str(project.file(project.before)), f"runs/{project.before}"]
-
-    assert [project.data(name)["facts"]["run_id"] for name in named] == [project.before] * 2
-
-
 def test_a_file_made_elsewhere_can_be_compared_but_not_reported_on_alone(project: Project) -> None:
     artifact = json.loads(project.file(project.before).read_bytes())
     (project.folder / "foreign.json").write_text(json.dumps({**artifact, "run_id": "f" * 36}), encoding="utf-8")
@@ -168,26 +128,6 @@ def test_it_reports_on_one_run_or_on_two(project: Project, runs: tuple[str, ...]
     assert "Name one run, or two to compare" in done.err
 
 
-def test_runs_that_cannot_be_compared_are_refused_with_code_3(mine: Workspace) -> None:
-    first = mine.evaluate("--generator-model", "python:bot:before", *METRICS).run_id
-    mine.cases([{"id": "other", "input": "Something else?"}])
-    second = mine.evaluate("--generator-model", "python:bot:before", *METRICS).run_id
-
-    done = mine.run("report", first, second)
-
-    assert done.code == 3
-    assert not (mine.folder / "report.html").exists()
-
-
-def test_a_run_that_stopped_early_is_reported_on_with_a_warning_before_its_numbers(mine: Workspace) -> None:
-    mine.evaluate("--generator-model", "python:bot:before", *METRICS, "--max-calls", "3")
-
-    assert mine.run("report", "@last", "-o", "r.md", "-o", "r.html").code == 0
-    for name in ("r.md", "r.html"):
-        text = (mine.folder / name).read_text("utf-8")
-        assert 0 < text.index("Stopped after") < text.index("Metrics</h2>" if name == "r.html" else "## Metrics")
-
-
 def test_a_run_in_which_every_answer_failed_is_reported_on_with_its_errors(mine: Workspace) -> None:
     mine.evaluate("--generator-model", "python:bot:broken", *METRICS)
 
@@ -198,16 +138,6 @@ def test_a_run_in_which_every_answer_failed_is_reported_on_with_its_errors(mine:
     assert data["findings"]["no_scores"] is not None
     assert data["worst"][0]["answers"][0]["error"]
     assert "the bot is ill" in (mine.folder / "r.html").read_text("utf-8")
-
-
-def test_a_run_of_one_case_and_one_sample_can_be_reported_on(mine: Workspace) -> None:
-    mine.cases(1)
-    mine.evaluate("--generator-model", "python:bot:before", "--rubric", "none", "--metrics", "is_json", "-n", "1")
-
-    done = mine.run("report", "@last", *(part for name in FORMATS for part in ("-o", name)))
-
-    assert (done.code, done.err) == (0, "")
-    assert json.loads((mine.folder / "r.json").read_bytes())["varying"] == []
 
 
 def test_a_run_whose_folder_was_deleted_can_still_be_reported_on(mine: Workspace) -> None:
@@ -237,44 +167,3 @@ def test_no_secret_of_the_run_is_in_any_format(online: Workspace, service: Any) 
         assert key.encode() not in written, name
         assert header.encode() not in written, name
     assert b"[secret]" in (online.folder / "r.html").read_bytes()
-
-
-def test_hostile_texts_are_only_read(mine: Workspace) -> None:
-    texts = [*hostile.HTML.values(), *hostile.FORMULAS.values(), *hostile.CHARACTERS.values()]
-    mine.write("bot.py", f"TEXTS = {texts!r}\ndef evil(question):\n    return TEXTS[int(question)]\n")
-    mine.cases([{"id": f"{at} <script>", "input": str(at), "reference": "<b>"} for at in range(len(texts))])
-    metrics = ("--rubric", "none", "--metrics", "regex(pattern=yes)", "-n", "1")
-    assert mine.evaluate("--generator-model", "python:bot:evil", *metrics).code == 0
-
-    done = mine.run("report", "@last", *(part for name in FORMATS for part in ("-o", name)), "--title", texts[0])
-
-    assert (done.code, done.err) == (0, "")
-    page = (mine.folder / "r.html").read_text("utf-8")
-    assert "<script>window" not in page
-    assert "\x1b" not in page
-
-
-def test_a_run_with_a_history_is_shown_over_time_and_against_cost(online: Workspace) -> None:
-    online.cases(CASES)
-    online.write("priced.yaml", "providers: {openai: {prices: {test: {input: 1, output: 2}}}}\n")
-    priced = ("--config", "priced.yaml")
-    for _ in range(3):
-        online.evaluate(*REAL, "--rubric", "none", "--metrics", "regex(pattern=a)", "-n", "2", *priced)
-
-    assert online.run("report", "@last", "-o", "r.json", *priced).code == 0
-    charts = [each["kind"] for each in json.loads((online.folder / "r.json").read_bytes())["charts"]]
-    assert charts[-2:] == ["trend", "cost"]
-
-
-def test_runs_that_cost_nothing_are_not_drawn_against_cost(mine: Workspace) -> None:
-    mine.cases(CASES)
-    for seed in ("1", "2", "3"):
-        mine.evaluate("--generator-model", "mock/default", "-n", "2", "--seed", seed)
-
-    assert mine.run("report", "@last", "-o", "r.json").code == 0
-    charts = [each["kind"] for each in json.loads((mine.folder / "r.json").read_bytes())["charts"]]
-    assert (charts[-1], "cost" in charts) == ("trend", False)
-
-
-def test_a_run_without_a_history_has_no_charts_of_one(project: Project) -> None:
-    assert not {"trend", "cost"} & {each["kind"] for each in project.data(project.before)["charts"]}

@@ -99,15 +99,6 @@ def test_annotations_name_the_line_of_the_case_in_the_repository(runs: Runs) -> 
     assert any(line.startswith(place) for line in done.out.splitlines())
 
 
-def test_nothing_a_model_wrote_starts_a_command(runs: Runs) -> None:
-    done = runs.report(runs.after)
-    both = (done.out + done.err).splitlines()
-
-    assert [line for line in both if line.lstrip().startswith("::") and "title=" not in line] == []
-    assert [line for line in both if "##[" in line] == []
-    assert "<script>" not in runs.comment.replace("\n::error::pwned", "").split("```")[0]
-
-
 def test_the_summary_is_added_to_what_other_steps_of_the_job_wrote(runs: Runs) -> None:
     runs.report(runs.after)
     first = runs.summary.read_text(encoding="utf-8")
@@ -138,15 +129,6 @@ def test_only_named_reports_are_written_beside_the_comment(runs: Runs) -> None:
     assert runs.report(runs.after, "-o", "other.md", "--pr-comment", "out/comment.md").code == 0
     assert (runs.project.folder / "other.md").exists()
     assert (runs.project.folder / "out" / "comment.md").exists()
-
-
-def test_a_title_gives_a_comment_of_its_own(runs: Runs) -> None:
-    runs.report(runs.after)
-    first = runs.comment
-    runs.report(runs.after, "--title", "Short prompt")
-
-    assert first.splitlines()[0] != runs.comment.splitlines()[0]
-    assert "**Short prompt: " in runs.comment
 
 
 def test_a_refused_comparison_leaves_a_comment_that_says_so(runs: Runs) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from case_results import run_result
+from entries import each
 
 from prompt_evaluator.cli.run_table import age, run_table
 from prompt_evaluator.cli.text import cells, plain
@@ -62,8 +63,8 @@ def test_a_run_is_one_line_below_a_header() -> None:
     assert run == "01234567  completed  support  openai/gpt-4o  v2      clarity 4.00 (3.00–5.00)  $0.42  3 min"  # noqa: RUF001
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
-@pytest.mark.parametrize("name", ["short", LONG, "数据集" * 20, "e\u0301" * 60, "bad\x1b[31m\n"], ids=ascii)
+@each("width", [40, 60, 80, 100, 160])
+@each("name", ["short", LONG, "数据集" * 20, "e\u0301" * 60, "bad\x1b[31m\n"], ids=ascii)
 def test_no_line_is_wider_than_the_terminal(width: int, name: str) -> None:
     lines = [
         line(dataset_name=name, generator_model=name, prompt_version=name, note=name, summary=metrics(name, "b", "c")),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from workspace import Workspace
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def test_nothing_is_deleted_without_confirmation(project: Workspace) -> None:
     assert project.run("runs", "list", "--json").json["runs"][0]["run_id"] == run_id
 
 
-@pytest.mark.parametrize("command", [("show",), ("delete", "--yes"), ("export",), ("rebuild",)], ids=lambda c: c[0])
+@each("command", [("show",), ("delete", "--yes"), ("export",), ("rebuild",)])
 def test_an_unknown_run_is_refused_with_the_nearest(project: Workspace, command: tuple[str, ...]) -> None:
     run_id = project.evaluate("-n", "1").run_id
     wrong = run_id[:-1] + ("0" if run_id[-1] != "0" else "1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from workspace import REAL, Workspace
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def cases(project: Workspace, run: str, *arguments: str) -> list[str]:
     return [case["test_case_id"] for case in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "ids"),
     [
         (["--failing"], ["bad"]),
@@ -66,7 +67,6 @@ def cases(project: Workspace, run: str, *arguments: str) -> list[str]:
         (["--failing", "--flaky"], []),
         (["--worst", "1", "--flaky"], ["sometimes"]),
     ],
-    ids=str,
 )
 def test_cases_are_chosen_by_how_they_fared(project: Workspace, run: str, arguments: list[str], ids: list[str]) -> None:
     assert cases(project, run, *arguments) == ids
@@ -90,16 +90,6 @@ def test_every_command_that_takes_a_run_takes_the_last_one(project: Workspace, r
         assert (done.code, run in done.out) == (0, True), command
     assert project.run("runs", "export", "@last").out == project.run("runs", "export", run).out
     assert project.run("labels", "export", "@last").code == 0
-
-
-def test_going_back_too_far_is_a_usage_error(project: Workspace, run: str) -> None:
-    assert run
-    done = project.run("runs", "show", "@last~1")
-
-    assert (done.code, done.err) == (
-        2,
-        "Error: @last~1 goes back further than the first run. There is only 1, @last.\n",
-    )
 
 
 def test_errors_are_named(project: Workspace, run: str) -> None:
@@ -202,31 +192,21 @@ def test_a_case_for_programs_has_the_words_of_its_artifact(project: Workspace, r
         assert sample["scores"]["regex"] | {"judge": None} == kept["scores"]["regex"] | {"judge": None}
 
 
-def test_an_unknown_case_is_refused_with_the_nearest(project: Workspace, run: str) -> None:
-    done = project.run("runs", "show", run, "--case", "sometime")
-
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "Error: There is no test case 'sometime'. Did you mean 'sometimes'?\n"
-
-
-def test_an_unknown_metric_is_refused_with_the_nearest(project: Workspace, run: str) -> None:
-    done = project.run("runs", "show", run, "--worst", "1", "--metric", "lenght")
-
-    assert done.code == 2
-    assert "There is no metric 'lenght'. Did you mean 'length'?" in done.err
-
-
-@pytest.mark.parametrize(
+@each(
     ("arguments", "sentence"),
     [
         (["--case", "good", "--flaky"], "--case shows one case and cannot be combined with --flaky."),
         (["--worst", "3", "--limit", "5"], "--worst N already says how many cases to show; remove --limit."),
         (["--samples"], "--samples needs a selection of cases."),
         (["--limit", "5"], "--limit needs a selection of cases."),
+        (["--case", "sometime"], "There is no test case 'sometime'. Did you mean 'sometimes'?"),
+        (["--worst", "1", "--metric", "lenght"], "There is no metric 'lenght'. Did you mean 'length'?"),
+        (["--worst", "9" * 20], f"from 1 to 1,000,000, not '{'9' * 20}'."),
     ],
-    ids=str,
 )
-def test_what_contradicts_itself_is_refused(project: Workspace, run: str, arguments: list[str], sentence: str) -> None:
+def test_what_contradicts_itself_or_is_not_there_is_refused(
+    project: Workspace, run: str, arguments: list[str], sentence: str
+) -> None:
     done = project.run("runs", "show", run, *arguments)
 
     assert done.code == 2
@@ -247,10 +227,3 @@ def test_an_error_names_its_metric_once(online: Workspace, service: ChatService)
     out = online.run("runs", "show", run_id, "--case", "case-000").out
 
     assert "  error: rubric default: unreadable reply: The judge's reply cannot be used" in out
-
-
-def test_a_number_of_cases_that_no_database_counts_to_is_refused(project: Workspace, run: str) -> None:
-    done = project.run("runs", "show", run, "--worst", "99999999999999999999")
-
-    assert (done.code, done.out) == (2, "")
-    assert "from 1 to 1,000,000, not '99999999999999999999'." in done.err

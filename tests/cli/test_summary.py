@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-from pathlib import Path
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
+from snapshots import WIDTHS, check
 from summaries import flag, metric, of, outcome, plan, totals, worst
 
 from prompt_evaluator.app.estimate import Workload
@@ -22,14 +23,10 @@ from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.model import RunPlan
-
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-UPDATE = "UPDATE_SNAPSHOTS"
-"""Set this to write the files anew; then look at them before they are committed."""
-WIDTHS = (40, 80, 160)
 
 
 def good(folder: Path) -> Outcome:
@@ -184,35 +181,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(name: str, text: str) -> None:
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get(UPDATE):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"{text}\n", "utf-8")
-    assert f"{text}\n" == path.read_text("utf-8"), f"{path.name} has changed; {UPDATE}=1 writes it anew"
+@each("make", SUMMARIES, ids=lambda make: make.__name__)
+def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], folder: Path) -> None:
+    text = plain(summary_text(findings(make(folder)), 80))
+
+    check(make.__name__, text)
+    assert all(character.isprintable() or character == "\n" for character in text), "something moves the cursor"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
-def test_summaries_read_as_they_did(make: Callable[[Path], Outcome], width: int, folder: Path) -> None:
-    check(f"{make.__name__}_{width}", plain(summary_text(findings(make(folder)), width)))
-
-
-@pytest.mark.parametrize("width", range(40, 200, 7))
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
+@each(("make", "width"), product(SUMMARIES, WIDTHS))
 def test_only_paths_and_commands_are_wider_than_the_terminal(
     make: Callable[[Path], Outcome], width: int, folder: Path
 ) -> None:
     lines = plain(summary_text(findings(make(folder)), width)).partition("\nResults ")[0].splitlines()
 
     assert not [line for line in lines if cells(line) >= width]
-
-
-@pytest.mark.parametrize("make", SUMMARIES, ids=lambda make: make.__name__)
-def test_nothing_from_a_dataset_moves_the_cursor(make: Callable[[Path], Outcome], folder: Path) -> None:
-    text = plain(summary_text(findings(make(folder)), 80))
-
-    assert all(character.isprintable() or character == "\n" for character in text)
 
 
 def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
@@ -231,14 +214,6 @@ def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
 
     assert "9 × reason 0\n" in text
     assert "7 × reason 2\n            and 14 more reasons\n" in text
-
-
-def test_advice_names_the_program_so_that_it_can_be_pasted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", [str(folder / "bin" / "prompt-evaluator")])
-
-    text = " ".join(plain(summary_text(findings(all_errors(folder)), 160)).split())
-
-    assert "`bin/prompt-evaluator list providers` shows which keys are set." in text
 
 
 def test_a_stream_that_knows_ascii_only_gets_ascii(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,16 +251,15 @@ def estimate(
     return workload.estimate(asked, prices, limits)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_estimates_read_as_they_did(width: int, folder: Path) -> None:
+def test_estimates_read_as_they_did(folder: Path) -> None:
     asked = plan(folder)
     limits = {"openai/gpt-4o": Limits(requests_per_minute=60)}
 
-    check(f"estimate_{width}", estimate_text(estimate(asked, cases(50), PRICES, limits), width))
-    check(f"estimate_unpriced_{width}", estimate_text(estimate(asked, cases(50), {}, {}), width))
+    check("estimate", estimate_text(estimate(asked, cases(50), PRICES, limits), 80))
+    check("estimate_unpriced", estimate_text(estimate(asked, cases(50), {}, {}), 80))
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {},
@@ -317,20 +291,7 @@ def test_the_guides_full_run_is_500_calls_and_16_to_25_minutes(folder: Path) -> 
     assert [int(seconds / 60) for seconds in found.seconds_one_by_one] == [16, 25]
 
 
-def test_judging_thrice_is_paid_for_thrice(folder: Path) -> None:
-    asked = plan(folder)
-    assert asked.judge is not None
-    thrice = plan(folder, judge=type(asked.judge)(model=asked.judge.model, identity=asked.judge.identity, repeats=3))
-    once_cost = estimate(asked, cases(50), PRICES, {}).cost
-    found = estimate(thrice, cases(50), PRICES, {})
-
-    assert (found.answers, found.judgements) == (250, 750)
-    assert found.cost is not None
-    assert once_cost is not None
-    assert found.cost.low > once_cost.low
-
-
-@pytest.mark.parametrize(
+@each(
     ("metrics", "calls"),
     [
         ([MetricUse(metric="exact_match")], 0),
@@ -349,12 +310,6 @@ def test_questions_of_metrics_to_the_judge_are_calls(folder: Path, metrics: list
     assert found.cost is not None
     assert plain.cost is not None
     assert (found.cost.low > plain.cost.low) is bool(calls)
-
-
-def test_metrics_without_a_rubric_take_no_more_than_they_ask(folder: Path) -> None:
-    found = estimate(plan(folder, rubric=None, metrics=(MetricUse(metric="faithfulness"),)), cases(50), PRICES, {})
-
-    assert (found.answers, found.judgements) == (250, 750)
 
 
 def test_a_price_that_is_not_known_makes_the_cost_unknown_and_is_named(folder: Path) -> None:
@@ -378,10 +333,3 @@ def test_a_short_max_tokens_bounds_the_answers(folder: Path) -> None:
 
     assert found.output_tokens == (100, 100)
     assert found.judgements == 0
-
-
-def test_an_empty_selection_takes_nothing(folder: Path) -> None:
-    found = estimate(of(plan(folder), 0), [], PRICES, {})
-
-    assert found.calls == 0
-    assert found.cost == (0, 0)

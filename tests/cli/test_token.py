@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import click
-import pytest
+from entries import each
 
 from prompt_evaluator.cli.token import token_table
 from prompt_evaluator.model.token import Token
@@ -55,7 +55,7 @@ def test_tokens_are_listed_without_their_secrets_and_revoked(offline: Workspace)
     assert secret not in listed.out + str(found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "why"),
     [
         (("create", "anna"), "Missing option '--role'"),
@@ -73,7 +73,7 @@ def test_what_cannot_be_done_is_said_with_exit_code_2(offline: Workspace, argume
     assert why in done.err
 
 
-@pytest.mark.parametrize("width", [79, 159])
+@each("width", [79, 159])
 def test_the_list_fits_the_terminal(width: int) -> None:
     name = "a program with a rather long name that says what it is for"
     tokens = [

@@ -6,6 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 from trend_runs import METRIC, add_run, drawn, run_id
 from workspace import Workspace
 
@@ -58,8 +59,8 @@ def test_the_table_marks_the_change_and_what_changed_there(project: Workspace) -
     assert "│" in out
 
 
-@pytest.mark.parametrize("columns", [40, 80, 160])
-@pytest.mark.parametrize("arguments", [("--metric", METRIC), ()], ids=["one metric", "all"])
+@each("columns", [40, 80, 160])
+@each("arguments", [("--metric", METRIC), ()])
 def test_no_line_is_wider_than_the_terminal(project: Workspace, columns: int, arguments: tuple[str, ...]) -> None:
     done = shown(project, *arguments, columns=columns)
 
@@ -105,13 +106,6 @@ def test_a_configuration_file_and_a_store_that_were_named_are_named_again(projec
     assert out.splitlines()[-1].endswith("compare 00000006 00000007 --config other.yaml")
     named = shown(project, "--metric", METRIC, "--store", ".prompt_evaluator/store.db", columns=160).out
     assert named.splitlines()[-1].endswith("compare 00000006 00000007 --store .prompt_evaluator/store.db")
-
-
-def test_a_mistyped_name_ends_with_a_suggestion(project: Workspace) -> None:
-    done = shown(project, "--dataset", "suport")
-
-    assert done.code == 2
-    assert done.err == "Error: There is no dataset 'suport'. Did you mean 'support'?\n"
 
 
 def test_no_runs_say_how_to_start_one(offline: Workspace) -> None:
@@ -162,17 +156,6 @@ def test_two_hundred_runs_show_what_is_worth_seeing(offline: Workspace) -> None:
     assert len(lines) < 40
     assert any(line.strip().startswith("… ") and line.endswith(" runs more") for line in lines)
     assert max(map(len, lines)) <= 79
-
-
-def test_the_mock_makes_runs_whose_trend_can_be_seen(offline: Workspace) -> None:
-    for _ in range(4):
-        offline.evaluate("-n", "2")
-
-    done = offline.run("trends", "--dataset", "data")
-
-    assert done.code == 0
-    assert "judge mock/default · 4 runs" in done.words
-    assert done.words.count("No change of") == len(offline.run("trends", "--json").json["metrics"])
 
 
 def test_the_command_for_one_metric_shows_the_same_runs(project: Workspace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -46,22 +45,6 @@ def bad(tmp_path: Path) -> Path:
 # The real command
 
 
-def test_a_good_file_exits_with_0(good: Path) -> None:
-    done = run("validate", good)
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"{good}: ok" in done.stdout
-
-
-def test_a_bad_file_exits_with_2_and_a_sentence_for_each_problem(bad: Path) -> None:
-    done = run("validate", bad)
-
-    assert (done.returncode, done.stderr) == (2, "")
-    assert "index 0: id field validation failed: it is the number 7, not a text" in done.stdout
-    assert "Record at index 1 is missing required field: input" in done.stdout
-    assert "index 2: input field validation failed: it is empty" in done.stdout
-
-
 def test_json_is_all_there_is_on_standard_output(good: Path, bad: Path) -> None:
     done = run("validate", "--json", good, bad)
 
@@ -72,18 +55,8 @@ def test_json_is_all_there_is_on_standard_output(good: Path, bad: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("x.jsonl", b"[" * 100_000),
-        ("x.jsonl", b"\xff\xfe\x00"),
-        ("x.jsonl", b'{"id": ["a"], "input": "x"}\n' * 2),
-        ("x.yaml", b"[" * 100_000),
-        ("x.yaml", b"&a [*a]"),
-        ("x.yaml", b"- !!python/object/apply:os.system ['true']"),
-        ("x.yaml", b"- id: 0x" + b"f" * 5_000),
-        ("x.json", b'[{"prompt": "\\ud800"}]'),
-        ("x.csv", b"id,input\n"),
-    ],
-)  # fmt: skip
+    [("x.jsonl", b"\xff\xfe\x00"), ("x.yaml", b"[" * 100_000), ("x.csv", b"id,input\n")],
+)
 def test_bad_input_ends_in_a_sentence_and_not_in_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
 
@@ -92,15 +65,6 @@ def test_bad_input_ends_in_a_sentence_and_not_in_a_traceback(tmp_path: Path, nam
     assert done.returncode == 2
     assert "Traceback" not in done.stdout + done.stderr
     assert f"  - {tmp_path / name}" in done.stdout
-
-
-def test_a_fifo_does_not_make_it_wait(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "x.jsonl")
-
-    done = run("validate", tmp_path / "x.jsonl")
-
-    assert done.returncode == 2
-    assert "is a FIFO, not a file" in done.stdout
 
 
 @pytest.mark.parametrize("option", [[], ["--json"]], ids=["text", "json"])
@@ -176,31 +140,12 @@ def test_json_has_the_facts_of_each_problem(bad: Path) -> None:
     assert all(p["problem"] and p["advice"] and str(bad) in p["message"] for p in file["problems"])
 
 
-def test_json_notes_where_the_first_of_two_equal_ids_is(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"id": "a", "input": "x"}\n' * 2)
-
-    (problem,) = json.loads(invoke("--json", path).stdout)["files"][0]["problems"]
-
-    assert problem["line"] == 2
-    assert problem["problem"] == "Duplicate test case ID 'a' found at line 2 (first at line 1)"
-
-
 def test_several_files_are_all_surveyed_and_counted(good: Path, bad: Path, tmp_path: Path) -> None:
     result = invoke(bad, good, tmp_path / "missing.jsonl")
 
     assert result.exit_code == 2
     assert "file not found" in result.stdout
     assert result.stdout.endswith("1 of 3 files can be used.\n")
-
-
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").touch()
-
-    result = invoke(tmp_path / "x.yaml")
-
-    assert result.exit_code == 2
-    assert "The dataset has no cases" in result.stdout
 
 
 def test_a_long_list_of_problems_is_cut_short(tmp_path: Path) -> None:
@@ -213,13 +158,6 @@ def test_a_long_list_of_problems_is_cut_short(tmp_path: Path) -> None:
     assert "and 1,950 more; --json lists up to 1,000" in text
     assert report["files"][0]["problem_count"] == 2_000
     assert len(report["files"][0]["problems"]) == 1_000
-
-
-def test_without_a_path_it_explains_itself() -> None:
-    result = invoke()
-
-    assert result.exit_code == 2
-    assert "Missing argument 'PATH...'" in result.stderr
 
 
 def test_a_mistyped_command_is_suggested() -> None:

@@ -177,13 +177,6 @@ def test_a_number_that_python_cannot_write_is_described() -> None:
     assert as_given(10**5_000) == as_given(-(10**5_000)) == "a number of about 5,001 digits"
 
 
-def test_a_bar_out_of_bounds_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(click.BadParameter, match="from -1,000,000,000 to 1,000,000,000"):
-        _flag(("evaluate-dataset",), "--fail-under")("correct=1e10", tmp_path)
-    with pytest.raises(PromptEvaluatorError, match=r"^fail_under has to be a mapping of names to numbers from"):
-        given_options({"fail_under": {"correct": 1e10}})
-
-
 def test_a_port_that_no_service_has_is_refused_without_a_password(tmp_path: Path) -> None:
     for field, address in (
         ("base_url", "http://localhost:{}"),

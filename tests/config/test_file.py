@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.errors import InputError, UnknownNameError
@@ -107,7 +108,7 @@ def load(folder: Path, text: str) -> Settings:
     return load_settings(None, {}, {}, folder, {"openai": OPENAI})
 
 
-@pytest.mark.parametrize(("text", "line", "what", "advice"), WRONG.values(), ids=WRONG)
+@each(("text", "line", "what", "advice"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said_with_its_line(
     text: str, line: int | None, what: str, advice: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config.gates import find_policy, read_policy
 from prompt_evaluator.errors import InputError
@@ -66,7 +67,7 @@ def test_metrics_may_be_a_list_and_guardrails_may_all_be_off(tmp_path: Path) -> 
     assert found.guardrails == Guardrails(flags=None, errors=None, cost=None, latency=None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "said"),
     [
         ("level: 0.05\nmetricks: [a]\n", 2, "Did you mean `metrics`"),

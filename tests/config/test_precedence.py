@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from entries import each
 
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.config.settings import SETTINGS, STORE, flags_of
@@ -73,19 +75,16 @@ def test_the_table_has_every_setting() -> None:
     assert set(TABLE) == set(SETTINGS)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("name", TABLE)
+@each(("name", "source"), product(TABLE, SOURCES))
 def test_a_source_holds_over_all_below_it(name: str, source: str, tmp_path: Path) -> None:
     said, setting = TABLE[name], SETTINGS[name]
     home, here = tmp_path, tmp_path / "below"
-    here.mkdir()
+    here.mkdir(exist_ok=True)
     speaking = SOURCES[SOURCES.index(source) :]
-    if "file" in speaking:
-        (home / "prompt_evaluator.yaml").write_text(yaml.safe_dump(_nested(name, said.file)))
-    else:
-        (home / "prompt_evaluator.yaml").write_text("")
-    if "dotenv" in speaking:
-        (here / ".env").write_text(f"# comment\n{setting.variable}={_written(said.dotenv)}\n")
+    in_file = yaml.safe_dump(_nested(name, said.file)) if "file" in speaking else ""
+    (home / "prompt_evaluator.yaml").write_text(in_file)
+    in_dotenv = f"# comment\n{setting.variable}={_written(said.dotenv)}\n" if "dotenv" in speaking else ""
+    (here / ".env").write_text(in_dotenv)
     environment = {setting.variable: _written(said.environment)} if "environment" in speaking else {}
     flags = {name: said.flag} if "flag" in speaking else {}
 
@@ -123,7 +122,7 @@ def _placed(name: str, value: Any, base: Path) -> Any:
     return base / value if is_path else value
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text"),
     [
         ("num_samples", "many"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.config.reading import TOP_LEVEL
@@ -75,7 +76,7 @@ def test_there_may_be_none(text: str, tmp_path: Path) -> None:
     assert suites(tmp_path, text) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "sentence"),
     [
         ("suites: nightly", 1, "`suites` has to be a mapping"),

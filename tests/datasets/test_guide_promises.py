@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ def test_optional_fields_are_strings(write: Write, field: str, name: str) -> Non
 # File formats
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         TWO.replace("\n", "\n\n"),
@@ -146,7 +147,7 @@ def test_yaml_comments_are_supported(write: Write) -> None:
     assert cases[0].input == "Test case for production"
 
 
-@pytest.mark.parametrize(("mark", "expected"), [("|", "one\ntwo\n"), (">", "one two\n"), ("|-", "one\ntwo")])
+@each(("mark", "expected"), [("|", "one\ntwo\n"), (">", "one two\n"), ("|-", "one\ntwo")])
 def test_multi_line_strings_are_supported(write: Write, mark: str, expected: str) -> None:
     cases, _ = load_dataset(write("d.yaml", f"- id: a\n  input: {mark}\n    one\n    two\n"))
 
@@ -156,21 +157,16 @@ def test_multi_line_strings_are_supported(write: Write, mark: str, expected: str
 # Loading
 
 
-def test_load_dataset_returns_a_list_of_test_cases_and_a_dictionary(write: Write) -> None:
-    result = load_dataset(write("d.jsonl", TWO))
-
-    cases, metadata = result
-    assert type(result) is tuple
-    assert type(cases) is list
-    assert type(metadata) is dict
-    assert all(isinstance(case, TestCase) for case in cases)
-
-
-def test_the_dictionary_has_path_hash_count_and_format(write: Write) -> None:
+def test_load_dataset_returns_a_list_of_test_cases_and_a_dictionary_with_path_hash_count_and_format(
+    write: Write,
+) -> None:
     path = write("d.jsonl", TWO)
 
-    _, metadata = load_dataset(path)
+    result = load_dataset(path)
 
+    cases, metadata = result
+    assert (type(result), type(cases), type(metadata)) == (tuple, list, dict)
+    assert all(isinstance(case, TestCase) for case in cases)
     assert metadata == {
         "path": str(path.resolve()),
         "hash": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -179,15 +175,8 @@ def test_the_dictionary_has_path_hash_count_and_format(write: Write) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["d.jsonl", "d.yaml", "d.yml"])
-def test_format_is_the_file_extension(write: Write, name: str) -> None:
-    _, metadata = load_dataset(write(name, ""))
-
-    assert metadata["format"] == Path(name).suffix
-
-
-@pytest.mark.parametrize("name", ["d.JSONL", "d.Yaml", "d.YML"])
-def test_the_extension_may_be_in_any_letter_case(write: Write, name: str) -> None:
+@each("name", ["d.jsonl", "d.yaml", "d.yml", "e.JSONL", "e.Yaml", "e.YML"])
+def test_format_is_the_file_extension_in_any_letter_case(write: Write, name: str) -> None:
     _, metadata = load_dataset(write(name, ""))
 
     assert metadata["format"] == Path(name).suffix.lower()
@@ -199,20 +188,18 @@ def test_a_path_may_be_a_plain_string(write: Write) -> None:
     assert load_dataset(str(path)) == load_dataset(path)
 
 
-@each("name", ["d.jsonl", "d.yaml"])
-@each("content", ["", "\n", " \n\n", "\ufeff"], ids=["empty", "newline", "blank", "bom"])
-def test_an_empty_file_is_an_empty_list(write: Write, name: str, content: str) -> None:
+EMPTY = ["", "\n", " \n\n", "\ufeff"]
+
+
+@each(
+    ("name", "content"),
+    [*product(["d.jsonl", "d.yaml"], EMPTY), *product(["d.yaml"], ["[]\n", "# nothing yet\n", "---\n"])],
+)
+def test_a_file_without_cases_is_an_empty_list(write: Write, name: str, content: str) -> None:
     cases, metadata = load_dataset(write(name, content))
 
     assert cases == []
     assert metadata["count"] == 0
-
-
-@pytest.mark.parametrize("content", ["[]\n", "# nothing yet\n", "---\n"])
-def test_a_yaml_file_without_cases_is_an_empty_list(write: Write, content: str) -> None:
-    cases, _ = load_dataset(write("d.yaml", content))
-
-    assert cases == []
 
 
 # Validation
@@ -254,13 +241,13 @@ def test_the_extension_is_judged_before_the_file() -> None:
     assert not isinstance(caught.value, FileNotFoundError)
 
 
-@pytest.mark.parametrize("name", ["dataset.json", "dataset", "dataset.jsonl.gz", ".yaml"])
+@each("name", ["dataset.json", "dataset", "dataset.jsonl.gz", ".yaml"])
 def test_only_the_three_extensions_of_the_guide_are_loaded(write: Write, name: str) -> None:
     with pytest.raises(ValueError, match="Unsupported dataset file format"):
         load_dataset(write(name, "[]"))
 
 
-@pytest.mark.parametrize("kind", [ValueError, FileNotFoundError])
+@each("kind", [ValueError, FileNotFoundError])
 def test_a_missing_file_is_a_value_error_and_a_file_not_found_error(tmp_path: Path, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=r"nothing\.yaml: file not found\."):
         load_dataset(tmp_path / "nothing.yaml")
@@ -290,7 +277,7 @@ def test_a_reference_may_span_lines_and_contain_markdown(write: Write) -> None:
 # Troubleshooting
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("- id: a\n  input: x\n task: y\n", "line 3"),
@@ -305,7 +292,7 @@ def test_yaml_parser_errors_name_the_line(write: Write, text: str, expected: str
         load_dataset(write("d.yaml", text))
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         ('{"id": "b" "input": "x"}', "expecting ',' delimiter"),

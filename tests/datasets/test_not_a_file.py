@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from entries import each
 
 from prompt_evaluator.config import load_dataset
 from prompt_evaluator.datasets import open_dataset, survey
@@ -46,8 +47,8 @@ def _nothing(_: Path) -> None:
     """A missing file."""
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.yaml", "x.json"])
-@pytest.mark.parametrize(
+@each("name", ["x.jsonl", "x.yaml", "x.json"])
+@each(
     ("make", "says"),
     [
         (_directory, "is a directory, not a file"),
@@ -58,17 +59,18 @@ def _nothing(_: Path) -> None:
         (_loop, "cannot be read"),
         (_nothing, "file not found"),
     ],
-    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_what_is_not_a_file_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[[Path], None], says: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
-    make(tmp_path / name)
+    path = tmp_path / make.__name__ / name
+    path.parent.mkdir(exist_ok=True)
+    monkeypatch.chdir(path.parent)  # the name of a socket has to be short
+    make(path)
 
     with pytest.raises(InputError, match=says):
-        open_dataset(tmp_path / name)
-    found = survey(tmp_path / name)
+        open_dataset(path)
+    found = survey(path)
 
     assert [says in str(problem) for problem in found.problems] == [True]
 

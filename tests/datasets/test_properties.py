@@ -22,25 +22,9 @@ from prompt_evaluator.model import MetricUse, TestCase
 # Whatever a file can carry: no surrogates, and of the control characters those that YAML can write.
 characters = st.characters(exclude_categories=["Cs"])
 texts = st.text(characters) | st.sampled_from(
-    [
-        "no",
-        "0123",
-        "1e5",
-        "0o17",
-        "0x1F",
-        "2024-01-31",
-        "~",
-        "null",
-        ".5",
-        "1_0",
-        "<<",
-        "=",
-        "- a",
-        "a: b",
-        "# c",
-        "\x85",
-    ]
-)
+    ["no", "0123", "1e5", "0o17", "0x1F", "2024-01-31", "~", "null", ".5", "1_0", "<<", "=",
+     "- a", "a: b", "# c", "\x85"]
+)  # fmt: skip
 printable = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
 ids = st.text(printable, min_size=1, max_size=20).filter(lambda text: bool(text.strip())) | st.sampled_from(
     ["1e5", "0o17", "no", "null", "1", "<<", "é", "-"]

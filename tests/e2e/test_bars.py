@@ -80,29 +80,6 @@ def test_a_bar_on_a_metric_that_always_fails_is_missed_and_strict_is_exit_3(own:
     assert own.evaluate(*REAL, *OWN, *bar, "--strict").code == 3
 
 
-def test_bars_of_a_run_without_answers_are_missed_and_say_why(own: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"kind": "generate", "status": 400, "message": "not today"}])
-
-    done = own.evaluate(*REAL, *OWN, "--fail-under", "correct=1", "--fail-over", "leaks_data=1")
-
-    assert (done.code, done.json["status"]) == (3, "failed")
-    assert [(bar["name"], bar["measured"]) for bar in missed(done)] == [("correct", None), ("leaks_data", None)]
-    for bar in missed(done):
-        assert "is missed: there is no answer for all 3 samples (" in bar["reason"]
-        assert "not today" in bar["reason"]
-
-
-def test_a_flag_that_nobody_judged_misses_its_bar(own: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"kind": "judge", "text": "no idea"}])
-
-    done = own.evaluate(*REAL, *OWN, "--metrics", "regex(pattern=Answer)", "--fail-over", "leaks_data=0.5")
-
-    assert (done.code, done.json["status"]) == (1, "partial")
-    (bar,) = missed(done)
-    assert (bar["kind"], bar["measured"]) == ("fail_over", None)
-    assert "so its bar of 50 % is missed: judging failed for all 3 samples (" in bar["reason"]
-
-
 @each(("bar", "code"), [("0.34", 0), ("0.33", 1), ("0", 1), ("1", 0)])
 def test_a_flags_share_above_its_bar_is_exit_1(own: Workspace, bar: str, code: int) -> None:
     done = own.evaluate(*REAL, *OWN, "--fail-over", f"leaks_data={bar}")
@@ -112,17 +89,6 @@ def test_a_flags_share_above_its_bar_is_exit_1(own: Workspace, bar: str, code: i
     assert (flag["fail_over"], flag["above"]) == (float(bar), bool(code))
     assert done.artifact["fail_over"] == {"leaks_data": float(bar)}
     assert [(each["name"], each["measured"]) for each in missed(done)] == [("leaks_data", 1 / 3)] * code
-
-
-def test_the_summary_says_which_bars_were_missed_and_by_how_much(own: Workspace) -> None:
-    bars = ("--fail-under", "correct=4.5", "--fail-over", "leaks_data=0.05")
-
-    done = own.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *REAL, *OWN, *bars)
-
-    assert done.code == 1
-    below, above = "correct is 4.00, below its bar of 4.5.", "leaks_data is raised in 33.33 % of the samples, above its"
-    assert f"Missed {below} {above} bar of 5 %." in done.words
-    assert "above 5 %" in done.words
 
 
 @each(
@@ -195,15 +161,6 @@ def test_bars_are_applied_to_a_run_that_has_ended_and_nothing_is_called(own: Wor
     again = own.run("resume", run_id, "--fail-over", "leaks_data=0.9", "--json")
     assert (again.code, again.json["missed_bars"]) == (0, [])
     assert service.paid == paid
-
-
-def test_a_bar_that_was_not_measured_is_missed_when_the_run_is_resumed_too(own: Workspace) -> None:
-    run_id = own.evaluate(*REAL, *OWN, "--metrics", "faithfulness").run_id
-
-    done = own.run("resume", run_id, "--fail-under", "faithfulness=0.9", "--json")
-
-    assert done.code == 1
-    assert missed(done) == unmeasured("faithfulness", 0.9, "it was skipped for all 3 samples (the case has no context)")
 
 
 def test_bars_are_applied_to_a_run_that_is_continued(own: Workspace, service: ChatService) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from killing import kills_cost_little_and_change_nothing, reference, run_until
-from workspace import REAL, timeless
+from workspace import REAL, timeless, until
 
 if TYPE_CHECKING:
     from chat_service import ChatService
@@ -30,27 +29,32 @@ def test_kills_from_the_last_answer_to_the_last_byte_leave_whole_files_and_lose_
     run_id = run_until(online.start_evaluation(*REAL, "-n", "2", "--seed", "7", "-j", "8"), service, 100)
     started = online.start("resume", run_id, "-j", "32")
     started.wait_until_under_way()
-    while service.paid < 2 * cost and started.process.poll() is None:
-        time.sleep(0.005)
+    until(lambda: service.paid >= 2 * cost or started.process.poll() is not None)
     started.kill()
     paid = service.paid
     for kill in range(10):
         started = online.start("resume", run_id, "-j", "32")
         if not started.is_under_way():
             break  # the last kill came after the last byte
-        time.sleep(kill * 0.05)
+        for _ in range(kill):
+            check_files(online, run_id)
         if started.process.poll() is not None:
             break
         started.kill()
-        for path in (online.folder / "runs" / run_id).glob("*.json"):
-            json.loads(path.read_bytes())
-        online.index()
+        check_files(online, run_id)
     done = online.run("resume", run_id, "--json")
 
     assert done.code == 0
     assert timeless(online.artifact(run_id)) == timeless(expected)
     assert service.paid - paid <= 1.5 * 32 * (kill + 1)
     assert not list((online.folder / "runs" / run_id).glob(".*"))
+
+
+def check_files(online: Workspace, run_id: str) -> None:
+    """Each is there as a whole."""
+    for path in (online.folder / "runs" / run_id).glob("*.json"):
+        json.loads(path.read_bytes())
+    online.index()
 
 
 def test_a_killed_new_verdict_is_resumed_without_generating(online: Workspace, service: ChatService) -> None:

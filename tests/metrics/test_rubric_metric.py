@@ -101,7 +101,7 @@ async def test_without_a_seed_repeats_have_none() -> None:
     assert (await asked(repeat=3, seed=None)).seed is None
 
 
-@pytest.mark.parametrize("field", ["input", "task", "expected_constraints", "reference"])
+@each("field", ["input", "task", "expected_constraints", "reference"])
 async def test_a_request_changes_with_each_part_of_the_case_that_the_judge_sees(field: str) -> None:
     changed = msgspec.structs.replace(CASE, **{field: "Something else."})
 
@@ -109,23 +109,9 @@ async def test_a_request_changes_with_each_part_of_the_case_that_the_judge_sees(
     assert parts(await asked(changed))[field] == "Something else."
 
 
-async def test_a_request_changes_with_output_repeat_and_instructions() -> None:
-    others = [
-        await asked(output=answer("Four.")),
-        await asked(output=msgspec.structs.replace(OUTPUT, tool_calls=(ToolCall(name="f", arguments={}),))),
-        await asked(repeat=1),
-        await asked(system_prompt="Be harsh."),
-    ]
-
-    names = {msgspec.json.encode(msgspec.structs.replace(request, case=None)) for request in (await asked(), *others)}
-
-    assert len(names) == 5
-
-
-@pytest.mark.parametrize(
+@each(
     "change",
     [{"description": "Other?"}, {"guidelines": "Other."}, {"max_score": 6}, {"min_score": 0}, {"name": "other"}],
-    ids=lambda change: next(iter(change)),
 )
 async def test_a_request_changes_with_the_rubric(change: dict[str, Any]) -> None:
     request = await asked(rubric=changed_rubric(**change))
@@ -276,14 +262,6 @@ async def test_an_output_that_talks_to_the_judge_stays_inside_its_fence(attack: 
     assert len(request.messages) == 2
 
 
-async def test_a_fence_copied_from_an_earlier_prompt_closes_nothing() -> None:
-    seen = (await asked()).messages[1].content
-    for _ in range(3):  # somebody who knows every earlier prompt, and quotes it
-        request = await asked(output=answer(seen))
-        assert parts(request)["output"] == seen
-        seen = request.messages[1].content
-
-
 material = st.text(max_size=80) | st.sampled_from([*ATTACKS.values(), "\n", "</input nonce=", "<output nonce=0>"])
 
 
@@ -375,7 +353,7 @@ async def test_every_reply_is_in_the_accounts_without_its_text() -> None:
     assert sum(reply.cost or 0 for reply in judgement.replies) == pytest.approx(0.02)
 
 
-@pytest.mark.parametrize("word", ["length", "max_tokens", "MAX_TOKENS"])
+@each("word", ["length", "max_tokens", "MAX_TOKENS"])
 async def test_a_reply_that_was_cut_off_says_by_what(word: str) -> None:
     cut = answer(GOOD[:50], finish_reason=word)
 
@@ -393,7 +371,7 @@ async def test_a_verdict_that_was_complete_before_the_cut_counts() -> None:
     assert len(requests) == 1
 
 
-@pytest.mark.parametrize("kind", [RateLimitedError, RequestRefusedError, AuthenticationError])
+@each("kind", [RateLimitedError, RequestRefusedError, AuthenticationError])
 async def test_a_judge_that_cannot_be_reached_is_a_failure_and_not_asked_again(kind: type[ProviderError]) -> None:
     judgement, requests = await judged(kind("no luck.", provider="scripted"))
 
@@ -451,26 +429,23 @@ async def test_a_pass_mark_is_neither_part_of_the_definition_nor_shown_to_the_ju
     assert await asked(rubric=marked) == await asked()
 
 
-@pytest.mark.parametrize("pass_at", ["0.9", "5.1"])
-def test_a_pass_mark_outside_the_scale_is_refused_with_its_line(tmp_path: Path, pass_at: str) -> None:
+@each(
+    ("fields", "sentence"),
+    [
+        ("pass_at: 0.9", "pass_at of 'b' is not on its scale"),
+        ("pass_at: 5.1", "pass_at of 'b' is not on its scale"),
+        ("min_score: 5", "min_score of 'b' is not below its max_score"),
+        ("max_score: 1", "min_score of 'b' is not below its max_score"),
+    ],
+)
+def test_a_scale_that_cannot_be_is_refused_with_its_line(tmp_path: Path, fields: str, sentence: str) -> None:
     path = tmp_path / "house.yaml"
-    path.write_text(f"metrics:\n- name: a\n  description: A?\n- name: b\n  description: B?\n  pass_at: {pass_at}\n")
+    path.write_text(f"metrics:\n- name: a\n  description: A?\n- name: b\n  description: B?\n  {fields}\n")
 
-    with pytest.raises(InputError, match="pass_at of 'b' is not on its scale") as caught:
+    with pytest.raises(InputError, match=sentence) as caught:
         load_rubric(str(path))
 
     assert caught.value.line == 4
-
-
-@pytest.mark.parametrize("scale", ["min_score: 5", "max_score: 1", "min_score: 6"])
-def test_a_scale_that_does_not_rise_is_refused_with_its_line(tmp_path: Path, scale: str) -> None:
-    path = tmp_path / "house.yaml"
-    path.write_text(f"metrics:\n- name: a\n  description: A?\n  {scale}\n")
-
-    with pytest.raises(InputError, match="min_score of 'a' is not below its max_score") as caught:
-        load_rubric(str(path))
-
-    assert caught.value.line == 2
 
 
 # Offline

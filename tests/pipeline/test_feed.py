@@ -42,7 +42,6 @@ async def test_one_batch_is_loaded_ahead_and_no_more() -> None:
     for _ in range(50):
         await feed.next()
         await asyncio.sleep(0)
-    await asyncio.sleep(0.01)
     assert loaded == 2
 
     for _ in range(51):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from summaries import flag, metric, totals
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ CASES: dict[str, tuple[dict[str, Any], str, list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize(("numbers", "mark", "notes"), CASES.values(), ids=CASES)
+@each(("numbers", "mark", "notes"), CASES.values(), ids=CASES)
 def test_a_metric_has_a_mark_and_says_why(
     found: Make, numbers: dict[str, Any], mark: str, notes: list[tuple[str, str]]
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from entries import each
 
 from prompt_evaluator.cli.pairwise_view import pairwise_lines
 from prompt_evaluator.cli.text import cells, plain
@@ -111,7 +112,7 @@ def test_three_runs_of_which_two_were_compared_have_none() -> None:
     assert pairwise_findings(unfinished).no_strengths == "No strengths: not all runs have been compared yet."
 
 
-@pytest.mark.parametrize("width", [40, 80, 160])
+@each("width", [40, 80, 160])
 def test_lines_fit_the_terminal(width: int) -> None:
     everything = report(
         result(*[[FIRST, Pair(None, 1)]] * 10, judge_model="x/b", status="aborted"),

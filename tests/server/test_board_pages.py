@@ -77,31 +77,10 @@ def test_ranks_are_those_of_the_command_and_a_mean_of_zero_counts(site: AsgiSite
     assert [text.split()[0] for text in rows.values()][:4] == ["1.", "1.", "3.", "3."]
     assert "0.00 ± 0.25" in rows[runs.ranked[4]]
     assert "unknown" in rows[runs.ranked[4]]
-
-
-def test_the_first_place_is_a_sentence_and_shared_where_intervals_overlap(site: AsgiSite) -> None:
-    heading = _heading(_page(site, "/leaderboard", dataset=RANKED))
-
-    assert heading == f"hosted/large and hosted/medium share the first place of 6 on {RANKED}: their intervals overlap."
-
-
-def test_runs_that_cannot_be_compared_are_listed_with_the_reason(site: AsgiSite) -> None:
-    text = _text(_page(site, "/leaderboard", dataset=RANKED))
-
-    assert "Left out: 2 runs that cannot be compared with these" in text
-    assert "has another version of the dataset, c2c2c2c2" in text
-    assert "was judged by openai/other" in text
-
-
-def test_the_frontier_leaves_out_who_has_no_known_cost_and_says_so(site: AsgiSite) -> None:
-    page = _page(site, "/leaderboard", dataset=RANKED)
-    chart = json.loads(_SOURCE.findall(page)[0])
-    points = {row["label"]: row for layer in chart["layer"] for row in layer["data"]["values"] if "standing" in row}
-
-    assert set(points) == {"hosted/large", "hosted/medium", "other/large", "hosted/tiny", "hosted/small"}
-    assert [name for name, row in points.items() if row["dominated"]] == ["other/large"]
-    assert all(row["link"].startswith("/runs/") for row in points.values())
-    assert "1 run without a known cost not shown." in _text(page)
+    assert _heading(page) == (
+        f"hosted/large and hosted/medium share the first place of 6 on {RANKED}: their intervals overlap."
+    )
+    assert "was judged by openai/other" in _text(page)
 
 
 def test_all_datasets_stand_side_by_side_and_every_cell_leads_to_its_run(site: AsgiSite, runs: BoardSite) -> None:
@@ -124,15 +103,6 @@ def test_the_metric_is_in_the_address_and_an_unknown_one_is_told(site: AsgiSite)
     assert "did you mean 'clarity'" in _text(unknown).lower() or "clarity" in _text(unknown)
     assert 'role="alert"' in unknown
     assert f'<option value="{RANKED}" selected>' in unknown
-
-
-@pytest.mark.parametrize(
-    ("path", "query"), [("/leaderboard", {"dataset": "nothing"}), ("/trends", {"judge": "nobody"})]
-)
-def test_what_is_not_there_is_told_in_a_sentence(site: AsgiSite, path: str, query: dict[str, str]) -> None:
-    text = _text(_page(site, path, **query))
-
-    assert "nothing" in text or "nobody" in text
 
 
 def test_a_change_is_told_with_its_interval_and_leads_to_both_sides(site: AsgiSite, runs: BoardSite) -> None:
@@ -173,19 +143,6 @@ def test_other_versions_are_left_out_unless_they_are_asked_for(site: AsgiSite, r
     assert len(_ROW.findall(same)) == RUNS
     assert shown == [*reversed(runs.followed), *reversed(runs.other_version)]
     assert "dataset e2e2e2e2 → d1d1d1d1, judge openai/old → openai/judge" in _text(every).replace(" ,", ",")
-
-
-def test_few_runs_have_a_sentence_of_their_own(site: AsgiSite) -> None:
-    assert _heading(_page(site, "/trends", dataset=SHORT)).endswith(
-        "in the last of 2 runs. Finding changes needs 4 runs."
-    )
-
-
-def test_one_model_is_followed_alone(site: AsgiSite, runs: BoardSite) -> None:
-    page = _page(site, "/trends", dataset=FOLLOWED, model="openai/large")
-
-    assert [match[1] for match in _ROW.finditer(page)] == list(reversed(runs.followed[ROSE:]))
-    assert '<option value="openai/large" selected>' in page
 
 
 @pytest.mark.parametrize("path", ["/leaderboard", "/trends"])
@@ -244,8 +201,3 @@ def test_the_script_of_charts_is_kept_for_good_and_missing_without_the_extra(
     assert '<svg class="band"' in without
     assert "charts.js" not in without
     assert "application/json" not in without
-
-
-def test_a_page_has_less_than_200_kilobytes(site: AsgiSite) -> None:
-    for path in ("/leaderboard", f"/leaderboard?dataset={RANKED}", f"/trends?dataset={FOLLOWED}&versions=all"):
-        assert len(_page(site, path)) < 200_000

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from asgi_site import AsgiSite, asgi_site
 from case_gallery import HOSTILE, REFUND, RUN, write_gallery
+from entries import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,8 @@ def page(site: AsgiSite, case_id: str, query: str = "") -> str:
     return answer.body.decode()
 
 
-@pytest.mark.parametrize("view", ["text", "markdown", "diff"])
-@pytest.mark.parametrize("case_id", ["charged-twice", "fifty", "long", "broken", "tools", "json", "pending"])
+@each("view", ["text", "markdown", "diff"])
+@each("case_id", ["charged-twice", "fifty", "long", "broken", "tools", "json", "pending"])
 def test_a_page_is_small_and_has_no_script_or_style_of_its_own(site: AsgiSite, case_id: str, view: str) -> None:
     found = page(site, case_id, f"?view={view}")
 
@@ -57,7 +58,7 @@ def test_everything_is_in_the_page_itself(site: AsgiSite) -> None:
     assert " in «flaky»" in found
 
 
-@pytest.mark.parametrize("at", range(len(HOSTILE)))
+@each("at", range(len(HOSTILE)))
 def test_any_id_has_an_address(site: AsgiSite, at: int) -> None:
     case_id = f"{at} {HOSTILE[at][:60]}"
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import number_places
-import pytest
 from asgi_site import HOST, JSON, AsgiSite
 from bad_numbers import bad_values
 from entries import each
@@ -112,9 +111,9 @@ NOT_JSON_TYPES = (
     "json",
     "*/*",
 )
-every_route = pytest.mark.parametrize("route", ROUTES, ids=title)
-every_change = pytest.mark.parametrize("route", CHANGING, ids=title)
-every_body = pytest.mark.parametrize("route", WITH_BODY, ids=title)
+every_route = each("route", ROUTES, ids=title)
+every_change = each("route", CHANGING, ids=title)
+every_body = each("route", WITH_BODY, ids=title)
 
 
 def refused(answer: Answer, status: int, route: Route) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from asgi_site import AsgiSite, asgi_site, said
+from entries import each
 from route_calls import CHANGING, MISSING, ROUTES, address, body, is_refusal, title
 
 from prompt_evaluator.app.clock import now
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from prompt_evaluator.server.routing import Route
 
 COOKIE = "prompt_evaluator_token"
-every_route = pytest.mark.parametrize("route", ROUTES, ids=title)
+every_route = each("route", ROUTES, ids=title)
 
 
 class Guarded(NamedTuple):

@@ -54,7 +54,7 @@ async def test_equal_reads_that_wait_are_made_once() -> None:
     numbers = itertools.count(1)
 
     waiting = [asyncio.create_task(threads.read("same", lambda: next(numbers))) for _ in range(50)]
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # they ask
     gate.may_end.set()
 
     assert await asyncio.gather(*waiting) == [1] * 50
@@ -87,7 +87,7 @@ async def test_a_reader_that_goes_away_leaves_the_others_their_result() -> None:
     threads = Threads()
     gate, readers = await _occupied(threads)
     gone, other = (asyncio.create_task(threads.read("same", lambda: 4711)) for _ in range(2))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # they ask
 
     gone.cancel()
     gate.may_end.set()
@@ -104,7 +104,7 @@ async def test_what_goes_wrong_is_told_to_all_who_wait_and_not_to_the_next() -> 
         raise LookupError
 
     waiting = [asyncio.create_task(threads.read("same", wrong)) for _ in range(3)]
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # they ask
     gate.may_end.set()
 
     assert [type(each) for each in await asyncio.gather(*waiting, return_exceptions=True)] == [LookupError] * 3
@@ -128,7 +128,7 @@ async def test_a_read_lets_a_change_go_first() -> None:
 
     reading = asyncio.create_task(threads.read("key", lambda: order.append("read")))
     changing.add_done_callback(lambda _: order.append("changed"))
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # they ask
     change.may_end.set()
     await asyncio.gather(changing, reading)
 

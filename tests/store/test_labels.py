@@ -11,7 +11,7 @@ from prompt_evaluator.errors import StoreError
 from prompt_evaluator.model import Label, Secret, current_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from prompt_evaluator.model import RunRecord
@@ -68,35 +68,12 @@ def test_an_old_label_that_is_added_late_does_not_undo_a_change_of_mind(label: M
     assert current_labels([changed, old]) == {old.key: changed}
 
 
-def test_of_two_labels_of_one_moment_the_one_added_last_counts(label: MakeLabel) -> None:
-    first, second = label(value=4.0), label(value=2.0)
-
-    assert current_labels([first, second]) == {first.key: second}
-
-
 def test_labels_are_added_all_or_none(store: Store, run_id: str, label: MakeLabel) -> None:
     with pytest.raises(StoreError, match=r"it does not contain their run\. Nothing was changed"):
         store.add_labels([label(), label("run-none")])
 
     assert store.labels() == []
     assert store.run(run_id).plan.run_id == run_id
-
-
-def test_labels_whose_source_breaks_leave_nothing_behind(store: Store, run_id: str, label: MakeLabel) -> None:
-    def broken() -> Iterator[Label]:
-        yield label()
-        raise ValueError("the file ends here")
-
-    with pytest.raises(ValueError, match="ends here"):
-        store.add_labels(broken())
-
-    assert store.labels(run_id) == []
-
-
-def test_no_labels_are_nothing_to_add(store: Store) -> None:
-    store.add_labels([])
-
-    assert store.labels() == []
 
 
 def test_a_comment_may_have_any_character_and_no_secret(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from prompt_evaluator.model import Unit
+    from prompt_evaluator.store.writer import LedgerWriter
 
     Child = Callable[..., subprocess.Popen[str]]
 
@@ -222,15 +223,18 @@ def test_a_busy_owner_keeps_its_run(store: Store, child: Child) -> None:
 
 
 def test_callers_wait_soon_after_commits_stall(store: Store, location: str, unit: Callable[..., Unit]) -> None:
+    async def ask(writer: LedgerWriter) -> None:
+        while True:
+            await asyncio.wait_for(writer.wait_for_capacity(), 0.1)
+
     async def stalled() -> None:
         writer = store.writer(RUN, flush_at=4)
         try:
             with locked(location):
                 for at in range(4):
                     writer.put(unit(name=bytes([at])))
-                await asyncio.sleep(1)
                 with pytest.raises(TimeoutError):
-                    await asyncio.wait_for(writer.wait_for_capacity(), 0.2)
+                    await ask(writer)
             await asyncio.wait_for(writer.wait_for_capacity(), 30)
         finally:
             writer.close()

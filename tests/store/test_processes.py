@@ -6,12 +6,14 @@ import os
 import random
 import signal
 import socket
-import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 from stores import ON_FILE, ON_SERVER, sql
+from workspace import until
 
 from prompt_evaluator.errors import RunBusyError, StoreError
 from prompt_evaluator.store import Store
@@ -65,9 +67,8 @@ def test_what_was_acknowledged_survives_kill_9(store: Store, child: Child) -> No
     rng, start = random.Random(4), 0
     for _ in range(5):
         process = child(WRITES_FOR_EVER, str(start))
-        first = _line(process)
-        time.sleep(rng.uniform(0.0, 0.3))
-        acknowledged = int([first, *_killed(process).split()][-1])
+        said = [_line(process) for _ in range(rng.randint(1, 40))]
+        acknowledged = int([*said, *_killed(process).split()][-1])
 
         assert _samples(store) >= set(range(acknowledged))
         start = acknowledged
@@ -272,8 +273,8 @@ def test_a_server_that_ends_idle_sessions_does_not_end_an_owner(store: Store, lo
     sql(location, f"ALTER DATABASE {location.rpartition('/')[2]} SET idle_session_timeout = 100")
     patient = Store.open(location)
 
-    with patient.own(run_id):
-        time.sleep(0.5)
+    with patient.own(run_id), closing(psycopg.connect(location, autocommit=True)) as idle:
+        until(lambda: not sql(location, f"SELECT 1 FROM pg_stat_activity WHERE pid = {idle.info.backend_pid}"))
         assert f"process {os.getpid()} on " in (store.owner(run_id) or "")
     patient.close()
 

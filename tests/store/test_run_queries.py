@@ -112,7 +112,7 @@ def test_runs_are_found_by_any_column_tag_and_metric(filled: Store, where: list[
     assert ids(filled, *where) == [f"run-{number}" for number in wanted]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sort", "up", "down"),
     [
         ("started_at", "1234", "4321"),
@@ -208,7 +208,7 @@ def test_the_history_of_a_dataset_is_its_newest_runs_by_name_or_hash(filled: Sto
     assert filled.history("coffee") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "said"),
     [
         ("statsu=completed", "There is no field of runs 'statsu'. Did you mean 'status'?"),
@@ -217,6 +217,9 @@ def test_the_history_of_a_dataset_is_its_newest_runs_by_name_or_hash(filled: Sto
         ("metrics.clarity>1", "Did you mean 'metric.NAME'?"),
         ("cost>much", "compares with 'much', which is not a number"),
         ("cost>nan", "is not a number"),
+        ("cost>1e400", "is not a number"),
+        ("cost>1_000", "is not a number"),
+        ("cases>" + "9" * 5_000, "is not a number"),
         ("cost~1", "uses ~ on a field that is not text"),
         ("synthetic=maybe", "Write synthetic=true or =false"),
         ("no condition", "is not a condition"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from case_results import WHEN, case_result, failed_sample, flag, sample, stats
+from case_results import WHEN, case_result, failed_sample, flag, plan_of, sample, stats
 from hostile import HTML, MARK, MARKDOWN
 
-from prompt_evaluator.model import DatasetRef, JudgeConfig, Message, RunPlan, RunRecord, Target, TestCase, ToolCall
+from prompt_evaluator.model import DatasetRef, JudgeConfig, Message, RunRecord, TestCase, ToolCall
 from prompt_evaluator.model.result import AttemptResult, CriterionScore
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.pipeline.totals import Totals
@@ -56,15 +56,13 @@ RUBRIC = Rubric(
 def write_gallery(store: Store, run_id: str = RUN) -> str:
     """Write the run and return its id."""
     cases = [*_special(), *_hostile(), *_failing()]
-    plan = RunPlan(
-        run_id=run_id,
-        group_id=run_id,
+    plan = plan_of(
+        run_id,
+        len(cases),
         dataset=DatasetRef(path="/data/gallery.yaml", hash="1" * 64, count=len(cases), selected=len(cases)),
-        target=Target(model="openai/small", identity="https://example.test"),
         rubric=RUBRIC,
         judge=JudgeConfig(model="openai/judge", identity="https://example.test"),
         num_samples=5,
-        output_dir="/nowhere",
     )
     totals = Totals(plan)
     store.create_run(RunRecord(plan=plan, status="running", started_at=WHEN), [case for case, _ in cases])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean, stdev
 from typing import Any
 
-from prompt_evaluator.model import CallFailure, ToolCall
+from prompt_evaluator.model import CallFailure, DatasetRef, RunPlan, Target, ToolCall
 from prompt_evaluator.model.result import (
     AttemptResult,
     CaseResult,
@@ -21,6 +21,20 @@ from prompt_evaluator.model.result import (
 
 WHEN = "2026-01-31T12:00:00.000Z"
 JUDGES = {"clarity": "mock/judge"}
+
+
+def plan_of(run_id: str, cases: int, **given: Any) -> RunPlan:
+    """What was planned for a run that never was."""
+    values: dict[str, Any] = {
+        "group_id": run_id,
+        "dataset": DatasetRef(path="/data/support.jsonl", hash="d1" * 32, count=cases, selected=cases),
+        "target": Target(model="openai/small", identity="https://example.test"),
+        "rubric": None,
+        "judge": None,
+        "num_samples": 2,
+        "output_dir": "/nowhere",
+    }
+    return RunPlan(run_id=run_id, **{**values, **given})
 
 
 def sample(case_id: str = "case-0", number: int = 0, **given: Any) -> SampleResult:
@@ -98,7 +112,8 @@ def stats(*scores: float, pass_at: float = 4.0) -> MetricStats:
 
 
 def flag(raised: int, asked: int = 2) -> FlagStats:
-    return FlagStats(true_count=raised, false_count=asked - raised, total_count=asked, true_proportion=raised / asked)
+    share = raised / asked if asked else None
+    return FlagStats(true_count=raised, false_count=asked - raised, total_count=asked, true_proportion=share)
 
 
 def case_result(case_id: str = "case-0", **given: Any) -> CaseResult:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from case_results import case_result, failed_sample, flag, run_result, sample, stats
+from case_results import case_result, failed_sample, flag, plan_of, sample, stats
 from seeded_site import settings_of
 
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.model import DatasetRef, PromptRef, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model import DatasetRef, PromptRef, RunRecord, Target, TestCase
 from prompt_evaluator.model.result import CriterionScore
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import CallFailure
-from prompt_evaluator.stats import case_mean_interval
+from prompt_evaluator.pipeline.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,12 +75,13 @@ def add_planned(store: Store, number: int, cases: Sequence[Planned], **given: An
         store: Where to.
         number: Which one; decides the id and the day.
         cases: In order.
-        given: `prompt`, `version`, `note`, `tags`, `model`, `dataset`, `judge_hash`.
+        given: `prompt`, `version`, `note`, `tags`, `model`, `dataset`, `status`, `started_at`, `cost`.
     """
     prompt = given.get("prompt", "Answer.")
     ids = [case.case_id or f"case-{at:03}" for at, case in enumerate(cases)]
-    plan = RunPlan(
-        run_id=run_id(number),
+    plan = plan_of(
+        run_id(number),
+        len(cases),
         group_id="group",
         dataset=DatasetRef(
             path=f"/data/{given.get('dataset', 'support')}.jsonl",
@@ -95,23 +95,28 @@ def add_planned(store: Store, number: int, cases: Sequence[Planned], **given: An
             prompt=PromptRef(path=None, hash=prompt[:1].encode().hex() * 32, text=prompt, version=given.get("version")),
         ),
         rubric=RUBRIC,
-        judge=None,
         num_samples=max(len(scores) for case in cases for scores in case.scores.values()),
-        output_dir="/nowhere",
         tags=given.get("tags", {}),
         note=given.get("note"),
     )
-    day = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:30:00.000Z"
+    day = given.get("started_at") or f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:30:00.000Z"
+    status = given.get("status", "completed")
     written = [
         TestCase(id=name, input=f"Question about {name}?", metadata=dict(case.metadata))
         for name, case in zip(ids, cases, strict=True)
     ]
     store.create_run(RunRecord(plan=plan, status="running", started_at=day), written)
+    totals = Totals(plan)
     writer = store.writer(plan.run_id)
     for at, case in enumerate(cases):
-        writer.put_case(at, planned_result(ids[at], case), {})
+        result = planned_result(ids[at], case)
+        totals.add(at, result)
+        writer.put_case(at, result, {})
     writer.close()
-    store.update_run(plan.run_id, status="completed", ended_at=day, summary=_summary(plan.run_id, cases))
+    found = totals.result(status)
+    if "cost" in given:
+        found = msgspec.structs.replace(found, totals=msgspec.structs.replace(found.totals, cost=given["cost"]))
+    store.update_run(plan.run_id, status=status, ended_at=day, summary=found)
     return plan.run_id
 
 
@@ -142,7 +147,7 @@ def planned_result(case_id: str, case: Planned) -> Any:
         samples=tuple(answers),
         per_metric_stats={name: stats(*scores) for name, scores in case.scores.items() if scores},
         missing_scores=dict.fromkeys(METRICS, case.errors) if case.errors else {},
-        per_flag_stats={"rude": flag(case.raised, count)} if count else {},
+        per_flag_stats={"rude": flag(case.raised, count)},
         status="partial" if case.errors else "completed",
     )
 
@@ -154,19 +159,3 @@ def _failed(case_id: str, number: int, messages: Sequence[str]) -> Any:
         if messages
         else made
     )
-
-
-def _summary(name: str, cases: Sequence[Planned]) -> Any:
-    result = run_result(name)
-    overall = {}
-    for metric in METRICS:
-        means = [fmean(case.scores[metric]) for case in cases if case.scores.get(metric)]
-        if means:
-            interval = case_mean_interval(means, (1.0, 5.0))
-            overall[metric] = msgspec.structs.replace(
-                result.overall_metric_stats["clarity"],
-                mean_of_means=fmean(means),
-                num_cases=len(means),
-                interval=tuple(interval) if interval else None,
-            )
-    return msgspec.structs.replace(result, overall_metric_stats=overall)

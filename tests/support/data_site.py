@@ -10,7 +10,7 @@ from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from case_results import WHEN
+from case_results import WHEN, plan_of
 from harness_runs import evaluation, harness_run, summary
 from hostile import HTML
 from seeded_site import settings_of, write_files
@@ -18,7 +18,7 @@ from seeded_site import settings_of, write_files
 from prompt_evaluator.app.stores import open_store
 from prompt_evaluator.datasets import open_dataset
 from prompt_evaluator.harness.results import add_run
-from prompt_evaluator.model import DatasetRef, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model import DatasetRef, RunRecord, Target, TestCase
 from prompt_evaluator.model.harness import HarnessAttempt
 
 if TYPE_CHECKING:
@@ -72,16 +72,8 @@ def _run(store: Store, folder: Path, run_id: str, at: str, **more: Any) -> str:
     shown = path.with_stem(more.get("called", path.stem))
     selected = cases[: more.get("selected", len(cases))]
     digest = sha256(path.read_bytes()).hexdigest()
-    plan = RunPlan(
-        run_id=run_id,
-        group_id=run_id,
-        dataset=DatasetRef(path=str(shown), hash=digest, count=len(cases), selected=len(selected)),
-        target=Target(model="openai/small", identity="https://example.test"),
-        rubric=None,
-        judge=None,
-        num_samples=1,
-        output_dir="/nowhere",
-    )
+    dataset = DatasetRef(path=str(shown), hash=digest, count=len(cases), selected=len(selected))
+    plan = plan_of(run_id, len(cases), dataset=dataset, num_samples=1)
     store.create_run(RunRecord(plan=plan, status="running", started_at=at), selected)
     store.update_run(run_id, status="completed", ended_at=at)
     return run_id
@@ -115,16 +107,9 @@ def write_harness_history(folder: Path) -> str:
 
 def _store_tasks(store: Store, run_id: str) -> None:
     """The latest run's tasks with one configuration."""
-    plan = RunPlan(
-        run_id=run_id,
-        group_id=run_id,
-        dataset=DatasetRef(path=None, hash="cd" * 32, count=_TASKS, selected=_TASKS),
-        target=Target(model="mock/default", identity="mock"),
-        rubric=None,
-        judge=None,
-        num_samples=1,
-        output_dir="/nowhere",
-    )
+    dataset = DatasetRef(path=None, hash="cd" * 32, count=_TASKS, selected=_TASKS)
+    target = Target(model="mock/default", identity="mock")
+    plan = plan_of(run_id, _TASKS, dataset=dataset, target=target, num_samples=1)
     cases = [TestCase(id=f"task-{task:02}", input=f"Question of task {task}?") for task in range(_TASKS)]
     store.create_run(RunRecord(plan=plan, status="running", started_at=WHEN), cases)
     store.update_run(run_id, status="completed", ended_at=WHEN)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from case_results import plan_of
 
 from prompt_evaluator.app.labels import import_labels
 from prompt_evaluator.errors import InputError
@@ -21,9 +22,7 @@ from prompt_evaluator.model import (
     Label,
     MetricUse,
     Rubric,
-    RunPlan,
     RunRecord,
-    Target,
     TestCase,
     Unit,
 )
@@ -77,17 +76,8 @@ def unit(case_id: str, sample: int, attempt: int = 0) -> Unit:
 
 def add_run(store: Store, run_id: str = RUN) -> None:
     """Three cases with two samples each; the second sample of the first case was asked for twice."""
-    plan = RunPlan(
-        run_id=run_id,
-        group_id="g",
-        dataset=DatasetRef(path=None, hash="0", count=3, selected=3),
-        target=Target(model="mock/default", identity="mock"),
-        rubric=RUBRIC,
-        metrics=(MetricUse(metric="similarity"),),
-        judge=None,
-        num_samples=2,
-        output_dir="/nowhere",
-    )
+    dataset = DatasetRef(path=None, hash="0", count=3, selected=3)
+    plan = plan_of(run_id, 3, dataset=dataset, rubric=RUBRIC, metrics=(MetricUse(metric="similarity"),))
     store.create_run(RunRecord(plan=plan, status="completed", started_at=WHEN), CASES)
     writer = store.writer(run_id)
     for case in CASES:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from case_results import JUDGES, WHEN, case_result, failed_sample, flag, sample, stats
+from case_results import JUDGES, WHEN, case_result, failed_sample, flag, plan_of, sample, stats
 from hostile import HTML
 
 from prompt_evaluator.app.baselines import pin_baseline
@@ -23,7 +23,7 @@ from prompt_evaluator.app.run_edits import edit_run
 from prompt_evaluator.app.session import Session
 from prompt_evaluator.app.workspace import Workspace
 from prompt_evaluator.config.loading import load_settings
-from prompt_evaluator.model import DatasetRef, JudgeConfig, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model import DatasetRef, JudgeConfig, RunRecord, TestCase
 from prompt_evaluator.model.result import CriterionScore
 from prompt_evaluator.model.rubric import Criterion, Flag, Rubric
 from prompt_evaluator.model.run import CommandLine
@@ -127,15 +127,13 @@ def settings_of(folder: Path) -> Settings:
 
 def large_run(store: Store, cases: int, run_id: str = "large", samples: int = 5) -> str:
     """Write a run of any size straight into result rows: every tenth case fails, every seventh is flaky."""
-    plan = RunPlan(
-        run_id=run_id,
-        group_id=run_id,
+    plan = plan_of(
+        run_id,
+        cases,
         dataset=DatasetRef(path="/data/large.jsonl", hash="0" * 64, count=cases, selected=cases),
-        target=Target(model="openai/small", identity="https://example.test"),
         rubric=_LARGE_RUBRIC,
         judge=JudgeConfig(model="openai/judge", identity="https://example.test"),
         num_samples=samples,
-        output_dir="/nowhere",
     )
     totals = Totals(plan)
 

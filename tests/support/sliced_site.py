@@ -5,21 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-from case_results import JUDGES, WHEN
-from compared_site import RUBRIC, Planned, planned_result, store_of
-
-from prompt_evaluator.model import DatasetRef, RunPlan, RunRecord, Target, TestCase
-from prompt_evaluator.pipeline.totals import Totals
+from case_results import WHEN
+from compared_site import Planned, add_planned, store_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from prompt_evaluator.store import Store
 
 BAD = "<img src=x onerror=alert(1)>"
-_ENDED = WHEN.replace("12:00", "12:14")
+ENDED = {"started_at": WHEN, "status": "partial"}
 
 
 class Sliced(NamedTuple):
@@ -34,8 +28,8 @@ class Sliced(NamedTuple):
 def fill(folder: Path) -> Sliced:
     """Write both runs."""
     with closing(store_of(folder)) as store:
-        run = _add(store, "aaaaaaaa-0000-4000-8000-000000000000", [_case(at) for at in range(60)])
-        other = _add(store, "bbbbbbbb-0000-4000-8000-000000000000", [_case(at) for at in range(30) if at != 5])
+        run = add_planned(store, 0xAAAAAAAA, [_case(at) for at in range(60)], **ENDED)
+        other = add_planned(store, 0xBBBBBBBB, [_case(at) for at in range(30) if at != 5], **ENDED)
     return Sliced(run, other)
 
 
@@ -67,31 +61,3 @@ def _messages(at: int) -> list[str]:
     if at % 10 == 3:
         return [f"No reply to req_8f3ac{at}d17b90e after {at}.5 s, since 2026-01-{at % 28 + 1:02}T10:00:00Z"]
     return []
-
-
-def _add(store: Store, name: str, cases: Sequence[Planned]) -> str:
-    plan = RunPlan(
-        run_id=name,
-        group_id=name,
-        dataset=DatasetRef(path="/data/support.jsonl", hash="0" * 64, count=len(cases), selected=len(cases)),
-        target=Target(model="openai/small", identity="https://example.test"),
-        rubric=msgspec.structs.replace(RUBRIC, flags=()),
-        judge=None,
-        num_samples=2,
-        output_dir="/nowhere",
-    )
-    totals = Totals(plan)
-    results = [
-        (at, msgspec.structs.replace(planned_result(str(case.case_id), case), per_flag_stats={}))
-        for at, case in enumerate(cases)
-    ]
-    for at, result in results:
-        totals.add(at, result)
-    written = [
-        TestCase(id=str(case.case_id), input=f"Question {case.case_id}?", metadata=dict(case.metadata))
-        for case in cases
-    ]
-    store.create_run(RunRecord(plan=plan, status="running", started_at=WHEN), written)
-    store.replace_results(name, results, lambda: totals.result("partial"), judges=JUDGES)
-    store.update_run(name, status="partial", ended_at=_ENDED)
-    return name

@@ -6,9 +6,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from case_results import case_result, run_result, stats
+from case_results import case_result, plan_of, run_result, stats
 
-from prompt_evaluator.model import DatasetRef, JudgeConfig, PromptRef, RunPlan, RunRecord, Target, TestCase
+from prompt_evaluator.model import DatasetRef, JudgeConfig, PromptRef, RunRecord, Target, TestCase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,9 @@ def add_run(
             `synthetic` or `reused`, the number of units that were reused.
     """
     prompt = str(given.get("prompt", "a"))
-    plan = RunPlan(
-        run_id=run_id(number),
+    plan = plan_of(
+        run_id(number),
+        len(scores),
         group_id="group",
         dataset=DatasetRef(
             path=f"/data/{given.get('name', 'support')}.jsonl",
@@ -58,10 +59,8 @@ def add_run(
             temperature=given.get("temperature"),
             prompt=PromptRef(path=None, hash=prompt * 64, text=prompt, version=given.get("version")),
         ),
-        rubric=None,
         judge=JudgeConfig(model=given.get("judge", "openai/judge"), identity="https://example.test"),
         num_samples=max(map(len, scores)),
-        output_dir="/nowhere",
         filters=given.get("filters", {}),
         synthetic=given.get("synthetic", False),
     )
