@@ -81,7 +81,12 @@ _PACKED = {"gzip": (_GZIP_OR_ZLIB,), "x-gzip": (_GZIP_OR_ZLIB,), "deflate": (_GZ
 
 _MAX_SHOWN = 300
 _MAX_SEARCHED = 10_000
-_NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low", "exceeded your current quota")
+_NO_QUOTA = (
+    *("insufficient_quota", "billing_hard_limit", "credit balance is too low", "exceeded your current quota"),
+    *("credit_balance_exhausted", "spend_limit", "organization_usage_limit_exceeded"),
+)
+_RETRY_DELAY = re.compile(r'"retryDelay":\s*"([\d.]+)s"')
+"""Where Gemini says how long to wait."""
 _RETRIED_STATUSES = {408, 409, 425, 529}
 _TRANSIENT_OF_PROXY = {408, 425, 429}
 _CERTIFICATE_HINT = " The service may require a client certificate: set cert_file and key_file."
@@ -408,6 +413,8 @@ def _refusal(call: Call, status: int, headers: Mapping[str, str], packed: bytes)
     except OversizedReplyError:  # the status matters more
         body = packed
     error = _status_error(call, status, headers, _error_text(body))
+    if error.retried and error.retry_after is None and (stated := _RETRY_DELAY.search(body.decode(errors="replace"))):
+        error.retry_after = float(stated[1])
     error.body = body
     return error
 
@@ -428,8 +435,15 @@ def _status_error(call: Call, status: int, headers: Mapping[str, str], message: 
     return kind(what, provider=call.provider, status=status, retry_after=wait)
 
 
+def stated_error(provider: str, status: int, message: str) -> ProviderError:
+    """Return the error that a reply with status 200 states, as OpenRouter does once it has begun to answer."""
+    kind, sentence = _meaning(status, message)
+    what = f"{sentence} ({status}): {REDACTOR.message(message)[:_MAX_SHOWN].rstrip('.')}."
+    return kind(what, provider=provider, status=status)
+
+
 def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # noqa: PLR0911 - a table of cases
-    if status in (402, 403, 429) and any(sign in message.lower() for sign in _NO_QUOTA):
+    if status in (400, 402, 403, 429) and any(sign in message.lower() for sign in _NO_QUOTA):
         return QuotaExhaustedError, "the account is out of quota"
     match status:
         case 402:

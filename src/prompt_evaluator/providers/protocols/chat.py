@@ -9,6 +9,7 @@ import msgspec
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.model import REDACTOR, Answer, Outcome, TokenChoice, ToolCall, Usage
 from prompt_evaluator.providers.conversation import chat_messages
+from prompt_evaluator.providers.http import stated_error
 from prompt_evaluator.providers.protocols.common import closed, is_closed
 from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
@@ -150,6 +151,8 @@ def answer(found: Completion, request: Request, provider: str) -> Answer:
     usage = _usage(found.usage)
     if not found.choices or (message := found.choices[0].message) is None:
         error = found.error or (found.choices[0].error if found.choices else None)
+        if isinstance(error, dict) and isinstance(code := error.get("code"), int):
+            raise stated_error(provider, code, str(error.get("message", "")))
         detail = f"; its error is {REDACTOR.message(repr(error))[:_SHOWN]}" if error else ""
         raise BadReplyError(f"the reply has no choices{detail}.", provider=provider, status=200, usage=usage)
     choice = found.choices[0]
