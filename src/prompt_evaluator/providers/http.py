@@ -332,7 +332,7 @@ def _error_text(data: bytes) -> str:
 
 
 def _start_of(data: bytes) -> str:
-    text = REDACTOR.bytes(data[:_MAX_SEARCHED])[:_MAX_SHOWN].decode(errors="replace")
+    text = REDACTOR.text(data[:_MAX_SEARCHED].decode(errors="replace"))[:_MAX_SHOWN]
     readable = sum((each.isprintable() or each.isspace()) and each != "\N{REPLACEMENT CHARACTER}" for each in text)
     if readable < len(text) * 3 / 4:  # compressed, or a picture
         return f"{len(data):,} bytes that are not text"
@@ -407,7 +407,7 @@ def _refusal(call: Call, status: int, headers: Mapping[str, str], packed: bytes)
     except OversizedReplyError:  # the status matters more
         body = packed
     error = _status_error(call, status, headers, _error_text(body))
-    error.body = REDACTOR.bytes(body)
+    error.body = REDACTOR.text(body.decode(errors="surrogateescape")).encode(errors="surrogateescape")
     return error
 
 
