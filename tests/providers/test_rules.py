@@ -66,8 +66,8 @@ def test_a_default_goes_to_unknown_models_only_where_models_take_it() -> None:
         )
         return "temperature" in chosen.parameters
 
-    for service in ("ollama", "vllm", "llamacpp", "lmstudio", "mistral", "groq", "together", "fireworks", "litellm"):
-        assert is_sent(service, "a-new-model"), service
+    for local in ("ollama", "vllm", "llamacpp", "lmstudio", "mistral", "groq", "together", "fireworks", "litellm"):
+        assert is_sent(local, "a-new-model"), local
     assert not is_sent("openai", "gpt-9")
     assert not is_sent("anthropic", "claude-new")
     assert is_sent("openai", "ft:a-model:acme::x1")
