@@ -81,41 +81,6 @@ def test_a_resumed_run_goes_on_with_the_steps_it_has(bench: Workspace, service: 
     } == {0.8}
 
 
-def test_a_run_that_ends_before_its_steps_has_them_written_when_it_is_resumed(
-    bench: Workspace, service: ChatService
-) -> None:
-    service.set(rules=[{"kind": "judge", "match": STEPS, "status": 400, "times": 1}, *RULES])
-
-    stopped = run(bench)
-    (found,) = stopped.json["runs"]
-
-    assert stopped.code == 3
-    assert found["status"] == "aborted"
-    assert service.state()["kinds"] == {"judge": 1}
-
-    assert bench.run("resume", found["run_id"], "--json").code == 0
-    assert asked_for_steps(service) == 2
-
-
-def test_given_steps_are_not_asked_for(bench: Workspace, service: ChatService) -> None:
-    case = {"id": "a", "input": "x", "reference": "y", "checks": [{"metric": "correctness", "steps": ["Look."]}]}
-    bench.cases([case])
-
-    done = bench.run(
-        *("benchmark", "run", "--json", "--dataset", "data", "--model", "openai/test", "--metrics", "exact_match"),
-    )
-    assert done.code == 2
-
-    bench.cases([case], "benchmarks/own.jsonl")
-    done = bench.run(
-        *("benchmark", "run", "--json", "--dataset", "own", "--model", "openai/test", "--metrics", "exact_match"),
-    )
-
-    assert done.code == 0
-    assert asked_for_steps(service) == 0
-    assert set(done.json["runs"][0]["overall_metric_stats"]) == {"exact_match", "correctness"}
-
-
 def test_a_run_stopped_between_answer_and_score_is_not_completed(bench: Workspace, service: ChatService) -> None:
     bench.cases([{"id": "only", "input": "x", "reference": "y"}], "benchmarks/tea.jsonl")
 
@@ -155,24 +120,3 @@ def test_a_metric_that_asks_in_steps_goes_on_where_it_was_cut_off(bench: Workspa
         assert done.json["status"] == "completed"
         assert service.paid == 18 * calls
         assert service.state()["most"] == 1
-
-
-def test_a_reply_that_cannot_be_used_is_asked_for_again_when_errors_are_retried(
-    bench: Workspace, service: ChatService
-) -> None:
-    service.set(rules=[IN_STEPS[0], {"kind": "judge", "text": "Hm."}])
-    (spoiled,) = relevancy(bench, "-j", "1").json["runs"]
-    assert spoiled["status"] == "failed"
-    service.set(rules=IN_STEPS)
-    paid = service.paid
-
-    done = bench.run("resume", spoiled["run_id"], "--retry-errors", "--json")
-
-    assert done.json["status"] == "completed"
-    assert service.paid - paid == 2 * 6
-
-
-def test_a_metric_that_asks_once_stores_no_reply_next_to_its_score(bench: Workspace) -> None:
-    (found,) = run(bench).json["runs"]
-
-    assert len(bench.units(found["run_id"])) == 6 + 6 + 1  # answers, scores, and the evaluation steps

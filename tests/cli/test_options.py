@@ -52,15 +52,21 @@ EXAMPLES = {
     "generator_model": Example(("--generator-model", "a/b"), "a/b", "a/b"),
     "temperature": Example(("-t", "0.25"), 0.25, 0.25),
     "max_tokens": Example(("--max-tokens", "9"), 9, 9),
+    "effort": Example(("--effort", "low"), "low", "low"),
     "seed": Example(("--seed", "-3"), -3, -3),
+    "schema": Example(("--schema", "s.json"), Path("s.json"), Path("s.json")),
+    "strict_params": Example(("--strict-params",), python=True, value=True),
     "params": Example(
-        ("--param", "top_p=0.5", "--param", 'stop=["x"]', "--param", "effort=low"),
-        {"top_p": 0.5, "stop": ["x"], "effort": "low"},
-        {"top_p": 0.5, "stop": ["x"], "effort": "low"},
+        ("--param", "top_p=0.5", "--param", 'stop=["x"]', "--param", "verbosity=low"),
+        {"top_p": 0.5, "stop": ["x"], "verbosity": "low"},
+        {"top_p": 0.5, "stop": ["x"], "verbosity": "low"},
     ),
     "render_prompt": Example(("--render-prompt",), python=True, value=True),
     "judge_model": Example(("--judge-model", "a/b"), "a/b", "a/b"),
     "judge_temperature": Example(("--judge-temperature", "1"), 1, 1.0),
+    "judge_max_tokens": Example(("--judge-max-tokens", "900"), 900, 900),
+    "judge_effort": Example(("--judge-effort", "low"), "low", "low"),
+    "judge_params": Example(("--judge-param", "top_p=0.5"), {"top_p": 0.5}, {"top_p": 0.5}),
     "judge_repeats": Example(("--judge-repeats", "3"), 3, 3),
     "judge_system_prompt": Example(("--judge-system-prompt", "j.txt"), "j.txt", Path("j.txt")),
     "allow_mock_judge": Example(("--allow-mock-judge",), python=True, value=True),
@@ -149,8 +155,9 @@ def test_what_a_resumed_run_keeps_is_a_part_of_its_plan() -> None:
     own = {name for name in kept if "." not in name}
 
     assert own <= set(RunPlan.__struct_fields__)
-    assert of_target == set(Target.__struct_fields__) - {"identity", "context_template", "attempts"}
-    assert of_judge == set(JudgeConfig.__struct_fields__) - {"identity", "max_tokens", "params", "seed"}
+    found_out = {"left_out", "ignored"}
+    assert of_target == set(Target.__struct_fields__) - {"identity", "context_template", "attempts"} - found_out
+    assert of_judge == set(JudgeConfig.__struct_fields__) - {"identity", "seed", "strict_params"} - found_out
     assert not kept & {"fail_under", "fail_over"}
     assert not {option.kept_in for option in LIMITS.values()} - {None}
 

@@ -59,7 +59,7 @@ def test_nothing_is_deleted_without_confirmation(project: Workspace) -> None:
     assert project.run("runs", "list", "--json").json["runs"][0]["run_id"] == run_id
 
 
-@each("command", [("show",), ("delete", "--yes"), ("export",), ("rebuild",)])
+@each("command", [("show",), ("watch",), ("delete", "--yes"), ("export",), ("rebuild",)])
 def test_an_unknown_run_is_refused_with_the_nearest(project: Workspace, command: tuple[str, ...]) -> None:
     run_id = project.evaluate("-n", "1").run_id
     wrong = run_id[:-1] + ("0" if run_id[-1] != "0" else "1")

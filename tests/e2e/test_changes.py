@@ -74,19 +74,6 @@ def test_a_model_that_moved_to_another_address_is_refused(online: Workspace, int
     assert "http://127.0.0.1:9/v1" in refused.err
 
 
-def test_a_run_that_does_not_exist_is_refused_with_those_that_do(online: Workspace, interrupted: str) -> None:
-    wrong = interrupted[:-1] + ("0" if interrupted[-1] != "0" else "1")
-
-    for command in ("resume", "score"):
-        refused = online.run(command, wrong)
-        assert refused.code == 2
-        assert interrupted in refused.err
-
-
-def test_the_start_of_an_id_is_enough(online: Workspace, interrupted: str) -> None:
-    assert online.run("resume", interrupted[:8]).code == 0
-
-
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [("generation", "started by another version"), ("judgement", "how this version applies them")],

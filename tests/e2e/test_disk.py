@@ -76,32 +76,6 @@ def test_a_folder_that_disappears_stops_the_run_before_everything_is_paid_for(
     assert service.paid <= 200 + 8
 
 
-@pytest.mark.parametrize("command", ["evaluate-dataset", "resume", "score"])
-def test_a_store_of_garbage_is_refused_and_left_as_it_is(offline: Workspace, command: str) -> None:
-    store = offline.write(".prompt_evaluator/store.db", b"garbage \x00\xff" * 1_000)
-    arguments = ("-d", "data.jsonl", "-s", "prompt.txt") if command == "evaluate-dataset" else ("some-run",)
-
-    done = offline.run(command, *arguments)
-
-    assert done.code == 3
-    assert "is not a database" in done.err
-    assert store.read_bytes() == b"garbage \x00\xff" * 1_000
-
-
-def test_a_damaged_store_is_refused_and_never_begun_anew(offline: Workspace) -> None:
-    run_id = offline.evaluate().run_id
-    store = offline.folder / ".prompt_evaluator/store.db"
-    data = bytearray(store.read_bytes())
-    data[4096:] = b"\xee" * (len(data) - 4096)
-    store.write_bytes(data)
-
-    done = offline.run("resume", run_id)
-
-    assert done.code == 3
-    assert str(store) in done.err
-    assert store.read_bytes() == data
-
-
 def test_a_run_whose_files_are_gone_gets_them_again_from_the_store(offline: Workspace) -> None:
     first = offline.evaluate("-n", "2")
     before = first.artifact

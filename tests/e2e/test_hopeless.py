@@ -66,18 +66,6 @@ def test_a_wait_of_an_hour_ends_the_run_at_once_and_says_when_to_come_back(
     assert service.state()["kinds"]["generate"] == 20
 
 
-def test_a_judge_that_does_not_exist_ends_the_run_though_the_generator_answers(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(100)
-    service.set(rules=[{"kind": "judge", "status": 404, "message": "no such model"}], latency=0.01)
-
-    done = online.evaluate(*REAL, "-n", "1")
-
-    assert (done.code, done.json["status"]) == (3, "aborted")
-    assert service.state()["kinds"]["judge"] <= 16
-
-
 def test_one_case_that_nobody_can_answer_is_an_error_and_ends_nothing(online: Workspace, service: ChatService) -> None:
     patience(online, try_timeout=0.5, first_backoff=0.1)
     online.cases(10)

@@ -75,25 +75,6 @@ def test_a_killed_run_is_resumed_pays_for_what_is_missing_and_ends_the_same(
     assert 0 <= service.paid - 2 * cost <= 2 * AT_ONCE
 
 
-def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
-    shared: Workspace, service: ChatService
-) -> None:
-    run_id = _killed(shared, service)
-    service.set(hold=True)
-    owner = shared.start("resume", run_id)
-    owner.wait_until_under_way()
-
-    refused = shared.run("resume", run_id)
-    listed = shared.run("runs", "list").out
-    service.set(hold=False)
-
-    assert refused.code == 2
-    assert f"process {owner.process.pid} on " in refused.err
-    assert "running" in listed
-    assert owner.finish().code == 0
-    assert shared.artifact(run_id)["status"] == "completed"
-
-
 def test_runs_are_listed_judged_again_reused_and_deleted(shared: Workspace, service: ChatService) -> None:
     first = shared.evaluate(*REAL, "-n", "1").run_id
     paid = service.state()["kinds"]["generate"]
@@ -107,15 +88,6 @@ def test_runs_are_listed_judged_again_reused_and_deleted(shared: Workspace, serv
     assert service.state()["kinds"]["generate"] == paid
     assert scored.artifact["parent_run_id"] == first
     assert {run["run_id"] for run in listed["runs"]} == {first, scored.run_id}
-
-
-def test_six_evaluations_that_meet_an_empty_database_all_complete(offline: Workspace, database: str) -> None:
-    offline.configure(store=database)
-
-    started = [offline.start_evaluation("-n", "1") for _ in range(6)]
-
-    assert [each.finish().code for each in started] == [0] * 6
-    assert len(offline.index()) == 6
 
 
 def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resumed(

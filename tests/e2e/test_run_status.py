@@ -39,16 +39,6 @@ def test_a_run_whose_rubric_scored_everything_is_partial_where_a_custom_metric_a
     }
 
 
-def test_the_summary_names_every_metric_that_always_failed(own: Workspace) -> None:
-    done = own.run("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", *REAL, "-n", "1", *BROKEN)
-
-    assert "python:checks:boom and python:checks:bang have no score in any sample." in done.words
-
-
-def test_such_a_run_is_exit_3_with_strict(own: Workspace) -> None:
-    assert own.evaluate(*REAL, "-n", "1", *BROKEN, "--strict").code == 3
-
-
 def test_a_run_in_which_nothing_was_measured_has_failed(own: Workspace) -> None:
     done = own.evaluate(*REAL, "--rubric", "none", "-n", "1", *BROKEN)
 

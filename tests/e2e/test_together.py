@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workspace import REAL, Workspace, until
+from workspace import REAL, Workspace
 
 if TYPE_CHECKING:
     from chat_service import ChatService
@@ -34,20 +34,6 @@ def test_of_two_resumes_at_once_one_is_refused_and_told_who_has_the_run(
     assert online.artifact(run_id)["status"] == "completed"
 
 
-def test_a_run_that_is_being_made_is_not_resumed(online: Workspace, service: ChatService) -> None:
-    service.set(hold=True)
-    started = online.start_evaluation(*REAL, "-n", "1")
-    run_id = started.wait_until_under_way()
-    until(lambda: service.paid > 0)
-
-    refused = online.run("resume", run_id)
-    service.set(hold=False)
-
-    assert refused.code == 2
-    assert started.finish().code == 0
-    assert service.paid == 6
-
-
 def test_two_evaluations_at_once_both_complete_and_both_are_in_the_index(
     online: Workspace, service: ChatService
 ) -> None:
@@ -64,10 +50,3 @@ def test_two_evaluations_at_once_both_complete_and_both_are_in_the_index(
     }
     assert {each.run_id for each in done} == {entry["run_id"] for entry in online.index()}
     assert service.paid == 400
-
-
-def test_six_evaluations_that_meet_a_folder_without_a_store_all_complete(offline: Workspace) -> None:
-    started = [offline.start_evaluation("-n", "1") for _ in range(6)]
-
-    assert [each.finish().code for each in started] == [0] * 6
-    assert len(offline.index()) == 6

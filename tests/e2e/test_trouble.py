@@ -60,16 +60,6 @@ def test_a_reply_that_is_no_verdict_is_kept_counted_and_left_out_of_statistics(
     assert service.paid == 6 + 6 + 1  # one bounded re-ask
 
 
-def test_a_first_reply_that_is_no_verdict_is_asked_for_again(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"kind": "judge", "text": "Hm.", "times": 1}], keep=True)
-
-    done = online.evaluate(*REAL, "-n", "1", "--max-cases", "1")
-
-    assert done.json["status"] == "completed"
-    assert [message["role"] for message in service.kept[-1]["messages"]] == ["system", "user", "assistant", "user"]
-    assert service.paid == 3
-
-
 def test_errors_stay_until_they_are_asked_to_be_retried(online: Workspace, service: ChatService) -> None:
     service.set(
         rules=[
@@ -132,17 +122,6 @@ def _repeats(artifact: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_run_without_a_single_score_has_failed(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"status": 400, "message": "we do not like this"}])
-
-    done = online.evaluate(*REAL, "-n", "1")
-
-    assert (done.code, done.json["status"]) == (3, "failed")
-    assert done.artifact["overall_metric_stats"] == {}
-    assert "we do not like this" in done.artifact["test_case_results"][0]["error_message"]
-    assert online.run("resume", done.run_id).code == 3
-
-
 def test_a_key_that_is_refused_stops_the_run_after_a_few_calls_and_says_why(
     online: Workspace, service: ChatService
 ) -> None:
@@ -160,17 +139,6 @@ def test_a_key_that_is_refused_stops_the_run_after_a_few_calls_and_says_why(
     assert "invalid key" in done.artifact["stop_reason"]
     service.set(rules=[], latency=0)
     assert online.run("resume", done.run_id, "--retry-errors", "--json").json["status"] == "completed"
-
-
-def test_a_missing_key_is_said_before_there_is_a_run(online: Workspace, service: ChatService) -> None:
-    del online.environment["OPENAI_API_KEY"]
-
-    done = online.evaluate(*REAL)
-
-    assert done.code == 2
-    assert "Set OPENAI_API_KEY" in done.err
-    assert not (online.folder / "runs").exists()
-    assert service.paid == 0
 
 
 @pytest.mark.slow

@@ -78,12 +78,3 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(online: Workspace, service: Ch
     assert started.process.poll() is None
     service.set(hold=False)
     assert started.finish().code == 0
-
-
-def test_an_unknown_run_is_refused_with_the_nearest(offline: Workspace) -> None:
-    run_id = offline.evaluate("-n", "1").run_id
-
-    seen = offline.run("runs", "watch", f"{run_id[:-2]}zz")
-
-    assert seen.code == 2
-    assert f"Did you mean {run_id!r}?" in seen.err

@@ -13,7 +13,7 @@ from scoring import answer, case
 from scripted_provider import ScriptedProvider
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import Failed, MetricUse, Scored, Scores, Skipped, merged_uses
+from prompt_evaluator.model import Failed, MetricUse, Scored, Scores, Skipped
 from prompt_evaluator.pipeline.uses import expected_keys, rubric_key
 
 OTHER_JUDGE = msgspec.structs.replace(JUDGE, model="other/m", identity="other", repeats=3)
@@ -21,52 +21,6 @@ OTHER_JUDGE = msgspec.structs.replace(JUDGE, model="other/m", identity="other", 
 
 def use(metric: str, name: str | None = None, **options: Any) -> MetricUse:
     return MetricUse(metric=metric, name=name, options=options)
-
-
-# Merging by name
-
-
-def test_the_options_of_a_case_win_over_those_of_the_run() -> None:
-    general, specific = use("includes", phrases=["coffee"], any=True), use("includes", phrases=["tea"])
-
-    assert merged_uses([general], [specific]) == (use("includes", phrases=["tea"], any=True),)
-
-
-def test_uses_keep_the_order_in_which_they_first_appear() -> None:
-    found = merged_uses([use("regex"), use("includes")], [use("length"), use("includes", phrases=["a"])])
-
-    assert [each.key for each in found] == ["regex", "includes", "length"]
-
-
-def test_two_uses_under_two_names_are_both_kept() -> None:
-    polite, brief = use("criteria", "polite", criteria="Kind?"), use("criteria", "brief", criteria="Short?")
-
-    assert merged_uses([polite], [brief]) == (polite, brief)
-
-
-def test_two_uses_under_one_name_are_merged() -> None:
-    found = merged_uses([], [use("regex", pattern="a"), use("regex", pattern="b")])
-
-    assert found == (use("regex", pattern="b"),)
-
-
-def test_an_alias_is_a_metric_of_its_own() -> None:
-    found = merged_uses([use("includes", phrases=["a"])], [use("contains", text="b")])
-
-    assert [each.key for each in found] == ["includes", "contains"]
-
-
-def test_a_case_may_say_who_judges_and_that_a_metric_is_negated() -> None:
-    specific = MetricUse(metric="criteria", judge="other/m", negated=True)
-
-    (found,) = merged_uses([use("criteria", criteria="Rude?")], [specific])
-
-    assert (found.judge, found.negated, found.options) == ("other/m", True, {"criteria": "Rude?"})
-
-
-def test_one_name_for_two_metrics_is_refused() -> None:
-    with pytest.raises(ValueError, match="two metrics, 'regex' and 'includes', are called 'x'"):
-        merged_uses([use("regex", "x")], [use("includes", "x")])
 
 
 def test_one_name_for_two_metrics_is_refused_in_a_sentence() -> None:

@@ -1,4 +1,4 @@
-"""What is said about two runs: verdicts with their reasons, what differs, which cases flipped, what to do next."""
+"""What is said about two runs, beyond what the snapshots of `tests/cli` show: verdicts, what differs, flipped cases."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from comparisons import (
     case,
     compared_by,
     comparison,
-    everything,
     facts,
     flag,
     metric,
     missing,
     quiet_flag,
-    rows,
     same,
     slice_,
     too_few,
@@ -45,33 +43,6 @@ def of(metrics: dict[str, Any] | None = None, flags: dict[str, Any] | None = Non
 
 
 class TestTheHeadline:
-    def test_says_what_got_worse_first_and_by_how_much(self) -> None:
-        said = of({"clarity": same(), "correctness": metric("worse"), "tone": undecided()})
-
-        assert said.mark == "bad"
-        assert said.headline == (
-            f"B is worse than A on correctness ({MINUS}0.42 on 1{DASH}5, p < 0.001); "
-            "no difference seen on clarity; cannot tell yet on tone."
-        )
-
-    def test_says_what_got_better_beside_what_got_worse(self) -> None:
-        said = of({"brevity": metric("better", 3.0, 4.0), "tone": metric("worse")})
-
-        assert said.headline == (
-            f"B is worse than A on tone ({MINUS}0.42 on 1{DASH}5, p < 0.001), "
-            f"but better on brevity (+1.00 on 1{DASH}5, p < 0.001)."
-        )
-
-    def test_of_a_gain_alone_is_good(self) -> None:
-        said = of({"tone": metric("better", 3.0, 4.0)})
-
-        assert (said.mark, said.headline) == ("good", f"B is better than A on tone (+1.00 on 1{DASH}5, p < 0.001).")
-
-    def test_says_that_no_difference_was_seen(self) -> None:
-        said = of({"tone": same(), "clarity": same()})
-
-        assert (said.mark, said.headline) == (None, "No difference seen between A and B on tone and clarity.")
-
     def test_says_that_nothing_can_be_told_yet(self) -> None:
         said = of({"tone": undecided()})
 
@@ -85,17 +56,6 @@ class TestTheHeadline:
             "B more often raises leaks_data (2 % → 9 %, p = 0.012); B less often raises rude (20 % → 10 %, p = 0.012); "
             "no difference seen on tone."
         )
-
-    def test_counts_what_it_cannot_name(self) -> None:
-        said = of({f"m{at}": undecided() for at in range(40)})
-
-        assert said.headline == "Cannot tell yet whether B differs from A on m0, m1, m2 and 37 other metrics."
-
-    def test_says_how_many_cases_are_missing_to_tell_anything(self) -> None:
-        said = of({"tone": too_few(3), "clarity": too_few(2)}, common_cases=3)
-
-        assert said.headline == "Cannot tell: 3 common cases; at least 5 are needed."
-        assert [each.notes for each in said.metrics] == [(), ()]
 
     @pytest.mark.parametrize(("side", "letter"), [("baseline", "A"), ("candidate", "B")])
     def test_says_what_was_not_measured(self, side: str, letter: str) -> None:
@@ -127,22 +87,6 @@ class TestAMetric:
 
         assert [each.name for each in of(names).metrics] == ["d", "c", "b", "a"]
 
-    def test_has_means_difference_interval_p_effect_and_record(self) -> None:
-        (said,) = of({"tone": metric("worse")}).metrics
-
-        assert (said.mark, said.word, said.means) == ("bad", "worse", "4.15 → 3.73")
-        assert (said.difference, said.interval) == (f"{MINUS}0.42", f"{MINUS}0.60 to {MINUS}0.24")
-        assert (said.p, said.effect) == ("p < 0.001", f"{MINUS}0.85 large")
-        assert said.record == "4 won, 40 lost, 6 tied"
-
-    def test_that_cannot_be_told_says_what_shows_now_and_how_many_more_cases_would_tell(self) -> None:
-        (said,) = of({"tone": undecided()}).metrics
-
-        assert said.text == (
-            "tone: cannot tell yet: with 20 cases only differences of 0.35 or more show; "
-            "about 60 more cases would show 0.1 (more samples per case alone would not)."
-        )
-
     def test_that_more_samples_would_tell_says_how_many(self) -> None:
         (said,) = of({"tone": undecided(more_samples_needed=7)}).metrics
 
@@ -159,11 +103,6 @@ class TestAMetric:
         assert said.notes == (
             "a real difference, but perhaps smaller than 0.1; more cases or samples would narrow the interval",
         )
-
-    def test_without_a_difference_that_matters_says_if_there_is_a_real_one(self) -> None:
-        (said,) = of({"tone": same(p_value=0.01)}).metrics
-
-        assert said.text == "tone: no difference seen: a real difference, but smaller than 0.1."
 
     def test_with_too_few_cases_says_so_if_others_have_enough(self) -> None:
         said = {each.name: each for each in of({"tone": too_few(3), "clarity": same()}).metrics}
@@ -216,16 +155,6 @@ class TestFlags:
         assert [each.name for each in said.flags] == ["leaks_data"]
         assert said.other_flags == "5 other flags: no difference seen"
 
-    def test_differ_in_percentage_points(self) -> None:
-        (said,) = of(flags={"leaks_data": flag("worse")}).flags
-
-        assert (said.means, said.difference, said.interval) == ("2 % → 9 %", "+7 points", "+1 to +13 points")
-
-    def test_about_which_nothing_can_be_told_are_named(self) -> None:
-        said = of(flags={"a": quiet_flag(), "rude": quiet_flag("inconclusive")})
-
-        assert said.other_flags == "2 flags: no difference seen on a; cannot tell yet on rude"
-
     def test_that_differ_beyond_chance_are_listed_even_without_a_verdict(self) -> None:
         said = of(flags={"rude": flag("inconclusive", p_value=0.03)})
 
@@ -233,12 +162,6 @@ class TestFlags:
 
 
 class TestWhatDiffers:
-    def test_is_a_diff_without_the_names_of_files(self) -> None:
-        (said,) = of().differs
-
-        assert (said.label, said.text) == ("prompt", "1 line added, 1 removed")
-        assert said.diff[:3] == ("@@ -1,3 +1,3 @@", " You answer customers.", "-Be polite.")
-
     def test_keeps_a_removed_line_of_dashes(self) -> None:
         (said,) = of(differs={"prompt": Change(baseline="", candidate="", diff="@@ -1 +1 @@\n--- \n+***")}).differs
 
@@ -280,27 +203,12 @@ class TestWhatDiffers:
 
         assert said.text == f"{' '.join('x' * 40)} … → empty"
 
-    def test_of_cases_is_counted_with_some_ids(self) -> None:
-        (said,) = of(differs={"dataset": rows(added=2, changed=21)}).differs
-
-        assert said.text == (
-            "2 added (added-0, added-1), 21 changed (changed-0, changed-1, changed-2, changed-3, changed-4 and 16 more)"
-        )
-
     def test_may_be_nothing(self) -> None:
         assert of(differs={}).no_difference == "nothing that is known"
         assert of().no_difference is None
 
 
 class TestAmounts:
-    def test_are_per_sample_with_their_change(self) -> None:
-        assert {each.label: each.text for each in of().amounts} == {
-            "Cost": f"$0.0031 → $0.0026 per sample ({MINUS}18 %)",
-            "Input": "412 tokens per sample in both",
-            "Output": f"120 → 98 tokens per sample ({MINUS}18 %)",
-            "Latency": "1.2 s → 1.3 s per answer (+4 %)",
-        }
-
     def test_that_doubled_are_a_ratio(self) -> None:
         said = of(candidate=facts(CANDIDATE, latency_ms=3_968.0))
 
@@ -330,31 +238,6 @@ class TestAmounts:
 
 
 class TestFlippedCases:
-    def test_are_counted_per_metric(self) -> None:
-        said = found(everything()).flipped
-
-        assert [(each.metric, each.text) for each in said.counts] == [
-            ("correctness", "worse 7 · better 2 · same 38 · too few 3")
-        ]
-        assert said.text == "no case changed beyond chance on the other metrics"
-
-    def test_start_with_the_most_certain_drop_and_end_with_the_most_certain_gains(self) -> None:
-        said = found(everything()).flipped
-
-        assert [each.test_case_id for each in said.cases] == [
-            *(f"charged-twice-{at}" for at in range(7)),
-            "refund-0",
-            "refund-1",
-        ]
-        assert said.cases[0].text == "4.80 → 2.20, p = 0.004"
-        assert said.more == 0
-
-    def test_beyond_the_first_few_are_counted(self) -> None:
-        said = found(everything(), most_cases=2).flipped
-
-        assert [each.test_case_id for each in said.cases] == ["charged-twice-0", "charged-twice-1"]
-        assert said.more == 7
-
     def test_are_looked_for_only_as_far_as_needed(self) -> None:
         class Counting(list[Any]):
             made = 0
@@ -376,13 +259,6 @@ class TestFlippedCases:
 
 
 class TestSlices:
-    def test_that_stand_out_are_listed_with_the_correction(self) -> None:
-        said = found(everything()).slices
-
-        assert said is not None
-        assert [each.name for each in said.slices] == ["topic = billing: correctness"]
-        assert said.text == "24 slices × metrics compared; p values are corrected for that"
-
     def test_that_do_not_stand_out_are_one_line(self) -> None:
         said = of({"correctness": same()}, slices=(slice_("billing", "inconclusive"),), slice_comparisons=3).slices
 

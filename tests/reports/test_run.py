@@ -1,4 +1,4 @@
-"""The headline, facts and advice of a run."""
+"""The headline, facts and advice of a run, beyond what the snapshots of `tests/cli` show."""
 
 from __future__ import annotations
 
@@ -37,36 +37,9 @@ def advice(made: Findings) -> dict[str, str]:
     return {note.code: note.text for note in made.advice}
 
 
-def test_the_headline_says_what_was_run(found: Make) -> None:
-    head = found(GOOD).headline
-
-    assert head.text == (
-        f"Run {RUN_ID} completed: 50 cases × 5 samples of openai/gpt-4o, "
-        "judged by anthropic/claude-sonnet-4-0 using rubric default."
-    )
-    assert (head.status, head.mark, head.cases, head.samples) == ("completed", "good", 50, 5)
-    assert (head.model, head.judges, head.rubric) == ("openai/gpt-4o", ("anthropic/claude-sonnet-4-0",), "default")
-    assert head.notes == ()
-
-
 @pytest.mark.parametrize(("status", "mark"), [("partial", "warning"), ("failed", "bad"), ("aborted", "bad")])
 def test_a_run_that_did_not_complete_is_marked(found: Make, status: str, mark: str) -> None:
     assert found(GOOD, status=status).headline.mark == mark
-
-
-def test_an_aborted_run_says_how_far_it_came_and_why_it_stopped(found: Make) -> None:
-    made = found(
-        GOOD,
-        status="aborted",
-        stop_reason="interrupted by SIGINT",
-        totals=totals(83, samples={"completed": 83, "pending": 167}),
-    )
-
-    (note,) = made.headline.notes
-    assert note.text == (
-        "Stopped after 83 of 250 samples (interrupted by SIGINT). The numbers below cover only finished cases."
-    )
-    assert note.values == {"done": 83, "samples": 250, "reason": "interrupted by SIGINT"}
 
 
 def test_what_ended_a_run_early_is_kept_as_a_sentence(tmp_path: Path) -> None:
@@ -76,13 +49,6 @@ def test_what_ended_a_run_early_is_kept_as_a_sentence(tmp_path: Path) -> None:
     made = findings(replace(stopped, stopped_by=error))
 
     assert made.headline.stopped_by == "The budget is spent."
-
-
-def test_a_synthetic_run_says_so_first(found: Make) -> None:
-    made = found(GOOD, change=lambda plan: msgspec.structs.replace(plan, synthetic=True))
-
-    assert made.headline.synthetic
-    assert [note.code for note in made.headline.notes] == ["synthetic"]
 
 
 def test_a_run_that_had_ended_before_has_its_sentence_and_its_file_only(tmp_path: Path) -> None:
@@ -100,19 +66,6 @@ def test_files_have_a_path_for_programs_and_one_for_people(found: Make, tmp_path
 
     assert files.main == str(tmp_path / "runs" / RUN_ID / "dataset_evaluation.json")
     assert files.shown == f"runs/{RUN_ID}/dataset_evaluation.json"
-
-
-def test_a_case_is_named_once_with_every_metric_it_is_bad_at(found: Make) -> None:
-    metrics = {"accuracy": metric(4.0), "valid": metric(0.9, scale=(0.0, 1.0))}
-    cases = (worst("a", "accuracy", 1.2), worst("b", "valid", 0.25), worst("a", "valid", 0.5))
-
-    made = facts(found(metrics, worst=cases, flakiest=(worst("b", "accuracy", 2.0, 1.5),)))
-
-    assert [(case.test_case_id, [score.text for score in case.scores]) for case in made.worst] == [
-        ("a", ["accuracy 1.20", "valid 0.500"]),
-        ("b", ["valid 0.250"]),
-    ]
-    assert made.flakiest[0].scores[0].text == "accuracy 2.00 (std 1.50)"
 
 
 def test_a_case_at_the_top_of_the_scale_is_not_among_the_worst(found: Make) -> None:
@@ -137,28 +90,6 @@ def test_a_single_case_is_neither_the_worst_nor_the_flakiest(found: Make) -> Non
     made = facts(found(only, worst=cases, flakiest=cases, change=lambda plan: of(plan, 1)))
 
     assert (made.worst, made.flakiest) == ((), ())
-
-
-def test_errors_are_counted_and_named(found: Make) -> None:
-    failure = FailureCount(metric="accuracy", kind="InvalidJudgement", message="no number", count=2)
-    made = facts(
-        found(
-            GOOD,
-            status="partial",
-            totals=totals(
-                235,
-                samples={"completed": 235, "generation_error": 13, "judge_invalid_response": 2},
-                errors={"RateLimitedError": 13, "InvalidJudgement": 2},
-                failures=(failure,),
-                error_share=0.06,
-            ),
-        )
-    )
-
-    assert made.errors is not None
-    assert made.errors.text == "15 of 250 samples (6 %) lack a score: 13 rate limited, 2 unreadable replies."
-    assert (made.errors.unscored, made.errors.tried, made.errors.share) == (15, 250, 0.06)
-    assert [(each.count, each.message) for each in made.errors.failures] == [(2, "no number")]
 
 
 def test_one_sample_without_a_score_is_counted_in_the_singular(found: Make) -> None:
@@ -215,30 +146,6 @@ def test_a_metric_that_no_case_can_be_scored_by_is_named(found: Make) -> None:
 
     assert made.skipped is not None
     assert made.skipped.values == {"metrics": ["faithfulness"]}
-
-
-def test_a_judge_that_disagrees_with_itself_is_reported(found: Make) -> None:
-    made = facts(found({"accuracy": metric(4.0, repeat_std=0.7)}))
-
-    assert made.judge is not None
-    assert made.judge.text == "Std between judgements of the same answer: accuracy 0.70."
-    assert made.judge.values == {"std": {"accuracy": 0.7}}
-
-
-@pytest.mark.parametrize(
-    ("cost", "unpriced", "text"),
-    [
-        (1.0823, 0, "$1.08"),
-        (1.0823, 12, "$1.08 plus 12 calls of unknown price"),
-        (None, 2, "cost unknown"),
-        (None, 0, "no cost"),
-    ],
-)
-def test_a_cost_says_what_it_leaves_out(found: Make, cost: float | None, unpriced: int, text: str) -> None:
-    usage = facts(found(GOOD, totals=totals(250, cost=cost, unpriced_calls=unpriced))).usage
-
-    assert usage.text == f"187,500 in, 61,234 out; {text}."
-    assert (usage.cost, usage.unpriced_calls) == (cost, unpriced)
 
 
 @pytest.mark.parametrize(("time_outs", "said"), [(1, "1 try"), (1_200, "1,200 tries")])

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from asgi_site import AsgiSite, asgi_site
 from compared_site import METRICS, Planned, add_planned, random_cases, run_id, store_of
+from entries import each
 from seeded_site import large_run
 from workspace import Workspace
 
@@ -135,7 +136,7 @@ def test_another_baseline_gives_other_counts(site: AsgiSite) -> None:
     assert _counts(_page(site, f"/runs/{run_id(STEADY)}")) == {}
 
 
-@pytest.mark.parametrize("words", ["changed:sideways", "changed:worse metric:none", "metric:none", "changed:"])
+@each("words", ["changed:sideways", "changed:worse metric:none", "metric:none", "changed:"])
 def test_a_change_that_does_not_exist_is_said_and_nothing_is_filtered(site: AsgiSite, words: str) -> None:
     pin_baseline(site.site.settings, run_id(STEADY))
     page = _page(site, f"/runs/{run_id(DROPPED)}?q={quote(words)}")

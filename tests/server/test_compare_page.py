@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 from compared_site import METRICS, Planned, add_planned, random_cases, run_id, store_of
+from entries import each
 from served import served
 from workspace import Workspace
 
@@ -152,7 +153,7 @@ def test_number_fields_become_words_of_the_filter(server: Served) -> None:
     assert sorted(_rows(page)) == DROPPED
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         ('"open', "A quotation mark in the filter is not closed."),

@@ -11,6 +11,7 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 from asgi_site import AsgiSite, asgi_site
 from data_site import CONFIGS, make_data_site
+from entries import each
 from hostile import HTML
 
 if TYPE_CHECKING:
@@ -85,15 +86,15 @@ def test_the_harness_says_what_its_files_say(data: AsgiSite, made: DataSite) -> 
     page = html(data, "/harness")
     board = json.loads((made.folder / "evals/results/leaderboard.json").read_bytes())
 
-    assert [each["configId"] for each in board] == ["fallback-router", "baseline", "low-temperature"]
-    for each in board:
-        assert f"{each['taskCompletionRate']:.1f} %" in page
+    assert [entry["configId"] for entry in board] == ["fallback-router", "baseline", "low-temperature"]
+    for entry in board:
+        assert f"{entry['taskCompletionRate']:.1f} %" in page
     assert "The gate fails: 1 metric got worse by more than the limit." in page
     assert page.count('<span class="badge pass">pass</span>') == 4 * len(CONFIGS) - 1
     assert f'<a href="/runs/{made.stored}/cases/task-08">' in page
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "status"),
     [
         ("/datasets/none", 404),

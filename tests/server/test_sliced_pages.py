@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from asgi_site import AsgiSite, asgi_site
+from entries import each
 from sliced_site import BAD, Sliced, fill
 from workspace import Workspace
 
@@ -61,9 +62,7 @@ def _csv(site: AsgiSite, address: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.body.decode())))
 
 
-@pytest.mark.parametrize(
-    "where", ["/runs/{run}/slices", "/runs/{run}/slices?keys=tags&keys=topic", "/runs/{run}/errors", "/errors"]
-)
+@each("where", ["/runs/{run}/slices", "/runs/{run}/slices?keys=tags&keys=topic", "/runs/{run}/errors", "/errors"])
 def test_a_count_leads_to_as_many_cases(pages: AsgiSite, runs: Sliced, where: str) -> None:
     found = [(html.unescape(href), int(n)) for href, n in COUNTED.findall(_page(pages, where.format(run=runs.run)))]
 
@@ -118,8 +117,8 @@ def test_errors_of_several_runs_are_counted_together(pages: AsgiSite) -> None:
     assert "is not closed" in _page(pages, "/errors?q=%22")
 
 
-@pytest.mark.parametrize("q", ["", "failing", "errors", "topic:billing", "clarity>=4 difficulty:hard", "topic:nowhere"])
-@pytest.mark.parametrize("sort", ["position", "-clarity"])
+@each("q", ["", "failing", "errors", "topic:billing", "clarity>=4 difficulty:hard", "topic:nowhere"])
+@each("sort", ["position", "-clarity"])
 def test_a_file_has_exactly_the_rows_of_the_filter(pages: AsgiSite, runs: Sliced, q: str, sort: str) -> None:
     page = _page(pages, f"/runs/{runs.run}?q={quote(q)}&sort={sort}&columns=topic")
     file = html.unescape((re.search(r'<a href="([^"]*export/cases[^"]*format=csv)"', page) or ["", ""])[1])

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from case_results import case_result, run_result
-from stores import ON_SERVER, locked, sql
+from stores import ON_SERVER, PROGRESS, locked, sql
 
 from prompt_evaluator.errors import OwnershipLostError, RunBusyError, StoreError, StoreUnreachableError
-from prompt_evaluator.model import RunProgress
 from prompt_evaluator.store import Store
 from prompt_evaluator.store.sessions import OLDEST, refuse_old
 
@@ -34,10 +33,6 @@ ENDS = """
     SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-PROGRESS = RunProgress(
-    samples=50, samples_done=3, cases=10, cases_done=1, unscored=0, errors={}, input_tokens=0, output_tokens=0,
-    cost=None, unpriced=0, rate=None, sequence=1, updated_at="2025-01-01T00:00:00Z",
-)  # fmt: skip
 HOLDS = """
     store, ended = Store.open(location), []
     with store.own("run-0001", ended.append) as lease:

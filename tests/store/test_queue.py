@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from stores import PROGRESS
 
 from prompt_evaluator.errors import RunBusyError, StoreError, UnknownNameError
-from prompt_evaluator.model import RunProgress
 from prompt_evaluator.store import Store
 
 if TYPE_CHECKING:
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prompt_evaluator.model import RunRecord, RunStatus
-
-PROGRESS = RunProgress(
-    samples=50,
-    samples_done=3,
-    cases=10,
-    cases_done=0,
-    unscored=0,
-    errors={},
-    input_tokens=0,
-    output_tokens=0,
-    cost=None,
-    unpriced=0,
-    rate=None,
-    sequence=1,
-    updated_at="2026-01-31T12:00:00.000Z",
-)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from case_results import JUDGES, case_result, failed_sample, run_result, sample, stats
-from stores import everything, sql
+from stores import PROGRESS, everything, sql
 
 from prompt_evaluator.errors import UnknownNameError
-from prompt_evaluator.model import CallFailure, RunProgress, Secret, TestCase, ToolCall
+from prompt_evaluator.model import CallFailure, Secret, TestCase, ToolCall
 from prompt_evaluator.model.query import CaseFlag, CaseMetric, CaseQuery, RunQuery
 from prompt_evaluator.model.release import Baseline
 from prompt_evaluator.model.result import CriterionScore, MetricScore, RepeatResult
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from prompt_evaluator.store import Store
 
     MakeRecord = Callable[..., RunRecord]
-
-PROGRESS = RunProgress(
-    samples=50,
-    samples_done=20,
-    cases=10,
-    cases_done=4,
-    unscored=1,
-    errors={"TimedOutError": 1},
-    input_tokens=30,
-    output_tokens=40,
-    cost=0.5,
-    unpriced=2,
-    rate=3.5,
-    sequence=77,
-    updated_at="2026-01-31T12:00:00.000Z",
-)
 
 
 def put(store: Store, run_id: str, *cases: tuple[int, CaseResult]) -> None:
@@ -247,14 +231,6 @@ def test_odd_texts_come_back_but_for_what_no_database_takes(store: Store, run_id
     assert found.answer == kept + "x" * 1_000_000
     assert found.comment == found.scores["clarity"].reason == found.scores["length"].reason == kept
     assert found.scores["length"].details == {"a�": "\\u0000�"}
-
-
-def test_an_answers_hash_is_that_of_the_unit_and_of_labels(store: Store, run_id: str) -> None:
-    put(store, run_id, (0, case_result(samples=(sample(generator_output="a\x00ü"),))))
-
-    found = store.case_detail(run_id, "case-0").samples[0]
-
-    assert found.answer_hash == hashlib.sha256("a\x00ü".encode()).hexdigest()
 
 
 def test_no_secret_gets_into_result_rows(store: Store, run_id: str, location: Path | str) -> None:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from stores import ON_FILE, everything, locked, sql
 
 from prompt_evaluator.app.settings import read_settings
@@ -176,7 +177,7 @@ def test_an_expiry_is_a_time_a_date_or_never(settings: Settings, expires: str, w
     assert list_tokens(settings) == [made.token]
 
 
-@pytest.mark.parametrize(
+@each(
     ("expires", "why"),
     [
         ("0d", "not in the future"),
@@ -199,7 +200,7 @@ def test_any_other_expiry_is_refused(settings: Settings, expires: str, why: str)
     assert list_tokens(settings) == []
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 65, "a\nb", "a\x1b[31m", "\u202ea"], ids=ascii)
+@each("name", ["", "  ", "x" * 65, "a\nb", "a\x1b[31m", "\u202ea"], ids=ascii)
 @ON_FILE
 def test_a_name_that_cannot_be_shown_is_refused(settings: Settings, name: str) -> None:
     with pytest.raises(ConfigurationError, match="A token cannot have the name"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import URL, Engine, create_engine, make_url
 
+from prompt_evaluator.model import RunProgress
 from prompt_evaluator.store.schema import METADATA
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ ON_FILE = pytest.mark.parametrize("location", ["file"], indirect=True)
 """For what is about files only."""
 
 ON_SERVER = pytest.mark.parametrize("location", ["server"], indirect=True)
+PROGRESS = RunProgress(
+    samples=50, samples_done=20, cases=10, cases_done=4, unscored=1, errors={"TimedOutError": 1}, input_tokens=30,
+    output_tokens=40, cost=0.5, unpriced=2, rate=3.5, sequence=77, updated_at="2026-01-31T12:00:00.000Z",
+)  # fmt: skip
 
 
 @contextmanager

@@ -148,7 +148,7 @@ class Models:
         if config.strict_params and left_out:
             first = left_out[0]
             raise ConfigurationError(
-                f"{config.model} does not take {first.field!r}: {first.detail}. Leave it out, or run without "
+                f"{config.model} does not take {first.field!r} ({first.detail}). Leave it out, or run without "
                 "--strict-params."
             )
         return msgspec.structs.replace(config, left_out=sent.left_out, ignored=sent.ignored)

@@ -42,6 +42,8 @@ class ProviderStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The variable or file that the key comes from; `none needed` without one."""
     key_present: bool | None
     """None if no key is needed."""
+    key_required: bool
+    """Whether nothing works without it."""
     address: str | None
     """Where its calls go, without credentials."""
     address_source: str | None
@@ -126,6 +128,7 @@ def _status(name: str, settings: ProviderSettings) -> ProviderStatus:
         kind=settings.kind,
         key=key.source or "none needed",
         key_present=key.present if key.source else None,
+        key_required=settings.key_required and key.source is not None,
         address=masked(from_variable or settings.base_url) or (f"${variable}" if variable else None),
         address_source=variable if from_variable else None,
         proxy=shown_proxy(name, settings),

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 from prompt_evaluator.app.benchmarks import benchmark_parts, find_dataset
@@ -55,7 +56,7 @@ def benchmark_command() -> None:
 @option("num_samples", default=1, help="Samples per task.")
 @option("temperature", default=0.0)
 @option("rubric", help="Also judge by a rubric: a built-in one, a file, or a configured name.", otherwise="none")
-@options("metrics_file", "reducers", "max_tokens", "seed", "params")
+@options("metrics_file", "reducers", "max_tokens", "effort", "seed", "params", "strict_params")
 @option("max_cases", help="Evaluate at most N matching tasks of each dataset.")
 @option("where", help="Evaluate only tasks whose metadata matches.")
 @options("fail_under", "fail_over", "output_dir", "reuse", "allow_mock_judge")
@@ -87,6 +88,9 @@ def run_command(  # noqa: PLR0913 - flags that decide what to run; the others ar
     fixed = {"rubric": given.pop("rubric"), "metrics": given.pop("metrics") or _own_metrics(given, chosen)}
     command = RunCommand(flags, config_path, given)
     wanted = evaluate_options(command.settings, given, **fixed, command=command.typed())
+    context = click.get_current_context()
+    by_default = {name for name in wanted.stated if context.get_parameter_source(name) is ParameterSource.DEFAULT}
+    wanted = msgspec.structs.replace(wanted, stated=wanted.stated - by_default)
     if chosen:
         parts = suite_parts(command.settings, chosen, wanted, models or ())
     else:

@@ -106,7 +106,7 @@ class _Page:
             *([f"{sample.latency_ms:,.0f} ms"] if sample.latency_ms is not None else []),
             *([money(sum(costs))] if costs else []),
             *([f"{tokens(sample.output_tokens)} tokens"] if sample.output_tokens is not None else []),
-            *([f"finish reason {clean(sample.finish_reason)}"] if sample.finish_reason not in (None, "stop") else []),
+            *([f"ended by {clean(sample.cut_by)}"] if sample.cut_by else []),
             *(["reused"] if sample.reused else []),
         ]
         title = click.style(f"Sample {sample.sample + 1}", bold=True)

@@ -9,6 +9,7 @@ from unicodedata import normalize
 
 from prompt_evaluator.metrics.rule import Compared, Rule, Trial, listed, short, yes_or_no
 from prompt_evaluator.model import Score, Scored, Skipped, TestCase
+from prompt_evaluator.model.call import BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +159,7 @@ class FinishReason(Rule, frozen=True, kw_only=True):
 
     name: ClassVar[str] = "finish_reason"
 
-    allowed: tuple[str, ...] = ("stop", "end_turn", "stop_sequence", "tool_calls", "tool_use")
+    allowed: tuple[str, ...] = BY_ITSELF
     """Finish reasons as the service names them, ignoring case. The defaults mean that the model finished by itself."""
 
     def __post_init__(self) -> None:

@@ -72,6 +72,10 @@ Outcome = Literal["stop", "tool_calls", "length", "context", "refused", "filtere
 withheld by the service's filter, paused by a tool of the service, or unknown."""
 
 
+BY_ITSELF = ("stop", "end_turn", "stop_sequence", "tool_calls", "tool_use", "function_call")
+"""What services call the end of an answer that is complete."""
+
+
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A parameter that was asked for and not sent, or sent in another form."""
 

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from prompt_evaluator.model.call import BY_ITSELF
 from prompt_evaluator.model.condition import Condition
 from prompt_evaluator.model.message import ToolCall
 from prompt_evaluator.model.result import AttemptResult, RunResult
@@ -213,6 +214,11 @@ class SampleLine(msgspec.Struct, frozen=True, kw_only=True):
     earlier_attempts: tuple[AttemptResult, ...]
     reused: bool
     scores: dict[str, ScoreLine]
+
+    @property
+    def cut_by(self) -> str | None:
+        """Why the answer is not complete, in the service's words."""
+        return self.finish_reason if self.finish_reason not in (None, *BY_ITSELF) else None
 
 
 class CaseDetail(msgspec.Struct, frozen=True, kw_only=True):

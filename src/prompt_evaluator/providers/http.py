@@ -333,7 +333,7 @@ def _error_text(data: bytes) -> str:
     error = found.get("error", found) if isinstance(found, dict) else found
     if isinstance(error, dict):
         parts = [error.get("message"), error.get("detail"), error.get("code"), error.get("type")]
-        error = "; ".join(part for part in parts if isinstance(part, str) and part)
+        error = "; ".join(part.rstrip(".") for part in parts if isinstance(part, str) and part)
     return REDACTOR.message(error)[:_MAX_SHOWN] if isinstance(error, str) and error else _start_of(data)
 
 

@@ -144,9 +144,15 @@ def _parameters(plan: RunPlan, totals: RunTotals) -> Note | None:
     configs = [config for config in (generator, plan.judge, *plan.judges.values()) if config]
     texts = []
     for config in configs:
-        left = [each for each in config.left_out if each.reason != "default" and each.field != "seed"]
-        left += [each for each in config.left_out if each.field == "seed" and config is plan.target]
-        texts += [f"{config.model} does not take {each.field} {each.value}, so it was not sent" for each in left]
+        # The judge's seed is the generator's: nobody asked the judge for one.
+        left = [
+            f"{each.field} {each.value}"
+            for each in config.left_out
+            if each.reason != "default" and (each.field != "seed" or config is plan.target)
+        ]
+        if left:
+            were = "it was" if len(left) == 1 else "they were"
+            texts.append(f"{config.model} does not take {listed(left)}, so {were} not sent")
         texts += [f"{config.model} takes {name} without effect" for name in config.ignored]
     for name, count in totals.refused_parameters.items():
         texts.append(f"{plan.target.model} refused {name}, so {many(count, 'sample')} went without it")
