@@ -171,7 +171,7 @@ def _key(status: ProviderStatus) -> str:
     if status.key_present is None:
         return "no key needed"
     if not (status.key_present or status.key_required):
-        return f"key {status.key}: not set, which is fine on this machine"
+        return f"key {status.key}: not set, and not required"
     mark = click.style("present", fg="green") if status.key_present else click.style("missing", fg="yellow")
     return f"key {status.key}: {mark}"
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "test": (
         "prompt_evaluator.cli.providers:test_command",
-        "Ask a model what a run would ask it, and show what comes of it.",
+        "Send a model what a run would send, and show what happens.",
     ),
     "update-prices": ("prompt_evaluator.cli.providers:update_prices_command", "Fetch the current list prices."),
 }
@@ -36,14 +36,17 @@ _COMMANDS = {
 
 @click.group("providers", cls=LazyGroup, table=_COMMANDS)
 def providers_command() -> None:
-    """Find out whether a model answers, and what models cost."""
+    """Test whether a model answers, and fetch what models cost."""
 
 
 @click.command("test")
 @click.argument("name")
 @config_option
 def test_command(name: str, *, config_path: Path | None) -> None:
-    """Ask NAME (PROVIDER/MODEL) what a run would ask it, as the model under test and as a judge."""
+    """Send NAME (PROVIDER/MODEL) what a run would send, as the model under test and as the judge.
+
+    Shows which parameters were sent and left out, tokens and cost. Exits 3 if a run could not use the model.
+    """
     settings = read_settings(config_path)
     click.echo(f"Asking {asked_for(name, settings.providers)} ...", err=True)
     if not asyncio.run(_tried(try_provider(name, settings))):
@@ -105,7 +108,7 @@ def _value(value: object) -> str:
 def update_prices_command(address: str | None) -> None:
     """Fetch the current list prices of models, and use them from now on.
 
-    Prices are never fetched unless you ask for it. They are those of genai-prices and are kept in your data folder.
+    Prices are never fetched unless you ask for it. They come from genai-prices and are kept in your data folder.
     """
     done = update_prices(datetime.now(UTC).date(), address or DEFAULT_ADDRESS)
     changes = f"{done.new} new, {done.changed} with other prices, {done.gone} gone"

@@ -15,7 +15,7 @@ PromptEvaluatorError
 │   ├── LabelledRunError                         a run to be deleted has labels
 │   └── PinnedRunError                           a run to be deleted is a baseline
 ├── IncomparableError                            runs differ in what makes a comparison fair
-├── BudgetSpentError                             the next call would exceed --max-calls, --max-cost or a shared budget
+├── BudgetSpentError                             the next call would exceed --max-calls or --max-cost
 ├── EngineError                                  the workers of a run cannot be started, or keep dying
 ├── StoppedError                                 the run is stopping, so nothing new is started
 └── ProviderError                                a call gave no answer

@@ -119,7 +119,7 @@ class EvaluateOptions(Bars, frozen=True, kw_only=True):
     effort: Annotated[
         str | None,
         Option(
-            help="How much the model under test should reason: none, low, medium, high, or what else it knows.",
+            help="How much the model under test should reason: none, low, medium, high, or another level it has.",
             kind=TEXT,
             flags=("--effort",),
             setting="generator.effort",
