@@ -173,7 +173,6 @@ def test_a_missing_key_is_said_before_there_is_a_run(online: Workspace, service:
     assert service.paid == 0
 
 
-@pytest.mark.slow
 def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_the_rest(
     online: Workspace, service: ChatService
 ) -> None:
@@ -199,7 +198,6 @@ def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_th
     assert service.paid - paid == 400 - kept
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "faults",
     [
