@@ -141,7 +141,6 @@ def test_a_key_that_is_refused_stops_the_run_after_a_few_calls_and_says_why(
     assert online.run("resume", done.run_id, "--retry-errors", "--json").json["status"] == "completed"
 
 
-@pytest.mark.slow
 def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_the_rest(
     online: Workspace, service: ChatService
 ) -> None:
@@ -167,7 +166,6 @@ def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_th
     assert service.paid - paid == 400 - kept
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "faults",
     [

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.client import Event
 
-pytestmark = pytest.mark.slow
 
 CASES = 80
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from workspace import Workspace
 
 
-pytestmark = pytest.mark.slow
-
 _AS_PASTED = """\
 curl -X POST http://localhost:8080/api/v1/benchmarks/runs \\
   -H "Content-Type: application/json" \\
