@@ -18,7 +18,6 @@ from prompt_evaluator import evaluate
 from prompt_evaluator.app.report_files import table_kind, write_tables
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.reports.safe_text import csv_original, plain
 
 if TYPE_CHECKING:
@@ -216,18 +215,6 @@ def test_a_case_with_too_few_samples_is_skipped_not_passed(sums: Evaluation, dat
     found = read_junit(write(sums.run_id, other.run_id, to="both.xml"))
 
     assert {each.problem for each in found if each.classname == "sums.exact_match"} == {"skipped"}
-
-
-def test_a_file_is_replaced_as_a_whole_or_not_at_all(sums: Evaluation) -> None:
-    Path("report.xml").write_text("the last one", encoding="utf-8")
-    with pytest.raises(ConfigurationError):
-        write("nobody", to="report.xml")
-    assert Path("report.xml").read_text(encoding="utf-8") == "the last one"
-
-    write(sums.run_id, to="report.xml")
-
-    assert read_junit(Path("report.xml"))
-    assert not list(Path().glob(".report*"))
 
 
 def test_the_store_is_closed_after_writing(sums: Evaluation) -> None:

@@ -75,21 +75,6 @@ def test_a_killed_run_is_resumed_pays_for_what_is_missing_and_ends_the_same(
     assert 0 <= service.paid - 2 * cost <= 2 * AT_ONCE
 
 
-def test_runs_are_listed_judged_again_reused_and_deleted(shared: Workspace, service: ChatService) -> None:
-    first = shared.evaluate(*REAL, "-n", "1").run_id
-    paid = service.state()["kinds"]["generate"]
-
-    scored = shared.run("score", first[:8], "--rubric", "content-quality", "--json")
-    reused = shared.evaluate(*REAL, "-n", "1", "--reuse")
-    deleted = shared.run("runs", "delete", reused.run_id, "--yes")
-    listed = shared.run("runs", "list", "--json").json
-
-    assert [done.code for done in (scored, reused, deleted)] == [0, 0, 0]
-    assert service.state()["kinds"]["generate"] == paid
-    assert scored.artifact["parent_run_id"] == first
-    assert {run["run_id"] for run in listed["runs"]} == {first, scored.run_id}
-
-
 def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resumed(
     shared: Workspace, service: ChatService, cluster: Cluster, database: str
 ) -> None:
