@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import each
 from hostile import HOSTILE, storable
 from junit_files import properties_of, read_junit, suite_of
 
@@ -97,22 +96,6 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def hostile(hostile_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile_run)
-
-
-@each(
-    ("name", "kind"),
-    [
-        ("a.csv", "csv"),
-        ("a.jsonl", "jsonl"),
-        ("a.junit.xml", "junit"),
-        ("a.xml", "junit"),
-        ("a.parquet", None),
-        ("a.html", None),
-        ("csv", None),
-    ],
-)
-def test_the_ending_of_a_file_names_its_kind(name: str, kind: str | None) -> None:
-    assert table_kind(Path(name)) == kind
 
 
 @pytest.mark.usefixtures("hostile")

@@ -56,20 +56,6 @@ def test_what_is_typed_goes_before_the_suite(project: Workspace) -> None:
     assert artifact["num_samples_per_case"] == 1
 
 
-def test_the_next_command_of_a_run_can_be_pasted(project: Workspace) -> None:
-    done = project.run("benchmark", "run", "--suite", "nightly")
-
-    *_, last = done.out.partition("── drinks · mock/b ──")
-    words = " ".join(last.replace("\\\n", " ").split())
-    assert "benchmark run --dataset drinks --model mock/b --metrics similarity" in words
-    assert "--suite" not in words
-    again = project.run(
-        *("benchmark", "run", "--dataset", "drinks", "--model", "mock/b", "--metrics", "similarity"),
-        *("--metrics", 'length(name="short", max_words=500)', "--judge-model", "mock/judge", "--num-samples", "2"),
-    )
-    assert again.code == 0
-
-
 @each(
     ("arguments", "sentence"),
     [
