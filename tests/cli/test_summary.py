@@ -196,12 +196,6 @@ def test_only_paths_and_commands_are_wider_than_the_terminal(
     assert not [line for line in lines if cells(line) >= width]
 
 
-def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
-    ended = Outcome(good(folder).record, None)
-
-    assert "had already ended" in summary_text(findings(ended), 80)
-
-
 def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:
     failures = tuple(FailureCount(metric=None, kind="X", message=f"reason {at}", count=9 - at) for at in range(5))
     ended = totals(

@@ -100,14 +100,6 @@ def test_a_large_scale_is_shown_with_few_digits(found: Make, scale: tuple[float,
     assert made.digits == digits
 
 
-def test_a_run_without_scores_says_so(found: Make) -> None:
-    made = found({})
-
-    assert made.no_scores is not None
-    assert made.no_scores.text == "No scores: no sample was judged."
-    assert found({"accuracy": metric(4.0)}).no_scores is None
-
-
 @pytest.mark.parametrize(
     ("raised", "mark", "band", "text"),
     [
