@@ -18,7 +18,6 @@ from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
-from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.outcome import Outcome
 
 
 def good(folder: Path) -> Outcome:

@@ -11,13 +11,9 @@ from summaries import flag, metric, totals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model.findings import Findings, Note
+    from prompt_evaluator.model.findings import Findings
 
     Make = Callable[..., Findings]
-
-
-def codes(notes: tuple[Note, ...]) -> list[str]:
-    return [note.code for note in notes]
 
 
 CASES: dict[str, tuple[dict[str, Any], str, list[tuple[str, str]]]] = {
