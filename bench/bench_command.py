@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import subprocess
@@ -14,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import measure
-from bench_calls import server
 from bench_datasets import FOLDER, jsonl_file
+from chat_server import server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,19 +24,18 @@ _CONCURRENCY = 100
 _PROMPT = "You are a helpful assistant."
 
 
-def command(cases: str, samples: str, kind: str, *address: str) -> Callable[[], float]:
-    """Seconds of one `evaluate-dataset`, judged by the default rubric or by a check of each case."""
-    dataset = jsonl_file(int(cases)) if kind == "judged" else checked_file(int(cases))
+def command(cases: str, samples: str, *address: str) -> Callable[[], float]:
+    """Seconds of one `evaluate-dataset`, judged by the default rubric."""
     environment = {"OPENAI_API_KEY": "no-secret-at-all", "OPENAI_BASE_URL": ":".join(address)}
-    arguments = ["-d", str(dataset), "-s", "prompt.txt", "-n", samples, "--generator-model", "openai/bench"]
-    arguments += [] if kind == "judged" else ["--rubric", "none"]
+    arguments = ["-d", str(jsonl_file(int(cases))), "-s", "prompt.txt", "-n", samples]
+    arguments += ["--generator-model", "openai/bench", "-j", str(_CONCURRENCY)]
 
     def work() -> float:
         folder = Path(tempfile.mkdtemp(dir=FOLDER))  # nothing of an earlier run is in the way
         (folder / "prompt.txt").write_text(_PROMPT, encoding="utf-8")
         start = time.perf_counter()
         subprocess.run(
-            [_COMMAND, "evaluate-dataset", *arguments, "-j", str(_CONCURRENCY)],
+            [_COMMAND, "evaluate-dataset", *arguments],
             check=True,
             cwd=folder,
             env=os.environ | environment,
@@ -51,30 +49,17 @@ def command(cases: str, samples: str, kind: str, *address: str) -> Callable[[], 
     return work
 
 
-def checked_file(count: int) -> Path:
-    """Cases that each want another word in the answer."""
-    path = FOLDER / f"{count}-checked.jsonl"
-    FOLDER.mkdir(exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(count):
-            check = {"includes": {"phrases": [f"item {number}"]}}
-            case = {"id": f"task-{number:05d}", "input": f"Explain item {number} in simple terms.", "checks": [check]}
-            file.write(json.dumps(case) + "\n")
-    return path
-
-
-def bare(cases: str, samples: str, kind: str, *address: str) -> Callable[[], float]:
+def bare(cases: str, samples: str, *address: str) -> Callable[[], float]:
     """Seconds of the same calls, each judgement after its answer, with aiohttp and nothing around it."""
     loop = asyncio.new_event_loop()
     complete = loop.run_until_complete(_bare_call(":".join(address)))
-    judge = _judge_messages() if kind == "judged" else None
+    judge = _judge_messages()
 
     async def worker(numbers: Iterator[int]) -> None:
         for number in numbers:
             asked = f"Explain item number {number} in simple terms, please."
             answer = await complete([_message("system", _PROMPT), _message("user", asked)])
-            if judge is not None:
-                await complete([*judge, _message("user", f"{asked}\n\n{answer}")])
+            await complete([*judge, _message("user", f"{asked}\n\n{answer}")])
 
     async def work() -> float:
         numbers = iter(range(int(cases) * int(samples)))
@@ -118,25 +103,24 @@ def _message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 
 
-def rate(name: str, work: str, latency_ms: int, at_least: float) -> measure.Result:
-    with server(latency_ms) as address:
-        side = f"{work}:{address}"
-        return measure.ratio(name, f"bench_command:command:{side}", f"bench_command:bare:{side}", at_least=at_least)
+def _sides(cases: int, samples: int, address: str) -> tuple[str, str]:
+    side = f"{cases}:{samples}:{address}"
+    return f"bench_command:command:{side}", f"bench_command:bare:{side}"
+
+
+def rate(cases: int = 2_000, samples: int = 5, *, at_least: float) -> measure.Result:
+    """The one limit for calls: what everything around them costs where it is used, at a fast service's latency."""
+    name = f"{cases:,} cases × {samples} and their judge, 50 ms: the whole command's rate over the bare loop's"
+    with server(50) as address:
+        return measure.ratio(name, *_sides(cases, samples, address), at_least=at_least)
 
 
 def above_the_calls(limit: float) -> measure.Result:
     """A small run is mostly the start of the program."""
+    name = "20 cases × 2 and their judge, 50 ms: seconds of the whole command above the calls"
     with server(50) as address:
-        side = f"20:2:judged:{address}"
-        name = "20 cases × 2 and their judge, 50 ms: seconds of the whole command above the calls"
-        return measure.seconds_above(name, f"bench_command:command:{side}", f"bench_command:bare:{side}", limit=limit)
+        return measure.seconds_above(name, *_sides(20, 2, address), limit=limit)
 
 
 if __name__ == "__main__":
-    large = "2000:5:judged"
-    measure.conclude(
-        rate("2,000 cases × 5 and their judge, 50 ms: the whole command's rate over the bare loop's", large, 50, 0.9),
-        rate("2,000 cases × 5 and their judge, no latency: the same", large, 0, 0.4),
-        rate("10,000 tasks × 1 with a check each, no latency: the same", "10000:1:checked", 0, 0.25),
-        above_the_calls(0.9),
-    )
+    measure.conclude(rate(at_least=0.8), above_the_calls(0.9))

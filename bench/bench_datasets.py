@@ -25,6 +25,18 @@ def jsonl_file(count: int) -> Path:
     return path
 
 
+def checked_file(count: int) -> Path:
+    """Cases that each want another word in the answer."""
+    path = FOLDER / f"{count}-checked.jsonl"
+    FOLDER.mkdir(exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            check = {"includes": {"phrases": [f"item {number}"]}}
+            case = {"id": f"task-{number:05d}", "input": f"Explain item {number} in simple terms.", "checks": [check]}
+            file.write(json.dumps(case) + "\n")
+    return path
+
+
 def yaml_file(count: int) -> Path:
     path = FOLDER / f"{count}.yaml"
     if not path.exists():

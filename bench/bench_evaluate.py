@@ -1,4 +1,4 @@
-"""A whole run, ledger and artifacts included, against a bare aiohttp loop that makes as many calls."""
+"""A whole run, ledger and artifacts included: its memory, how soon it is stored, what its rows cost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import measure
-from bench_calls import server
 from bench_datasets import jsonl_file
+from chat_server import server
 from prompt_evaluator.model.event import RunStarted
 
 if TYPE_CHECKING:
@@ -85,16 +85,6 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def with_latency() -> measure.Result:
-    with server(50) as address:
-        return measure.ratio(
-            "2,000 cases and their judge, 50 ms, 100 at once, call rate over the bare loop's",
-            f"bench_evaluate:whole_run:100:2000:1:{address}",
-            f"bench_calls:bare:100:4000:{address}",
-            at_least=0.8,
-        )
-
-
 def with_rows(*arguments: str) -> Callable[[], None]:
     """The whole of a run, from planning to its files; the whole call is timed."""
     work = whole_run(*arguments)
@@ -124,29 +114,18 @@ def result_rows() -> measure.Result:
 
 
 def large() -> list[measure.Result]:
-    """100,000 samples without latency: rate, memory, and how long a finished unit waits for its commit."""
+    """100,000 samples without latency: memory, and how long a finished unit waits for its commit."""
     with server(0) as address:
         with measure.Child(f"bench_evaluate:whole_run:100:4000:5:{address}") as small:
             small.slice()
             small_mb = small.peak_memory()
-        with (
-            measure.Child(f"bench_evaluate:whole_run:100:20000:5:{address}") as ours,
-            measure.Child(f"bench_calls:bare:100:20000:{address}") as bare,
-        ):
-            before = [bare.slice() for _ in range(3)]
+        with measure.Child(f"bench_evaluate:whole_run:100:20000:5:{address}") as ours:
             seconds = ours.slice()
-            after = [bare.slice() for _ in range(3)]
             large_mb = ours.peak_memory()
     slowest = float((_FOLDER / "last").read_text(encoding="utf-8").split("\n")[2]) * 1000
-    share = (200_000 / seconds) / (20_000 / statistics.median(before + after))
-    detail = f"{200_000 / seconds:.0f} calls/s, {seconds:.0f} s"
+    detail = f"20,000 samples: {small_mb:.0f} MB; {seconds:.0f} s"
     return [
-        measure.Result(
-            "100,000 samples, no latency, call rate over the bare loop's", share, 0.6, at_most=False, detail=detail
-        ),
-        measure.Result(
-            "100,000 samples, peak MB", large_mb, 250, at_most=True, detail=f"20,000 samples: {small_mb:.0f} MB"
-        ),
+        measure.Result("100,000 samples, peak MB", large_mb, 250, at_most=True, detail=detail),
         measure.Result("from finished to committed, ms at the 99th percentile", slowest, 200, at_most=True, detail=""),
         measure.Result("memory, 100,000 samples over 20,000", large_mb / small_mb, 1.2, at_most=True, detail=""),
     ]
@@ -194,6 +173,6 @@ async def _closing(work: Awaitable[T], session: Session) -> T:
 
 if __name__ == "__main__":
     try:
-        measure.conclude(with_latency(), result_rows(), *large(), noticing_that_nothing_is_missing())
+        measure.conclude(result_rows(), *large(), noticing_that_nothing_is_missing())
     finally:
         shutil.rmtree(_FOLDER, ignore_errors=True)

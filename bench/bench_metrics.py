@@ -1,18 +1,13 @@
-"""What a metric costs beside its judge, and how fast many judgements are made."""
+"""What a metric costs beside its judge."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import measure
-from bench_calls import server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _STEPS = ["Compare the answer with the expected one.", "Look for contradictions.", "Weigh what is missing."]
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -79,43 +74,7 @@ def overhead(name: str) -> measure.Result:
     return measure.Result(f"{name}, ms beside its judge", best, 0.1, at_most=True, detail="best of 7 slices")
 
 
-def judgements(count: str, concurrency: str, *address: str) -> Callable[[], float]:
-    """Seconds of so many G-Eval judgements through provider and policy."""
-    from bench_calls import _all  # noqa: PLC0415
-    from prompt_evaluator.app.models import Models  # noqa: PLC0415
-    from prompt_evaluator.metrics.catalogue import build_metric  # noqa: PLC0415
-    from prompt_evaluator.model import Answer, JudgeConfig, MetricUse, Scored, TestCase  # noqa: PLC0415
-    from prompt_evaluator.pipeline.scoring import RecordedJudge  # noqa: PLC0415
-
-    os.environ |= {"OPENAI_API_KEY": "no-secret-at-all", "OPENAI_BASE_URL": ":".join(address)}
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    models = Models(max_concurrency=int(concurrency))
-    metric = build_metric(MetricUse(metric="correctness", options=_OPTIONS["correctness"]))
-    config = JudgeConfig(model="openai/bench", identity="bench", temperature=0.0)
-
-    async def judge(number: int) -> object:
-        case = TestCase(id=str(number), input="What colour is the sky?", reference="Blue.")
-        answer = Answer(text=f"The sky is blue, said {number}.", latency_ms=1.0, model="m")
-        asked = RecordedJudge(models.client("openai", urgent=True), config, "bench", case)
-        score = await metric.score(case, answer, asked)
-        assert isinstance(score, Scored), score
-        return score
-
-    return lambda: loop.run_until_complete(_all(judge, int(concurrency), int(count)))
-
-
-def throughput() -> measure.Result:
-    with server(50, 0, json.dumps(_REPLIES["correctness"][0])) as address:
-        return measure.ratio(
-            "5,000 G-Eval judgements, 50 ms, 100 at once, rate over the bare loop's",
-            f"bench_metrics:judgements:5000:100:{address}",
-            f"bench_calls:bare:100:5000:{address}",
-            at_least=0.85,
-        )
-
-
 if __name__ == "__main__":
     rules = ("includes", "exact_match", "similarity", "levenshtein", "token_f1", "contains_json")
     names = (*rules, "correctness", "criteria", "faithfulness", "answer_relevancy")
-    measure.conclude(*(overhead(name) for name in names), throughput())
+    measure.conclude(*(overhead(name) for name in names))

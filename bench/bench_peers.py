@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import urlopen
 
 import measure  # noqa: F401 - removes proxies from the environment
-from bench_command import checked_file
+from bench_datasets import checked_file
 
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
 import peer_figures as figures

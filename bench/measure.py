@@ -26,7 +26,7 @@ for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[_name]  # servers of measurements are on loopback
 
 _HERE = Path(__file__).parent
-ROUNDS = 7
+ROUNDS = 5
 
 
 class Result(NamedTuple):

@@ -1,6 +1,6 @@
 """The service of `chat_server.py`, with every field that strict clients ask for, for tools other than ours.
 
-usage: openai_service.py [LATENCY_MS]
+usage: openai_service.py LATENCY_MS
 One text answers every question, as a plain answer and as the judge of each tool: a rubric's judgement of ours,
 `GRADE: C`, `pass`, and `score` from 0 to 1. A request that offers a tool is answered by a call of that tool. A GET
 returns how many requests there were and sets the number back to 0.
@@ -34,11 +34,7 @@ def _reply(message: dict[str, Any], finish_reason: str) -> bytes:
             "usage": {"prompt_tokens": 20, "completion_tokens": 30, "total_tokens": 50},
         }
     ).encode()
-    return _response(body)
-
-
-def _response(body: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    return chat_server.response(body)
 
 
 def _tool_call(name: str) -> bytes:
@@ -56,7 +52,9 @@ class Connection(chat_server.Connection):
 
     requests = 0
 
-    def _reply(self, request: bytes) -> bytes:
+    def reply(self, request: bytes) -> bytes:
+        if request.startswith(b"GET"):
+            return self._counts()
         Connection.requests += 1
         if b'"tools"' in request and (tool := _TOOL.search(request)):
             return _tool_call(tool[1].decode())
@@ -65,16 +63,8 @@ class Connection(chat_server.Connection):
     def _counts(self) -> bytes:
         body = json.dumps({"requests": Connection.requests}).encode()
         Connection.requests = 0
-        return _response(body)
-
-
-async def serve(latency_ms: float = 0) -> None:
-    """Serve until killed."""
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(latency_ms / 1000, None), "127.0.0.1", 0, backlog=4096)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+        return chat_server.response(body)
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*map(float, sys.argv[1:2])))
+    asyncio.run(chat_server.serve(float(sys.argv[1]), Connection))

@@ -11,7 +11,7 @@ from prompt_evaluator.model.message import Message, ToolCall
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is asked. Every field except the last two contributes to the generation's name."""
+    """What is asked. Every field except the last three contributes to the generation's name."""
 
     model: str
     """The model's name at its service, without the provider."""
