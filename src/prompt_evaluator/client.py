@@ -22,7 +22,7 @@ from prompt_evaluator.errors import PromptEvaluatorError
 from prompt_evaluator.model.api import ApiError, ApiGroup, ApiRun, ApiRunPage, ApiStatus, Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["ApiGroup", "ApiRun", "ApiRunPage", "Client", "Event", "RefusedError", "UnreachableServerError"]
 
@@ -226,7 +226,7 @@ class Client:
         until = None if timeout is None else time.monotonic() + timeout
         headers = {"last-event-id": after} if after else {}
         with self._open("GET", f"{_of(run_id)}/events", headers=headers) as answer:
-            for event in _events(answer):
+            for event in _events(self._pieces(answer.readline)):
                 if event is not None:
                     yield event
                 elif until is not None and time.monotonic() > until:
@@ -235,8 +235,7 @@ class Client:
     def export(self, run_id: str, **query: Any) -> Iterator[bytes]:
         """A run's results (`format`: json, jsonl or csv), piece by piece."""
         with self._open("GET", f"{_of(run_id)}/export/results", query=query) as answer:
-            while piece := answer.read(_PIECE):
-                yield piece
+            yield from self._pieces(lambda: answer.read(_PIECE))
 
     def get(self, path: str, **query: Any) -> Document:
         """Any other document of the API, such as `/api/v1/benchmarks/datasets`."""
@@ -258,7 +257,7 @@ class Client:
     ) -> T:
         headers = {"idempotency-key": key} if key else {}
         with self._open(method, path, query=query, body=body, headers=headers) as answer:
-            found: T = msgspec.json.decode(answer.read(), type=kind)
+            found: T = msgspec.json.decode(self._reached(answer.read), type=kind)
             return found
 
     def _open(
@@ -276,8 +275,17 @@ class Client:
             request.add_header("content-type", "application/json")
         if self._token is not None:
             request.add_header("authorization", f"Bearer {self._token}")
+        answer: HTTPResponse = self._reached(lambda: urlopen(request, timeout=self._timeout))  # noqa: S310
+        return answer
+
+    def _pieces(self, read: Callable[[], bytes]) -> Iterator[bytes]:
+        while piece := self._reached(read):
+            yield piece
+
+    def _reached(self, call: Callable[[], T]) -> T:
+        """What a call of the server returns; where it fails or breaks off, the error says so in a sentence."""
         try:
-            answer: HTTPResponse = urlopen(request, timeout=self._timeout)  # noqa: S310
+            return call()
         except HTTPError as error:
             with error:
                 raise _refused(error) from None
@@ -286,7 +294,6 @@ class Client:
             raise UnreachableServerError(
                 f"The server at {self._url} does not answer: {reason}. Is `prompt-evaluator serve` running?"
             ) from None
-        return answer
 
 
 def _of(run_id: str) -> str:
@@ -312,7 +319,7 @@ def _refused(error: HTTPError) -> RefusedError:
     return RefusedError(error.code, said.error, said.field)
 
 
-def _events(lines: Iterator[bytes] | HTTPResponse) -> Iterator[Event | None]:
+def _events(lines: Iterator[bytes]) -> Iterator[Event | None]:
     """Events, and None for each line that ends none: a server that has nothing to tell sends comments."""
     kind, data, last = "message", b"", None
     for line in lines:

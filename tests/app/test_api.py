@@ -18,7 +18,6 @@ from entries import each
 import prompt_evaluator
 from prompt_evaluator import TestCase, evaluate, evaluate_async, load_dataset
 from prompt_evaluator.errors import ConfigurationError, InputError, PromptEvaluatorError
-from prompt_evaluator.model import MetricUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,21 +157,6 @@ async def test_cases_may_be_objects_or_come_one_by_one() -> None:
     assert run.metrics["exact_match"].num_cases == 3
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        {"id": "a", "input": "x", "checks": [{"metric": "includes", "phrases": ["three"]}]},
-        TestCase(id="a", input="x", checks=(MetricUse(metric="includes", options={"phrases": ["three"]}),)),
-    ],
-    ids=["mapping", "object"],
-)
-async def test_checks_of_a_case_are_applied(case: Any) -> None:
-    run = await exact(dataset=[case])
-
-    assert run.metrics["includes"].mean_of_means == 1.0
-    assert run.rows()[0]["includes"] == 1.0
-
-
 @pytest.mark.parametrize("kind", [str, None], ids=["text", "path"])
 async def test_a_dataset_may_be_a_path(here: Path, kind: Any) -> None:
     path = here / "cases.yaml"
@@ -284,14 +268,6 @@ async def test_a_library_that_is_not_installed_is_named(library: str) -> None:
         getattr(run, f"to_{library}")()
 
 
-async def test_a_metric_with_the_name_of_a_column_has_its_own() -> None:
-    run = await evaluate_async(CASES, rubric=None, metrics=[{"metric": "cost", "max_usd": 1}], samples=1)
-
-    row = run.rows()[0]
-    assert row["cost"] == 0
-    assert row["cost_score"] == 1.0
-
-
 async def test_a_text_is_a_system_prompt_and_a_path_is_a_file_with_one(here: Path) -> None:
     def system_of(_question: str, *, system: str | None) -> str:
         return f"told: {system}"
@@ -369,21 +345,6 @@ def test_an_unknown_keyword_is_refused_with_the_nearest_before_anything_is_made(
         evaluate(CASES, sample=3)
 
     assert list(here.iterdir()) == []
-
-
-async def test_what_was_asked_in_the_same_way_is_taken_over(here: Path) -> None:
-    asked = []
-
-    def counting(question: str) -> str:
-        asked.append(question)
-        return "three minutes"
-
-    await exact(counting)
-    again = await exact(counting, reuse=True)
-
-    assert len(asked) == 4
-    assert again.totals.reused_units == 4
-    assert len(list((here / "runs").glob("*/dataset_evaluation.json"))) == 2
 
 
 async def test_a_result_can_be_turned_into_json() -> None:

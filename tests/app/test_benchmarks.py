@@ -278,44 +278,6 @@ def test_the_settings_give_model_and_folder(online: Workspace, service: ChatServ
 
 
 class TestTools:
-    def test_the_target_is_offered_the_tools_of_the_case(self, online: Workspace, service: ChatService) -> None:
-        service.set(keep=True)
-        tools = {
-            case.id: case.metadata["tools"]
-            for case in open_benchmark(settings_of(online.folder), "tool-use-basic").cases
-        }
-
-        done = benchmark(online, "--dataset", "tool-use-basic", "--metrics", "tool_correctness", "--max-cases", "4")
-
-        assert done.code == 0
-        offered = [[tool["function"] for tool in asked["tools"]] for asked in service.kept]
-        assert sorted(map(json.dumps, offered)) == sorted(map(json.dumps, list(tools.values())[:4]))
-        for case in only_run(done, online)["test_case_results"]:
-            assert "tools" not in case["samples"][0]["scores"]["tool_correctness"]["details"]
-
-    def test_tools_without_schemas_are_made_from_what_is_expected_and_that_is_said(
-        self, online: Workspace, service: ChatService
-    ) -> None:
-        service.set(keep=True)
-        calls = [{"name": "find", "args": {"q": "tea", "limit": {"$any": True}}}, {"name": "find", "args": {"page": 2}}]
-        task = {"id": "a", "name": "A", "input": "x", "expected_output": "y", "expected_tools": calls}
-        online.write(
-            "benchmarks/tea.json", json.dumps({"tasks": [{**task, "expected_tool_sequence": ["find", "open"]}]})
-        )
-
-        done = benchmark(online, "--dataset", "tea", "--metrics", "tool_correctness")
-
-        (asked,) = service.kept
-        properties: dict[str, Any] = {"q": {}, "limit": {}, "page": {}}
-        assert [tool["function"] for tool in asked["tools"]] == [
-            {"name": "find", "parameters": {"type": "object", "properties": properties}},
-            {"name": "open", "parameters": {"type": "object", "properties": {}}},
-        ]
-        (case,) = only_run(done, online)["test_case_results"]
-        score = case["samples"][0]["scores"]["tool_correctness"]
-        assert score["score"] == 0
-        assert score["details"]["tools"] == "derived"
-
     def test_calls_that_were_made_are_in_the_result(self, offline: Workspace) -> None:
         done = benchmark(offline, "--dataset", "tool-use-basic", "--metrics", "tool_correctness", model="mock/default")
 

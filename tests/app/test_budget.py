@@ -46,26 +46,6 @@ def test_a_run_of_1000_calls_stops_at_100_and_ends_with_a_larger_budget_without_
     assert service.state()["most"] == 1
 
 
-@pytest.mark.parametrize("at_once", [1, 64])
-def test_a_budget_of_money_is_not_exceeded_where_calls_cost_the_same(
-    online: Workspace, service: ChatService, at_once: int
-) -> None:
-    service.set(latency=0.02, rules=[{"kind": "generate", "text": "x" * 40}])
-    priced(online)
-    online.cases(100, "benchmarks/tea.jsonl")
-
-    stopped = online.run(
-        *("benchmark", "run", "--json", "--dataset", "tea", "--model", "openai/test"),
-        *("--metrics", "latency(max_ms=60000)", "--max-cost", "0.2", "--max-tokens", "10", "-j", str(at_once)),
-    )
-
-    assert stopped.code == 3
-    (run,) = stopped.json["runs"]
-    assert run["stop_reason"].startswith("The budget of $0.2000 allows no further sample")
-    assert run["totals"]["cost"] == pytest.approx(0.2)
-    assert service.paid == 20
-
-
 def test_a_budget_of_money_is_used_up_and_exceeded_by_no_more_than_a_call_of_each_kind(
     online: Workspace, service: ChatService
 ) -> None:
@@ -128,15 +108,6 @@ def test_the_price_of_a_judge_has_to_be_known_as_well(online: Workspace, service
     assert refused.code == 2
     assert "openai/other" in refused.err
     assert service.paid == 0
-
-
-def test_a_resumed_run_is_refused_for_an_unknown_price_as_well(online: Workspace, service: ChatService) -> None:
-    stopped = online.evaluate(*REAL, "-n", "1", "--max-calls", "2")
-
-    refused = online.run("resume", stopped.run_id, "--max-cost", "1")
-
-    assert refused.code == 2
-    assert service.paid == 2
 
 
 def test_a_group_of_runs_has_one_budget(online: Workspace, service: ChatService) -> None:

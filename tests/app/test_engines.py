@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from encoding_engine import EncodingEngine
-from workspace import RUN_TIMES, SAMPLE_TIMES
+from workspace import timeless
 
 from prompt_evaluator.app import wiring
 from prompt_evaluator.app.evaluate import evaluate_dataset
@@ -68,17 +68,7 @@ async def evaluate(options: EvaluateOptions, limits: RunLimits | None = None) ->
 
 def plain(outcome: Outcome) -> Any:
     """The main artifact without what differs from run to run."""
-    found = msgspec.json.decode(outcome.main_file.read_bytes())
-    for name in RUN_TIMES:
-        found.pop(name)
-    for case in found["test_case_results"]:
-        case["timestamp_start"] = case["timestamp_end"] = None
-        for sample in case["samples"]:
-            for name in SAMPLE_TIMES:
-                sample.pop(name)
-            for attempt in sample["earlier_attempts"]:
-                attempt.pop("latency_ms")
-    return found
+    return timeless(msgspec.json.decode(outcome.main_file.read_bytes()))
 
 
 @pytest.mark.parametrize("engine", [EncodingEngine, AnswersFirst])

@@ -81,22 +81,6 @@ def test_a_second_run_is_not_estimated_to_write_existing_steps_again(online: Wor
     assert again["calls"] == first["calls"] - 2
 
 
-def test_the_small_run_that_an_estimate_suggests_makes_the_calls_it_says(
-    online: Workspace, service: ChatService
-) -> None:
-    online.cases(CASES)
-    said = evaluate(online, "--metrics", "criteria(criteria=short)", "--estimate").json
-    shown = online.run(
-        *("evaluate-dataset", "-d", "data.jsonl", "-s", "prompt.txt", "--generator-model", "openai/a"),
-        *("--metrics", "criteria(criteria=short)", "--estimate"),
-    )
-
-    evaluate(online, "--metrics", "criteria(criteria=short)", "--max-cases", "5", "--num-samples", "2")
-
-    assert f"Start small: --max-cases 5 --num-samples 2 makes {service.paid} calls." in shown.words
-    assert said["small_calls"] == service.paid
-
-
 def test_a_group_makes_the_calls_that_were_estimated_for_each_run_and_in_total(
     online: Workspace, service: ChatService
 ) -> None:
@@ -133,23 +117,6 @@ def test_a_group_is_estimated_without_a_key_a_call_or_a_trace(offline: Workspace
     assert shown.out.count("$") >= 2 * 5
     assert not (offline.folder / ".prompt_evaluator").exists()
     assert not (offline.folder / "runs").exists()
-
-
-def test_one_benchmark_is_estimated_in_the_words_of_evaluate_dataset(offline: Workspace) -> None:
-    offline.cases(CASES, "benchmarks/tea.jsonl")
-    offline.write("prompt.txt", "x")
-    models = ("--metrics", "length(max_words=50)", "-n", "3", "--estimate")
-
-    one = offline.run("benchmark", "run", "--dataset", "tea", "--model", "mock/a", *models)
-    same = offline.run(
-        *("evaluate-dataset", "-d", "benchmarks/tea.jsonl", "-s", "prompt.txt", "--generator-model", "mock/a"),
-        *("--rubric", "none", *models),
-    )
-
-    def calls(done: Done) -> list[str]:
-        return [line for line in done.out.splitlines() if line.startswith(("Calls", "Estimate", "Start", "Retries"))]
-
-    assert calls(one) == calls(same)
 
 
 def test_an_estimate_says_what_reuse_may_save(offline: Workspace) -> None:

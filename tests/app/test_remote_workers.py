@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from linked_engine import LinkedEngine
 from ray_head import need_ray
-from workspace import RUN_TIMES, SAMPLE_TIMES
+from workspace import timeless
 
 from prompt_evaluator.app.calls import Meter
 from prompt_evaluator.app.evaluate import evaluate_dataset
@@ -72,17 +72,7 @@ async def evaluate(options: EvaluateOptions, engine: str, meter: Meter | None = 
 
 def plain(outcome: Outcome) -> Any:
     """The main artifact without what differs from run to run."""
-    found = msgspec.json.decode(outcome.main_file.read_bytes())
-    for name in RUN_TIMES:
-        found.pop(name)
-    for case in found["test_case_results"]:
-        case["timestamp_start"] = case["timestamp_end"] = None
-        for sample in case["samples"]:
-            for name in SAMPLE_TIMES:
-                sample.pop(name)
-            for attempt in sample["earlier_attempts"]:
-                attempt.pop("latency_ms")
-    return found
+    return timeless(msgspec.json.decode(outcome.main_file.read_bytes()))
 
 
 async def test_a_run_and_its_meter_come_to_the_same_with_remote_workers(options: EvaluateOptions) -> None:

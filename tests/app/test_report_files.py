@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import each
 from hostile import HOSTILE, storable
 from junit_files import properties_of, read_junit, suite_of
 
@@ -18,7 +17,6 @@ from prompt_evaluator import evaluate
 from prompt_evaluator.app.report_files import table_kind, write_tables
 from prompt_evaluator.app.settings import read_settings
 from prompt_evaluator.app.stores import open_store
-from prompt_evaluator.errors import ConfigurationError
 from prompt_evaluator.reports.safe_text import csv_original, plain
 
 if TYPE_CHECKING:
@@ -98,22 +96,6 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def hostile(hostile_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hostile_run)
-
-
-@each(
-    ("name", "kind"),
-    [
-        ("a.csv", "csv"),
-        ("a.jsonl", "jsonl"),
-        ("a.junit.xml", "junit"),
-        ("a.xml", "junit"),
-        ("a.parquet", None),
-        ("a.html", None),
-        ("csv", None),
-    ],
-)
-def test_the_ending_of_a_file_names_its_kind(name: str, kind: str | None) -> None:
-    assert table_kind(Path(name)) == kind
 
 
 @pytest.mark.usefixtures("hostile")
@@ -197,18 +179,6 @@ def test_junit_of_two_runs_is_that_of_the_second(sums: Evaluation, dataset: Path
     assert (
         write(sums.run_id, other.run_id, to="both.xml").read_bytes() == write(other.run_id, to="one.xml").read_bytes()
     )
-
-
-def test_a_file_is_replaced_as_a_whole_or_not_at_all(sums: Evaluation) -> None:
-    Path("report.xml").write_text("the last one", encoding="utf-8")
-    with pytest.raises(ConfigurationError):
-        write("nobody", to="report.xml")
-    assert Path("report.xml").read_text(encoding="utf-8") == "the last one"
-
-    write(sums.run_id, to="report.xml")
-
-    assert read_junit(Path("report.xml"))
-    assert not list(Path().glob(".report*"))
 
 
 def test_the_store_is_closed_after_writing(sums: Evaluation) -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from served import Served
 
-pytestmark = pytest.mark.slow
 TRIAGE = "failing topic:triage"
 
 

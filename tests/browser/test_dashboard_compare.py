@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from served import Served
 
-pytestmark = pytest.mark.slow
 
 CASES = 40
 DROPPED = [f"case-{at:03}" for at in (3, 11, 17, 23, 29, 31, 37)]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from served import Served
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> DataSite:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from seeded_site import Seeded
 
-pytestmark = pytest.mark.slow
 
 _CASES = 20_000
 _DASH = "\N{EN DASH}"

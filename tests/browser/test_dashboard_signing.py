@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from seeded_site import Seeded
     from served import Served
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:

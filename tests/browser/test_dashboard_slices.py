@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.slow
 
 _PICTURE = """async () => {
     const [item] = await navigator.clipboard.read();

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from served import Served
 
-pytestmark = pytest.mark.slow
 
 RUN_PAGES = {
     "benchmarks": "/",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import chart_samples
+import msgspec
 import pytest
 from axe import violations
 from chart_samples import EVERY_KIND
@@ -17,6 +19,8 @@ from html_reports import (
     little_report,
     run_report,
 )
+
+from prompt_evaluator.reports.charts import make_chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,15 +60,19 @@ def test_no_report_asks_anybody_or_is_too_wide_and_all_are_for_everybody(show: S
 
 
 def test_what_a_model_wrote_does_nothing(show: Show) -> None:
-    for report in (hostile_report(TEXTS), hostile_comparison(TEXTS)):
+    drawn = tuple(make_chart(data) for data in chart_samples.hostile().values())
+    for report in (msgspec.structs.replace(hostile_report(TEXTS), charts=drawn), hostile_comparison(TEXTS)):
         found = show(report)
+        figures = found.page.locator("figure .for-light svg")
+        assert figures.count() == len(report.charts)
+        assert all(figures.nth(at).locator("text").count() > 5 for at in range(len(drawn)) if report.charts is drawn)
         found.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
         assert found.page.evaluate(f"[window.{MARK}, Object.prototype.{MARK}]") == [None, None]
         assert found.page.locator(_FOREIGN).count() == 0
         assert found.page.locator("a:not([href^='#'])").count() == 0
         assert found.page.locator("h1").count() == 1
-        assert found.violations == []
+        assert (found.violations, found.complaints) == ([], [])
 
 
 def test_every_chart_is_drawn_in_both_themes(show: Show) -> None:

@@ -43,7 +43,10 @@ def test_the_mock_answers_as_a_judge_for_every_metric(project: Workspace) -> Non
 
     assert done.code == 0, done.err
     (run,) = done.json["runs"]
-    assert all(run["overall_metric_stats"][metric]["num_cases"] for metric in metrics)
+    for metric in metrics:
+        stats = run["overall_metric_stats"][metric]
+        assert stats["num_cases"] > 0
+        assert 0.6 <= stats["mean_of_means"] <= 1
 
 
 def test_a_rubric_can_judge_in_a_benchmark_beside_metrics(project: Workspace) -> None:

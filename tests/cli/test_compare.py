@@ -138,13 +138,6 @@ def test_show_without_a_number_does_not_take_a_run_for_one(runs: Runs, *, before
     assert done.out.count("── case billing-") == 10
 
 
-def test_show_goes_on_with_cases_that_did_not_flip(runs: Runs) -> None:
-    done = runs.compare(runs.before, runs.shorter, "--show", "1")
-
-    assert done.out.count("── case ") == 1
-    assert "1, 1, 1, 1, 1 → 1, 1, 1, 1, 1: within chance" in done.out
-
-
 def test_a_slice_can_be_chosen(runs: Runs) -> None:
     done = runs.compare(runs.before, runs.after, "--slice", "topic", "--json")
 

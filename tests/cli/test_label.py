@@ -155,10 +155,3 @@ def test_without_a_terminal_keys_are_lines(folder: Path) -> None:
     assert "\x1b" not in done.stdout
     assert [line["value"] for line in exported(folder)[-4:]] == [5.0, 1.0, 1.0, 2.0]
     assert [line["judge_seen"] for line in exported(folder)[-4:]] == [True] * 4
-
-
-def test_an_unknown_metric_is_refused_with_the_ones_there_are(folder: Path) -> None:
-    done = Workspace(folder).run("label", "large", "--metric", "clairty")
-
-    assert done.code == 2
-    assert "Did you mean 'clarity'?" in done.err

@@ -18,7 +18,6 @@ from prompt_evaluator.cli.estimate import estimate_text
 from prompt_evaluator.cli.summary import print_summary, summary_text
 from prompt_evaluator.cli.text import cells, plain
 from prompt_evaluator.model import Limits, MetricUse, Price, TestCase
-from prompt_evaluator.model.outcome import Outcome
 from prompt_evaluator.model.result import FailureCount
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.app.estimate import Estimate
     from prompt_evaluator.model import RunPlan
+    from prompt_evaluator.model.outcome import Outcome
 
 
 def good(folder: Path) -> Outcome:
@@ -196,12 +196,6 @@ def test_only_paths_and_commands_are_wider_than_the_terminal(
     lines = plain(summary_text(findings(make(folder)), width)).partition("\nResults ")[0].splitlines()
 
     assert not [line for line in lines if cells(line) >= width]
-
-
-def test_a_run_that_had_ended_before_says_so(folder: Path) -> None:
-    ended = Outcome(good(folder).record, None)
-
-    assert "had already ended" in summary_text(findings(ended), 80)
 
 
 def test_reasons_that_are_not_listed_are_counted(folder: Path) -> None:

@@ -265,11 +265,3 @@ def test_the_lines_of_a_long_json_file_are_counted_once(write: Write) -> None:
 
     assert found.count == 20_000
     assert [problem.line for problem in found.problems] == [60_001]
-
-
-def test_a_survey_survives_an_id_of_any_type_beside_duplicates(write: Write) -> None:
-    lines = [record(), record(), record(id="[]"), record(id="{}"), record(id="7")]
-
-    found = survey(write("x.jsonl", "".join(lines)))
-
-    assert [problem.line for problem in found.problems] == [2, 3, 4, 5]

@@ -70,16 +70,6 @@ def test_the_whole_file_is_checked_before_the_first_case_is_used(write: Write) -
         open_dataset(path)
 
 
-def test_duplicates_far_apart_are_found_with_both_lines(write: Write) -> None:
-    path = write("d.jsonl", "".join([*lines(20_000), '\n{"id": "case-7", "input": "again"}\n']))
-
-    with pytest.raises(InputError, match="Duplicate test case ID 'case-7' found at line 20002") as caught:
-        open_dataset(path)
-
-    assert "first at line 8" in str(caught.value)
-    assert (caught.value.line, caught.value.field) == (20_002, "id")
-
-
 def test_every_repetition_is_reported_against_the_first(write: Write) -> None:
     text = "".join(f'{{"id": "{case_id}", "input": "x"}}\n' for case_id in "abacab")
 

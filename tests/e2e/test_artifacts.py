@@ -181,30 +181,6 @@ def test_cases_are_in_the_order_of_the_file_and_case_files_hold_the_same(offline
         assert json.loads(path.read_bytes()) == case
 
 
-HOSTILE = (
-    ["../x", "a/b", "/etc/passwd", "CON", "nul", "x" * 300, "y" * 100, "Case", "case", "CASE", "ÄÖ", "äö", "日本語"]
-    + ["e\u0301", "\u00e9", "a b", ".hidden", "..", "a:b", "a\\b", "a~b", "🙂", "-", "a.json"]
-    + [f"{'z' * 299}{last}" for last in "ab"]
-)
-
-
-def test_ids_of_any_kind_give_distinct_files_inside_the_folder(offline: Workspace) -> None:
-    offline.cases([{"id": case_id, "input": "?"} for case_id in HOSTILE])
-
-    done = offline.evaluate("-n", "1")
-
-    folder = offline.folder / "runs" / done.run_id
-    files = [path for path in folder.iterdir() if path.name != "dataset_evaluation.json"]
-    assert sorted(json.loads(path.read_bytes())["test_case_id"] for path in files) == sorted(HOSTILE)
-    assert len({path.name.casefold() for path in files}) == len(HOSTILE)
-    assert all(path.name.startswith("test_case_") and path.name.isascii() for path in files)
-    assert all(len(path.name) < 130 for path in files)
-    assert {path.name for path in offline.folder.iterdir()} == {
-        "data.jsonl", "prompt.txt", "runs", ".prompt_evaluator"
-    }  # fmt: skip
-    assert (folder / "test_case_CON.json").exists()
-
-
 def test_the_index_has_the_shape_of_the_guide(offline: Workspace) -> None:
     first = offline.evaluate("--run-note", "Baseline with temp=0.7")
     second = offline.evaluate("--run-note", "Optimized with temp=0.3", "-t", "0.3")

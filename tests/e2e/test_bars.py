@@ -163,17 +163,6 @@ def test_bars_are_applied_to_a_run_that_has_ended_and_nothing_is_called(own: Wor
     assert service.paid == paid
 
 
-def test_bars_are_applied_to_a_run_that_is_continued(own: Workspace, service: ChatService) -> None:
-    stopped = own.evaluate(*REAL, *OWN, "--max-calls", "2", "-j", "1")
-    assert stopped.json["status"] == "aborted"
-
-    done = own.run("resume", stopped.run_id, "--fail-under", "correct=4.5", "--json")
-
-    assert (done.code, done.json["status"]) == (1, "completed")
-    assert [bar["reason"] for bar in missed(done)] == ["correct is 4.00, below its bar of 4.5."]
-    assert service.paid == 6
-
-
 def test_a_bar_on_a_check_of_a_single_case_is_known_when_the_run_is_resumed(own: Workspace) -> None:
     own.cases(
         [{"id": "a", "input": "A?"}, {"id": "b", "input": "B?", "checks": [{"metric": "length", "max_words": 1}]}]

@@ -76,19 +76,6 @@ def test_a_folder_that_disappears_stops_the_run_before_everything_is_paid_for(
     assert service.paid <= 200 + 8
 
 
-def test_a_run_whose_files_are_gone_gets_them_again_from_the_store(offline: Workspace) -> None:
-    first = offline.evaluate("-n", "2")
-    before = first.artifact
-    files = {path.name: path.read_bytes() for path in (offline.folder / "runs" / first.run_id).iterdir()}
-    shutil.rmtree(offline.folder / "runs")
-
-    done = offline.run("resume", first.run_id)
-
-    assert done.code == 0
-    assert offline.artifact(first.run_id) == before
-    assert {path.name: path.read_bytes() for path in (offline.folder / "runs" / first.run_id).iterdir()} == files
-
-
 def test_an_unreadable_index_is_put_aside(offline: Workspace) -> None:
     offline.write("runs/index.json", b'{"runs": [')
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
 from killing import kills_cost_little_and_change_nothing, reference, run_until
 from workspace import REAL, timeless, until
 
 if TYPE_CHECKING:
     from chat_service import ChatService
     from workspace import Workspace
-
-pytestmark = pytest.mark.slow
 
 
 def test_ten_kills_cost_little_and_change_nothing(online: Workspace, service: ChatService) -> None:

@@ -16,7 +16,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from postgres_server import Cluster
 
 AT_ONCE = 4
-END_OF_OWNERS = """
-    SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""
 
 
 @pytest.fixture
@@ -75,21 +71,6 @@ def test_a_killed_run_is_resumed_pays_for_what_is_missing_and_ends_the_same(
     assert 0 <= service.paid - 2 * cost <= 2 * AT_ONCE
 
 
-def test_runs_are_listed_judged_again_reused_and_deleted(shared: Workspace, service: ChatService) -> None:
-    first = shared.evaluate(*REAL, "-n", "1").run_id
-    paid = service.state()["kinds"]["generate"]
-
-    scored = shared.run("score", first[:8], "--rubric", "content-quality", "--json")
-    reused = shared.evaluate(*REAL, "-n", "1", "--reuse")
-    deleted = shared.run("runs", "delete", reused.run_id, "--yes")
-    listed = shared.run("runs", "list", "--json").json
-
-    assert [done.code for done in (scored, reused, deleted)] == [0, 0, 0]
-    assert service.state()["kinds"]["generate"] == paid
-    assert scored.artifact["parent_run_id"] == first
-    assert {run["run_id"] for run in listed["runs"]} == {first, scored.run_id}
-
-
 def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resumed(
     shared: Workspace, service: ChatService, cluster: Cluster, database: str
 ) -> None:
@@ -108,33 +89,6 @@ def test_a_server_that_goes_away_ends_the_run_with_a_sentence_and_it_can_be_resu
     assert "cannot be used" in stopped.err
     assert resumed.code == 0
     assert resumed.artifact["status"] == "completed"
-
-
-def test_losing_only_the_session_that_holds_a_run_stops_it_with_the_reason_and_keeps_what_is_in_flight(
-    shared: Workspace, service: ChatService, database: str
-) -> None:
-    shared.cases(20)
-    service.set(latency=0.3)
-    started = shared.start_evaluation(*REAL, "-n", "2", "-j", str(AT_ONCE))
-    run_id = started.wait_until_under_way()
-    until(lambda: _units(database, run_id) > 8)
-
-    sql(database, END_OF_OWNERS)
-    stopped = started.finish()
-    ((status, reason),) = sql(database, "SELECT status, stop_reason FROM runs WHERE run_id = ?", run_id)
-    paid = service.paid
-    units = _units(database, run_id)
-    service.set(latency=0)
-    resumed = shared.run("resume", run_id, "--json")
-
-    assert stopped.code == 3
-    assert status == "aborted"
-    assert f"no longer holds run {run_id}" in reason
-    assert "terminating connection due to administrator command" in reason
-    assert " ".join(reason.split()) in " ".join(stopped.err.split())
-    assert units == paid
-    assert resumed.artifact["status"] == "completed"
-    assert service.paid == 80, "nothing was paid twice"
 
 
 def test_an_owner_that_was_stopped_and_wakes_up_writes_nothing_over_what_its_follower_wrote(

@@ -97,14 +97,3 @@ def test_a_run_that_the_proxy_refuses_ends_with_a_sentence_that_names_it(online:
         assert "fix the proxy's login, then:" in done.words
         assert "API key" not in done.words
     assert not [secret for secret in SECRETS if secret in done.out + done.err or secret.encode() in everything(online)]
-
-
-def test_a_proxy_that_is_not_supported_is_refused_before_any_call(online: Workspace, service: ChatService) -> None:
-    online.environment["ALL_PROXY"] = f"socks5://someone:{PASSWORD}@127.0.0.1:9"
-
-    done = online.evaluate(*REAL, "-n", "1")
-
-    assert done.code == 2
-    assert "openai: the proxy 'socks5://…@127.0.0.1:9' in ALL_PROXY is a SOCKS proxy" in " ".join(done.err.split())
-    assert PASSWORD not in done.err
-    assert service.paid == 0

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
 from ray_head import need_ray
 from ray_runs import killed_workers_lose_nothing_and_cost_at_most_one_and_a_half_windows_each
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from workspace import Workspace
 
 
-@pytest.mark.slow
 def test_a_killed_worker_loses_nothing_and_costs_at_most_one_and_a_half_windows(
     online: Workspace, service: ChatService, ray_head: RayHead
 ) -> None:

@@ -87,16 +87,6 @@ def test_errors_stay_until_they_are_asked_to_be_retried(online: Workspace, servi
     assert service.paid - paid == 1 + 1 + 2
 
 
-def test_an_error_that_stays_is_still_one_error(online: Workspace, service: ChatService) -> None:
-    service.set(rules=[{"kind": "judge", "match": "Question 000", "status": 400}])
-    done = online.evaluate(*REAL, "-n", "2")
-
-    again = online.run("resume", done.run_id, "--retry-errors", "--json")
-
-    assert again.artifact["totals"]["samples"] == {"judge_error": 2, "completed": 4}
-    assert online.run("resume", done.run_id, "--retry-errors", "--strict").code == 3
-
-
 def test_a_judging_that_failed_beside_others_can_be_done_again(online: Workspace, service: ChatService) -> None:
     service.set(rules=[{"kind": "judge", "match": "Question 000", "status": 400, "times": 1}])
     done = online.evaluate(*REAL, "-n", "1", "--judge-repeats", "2", "--seed", "1")
@@ -141,7 +131,6 @@ def test_a_key_that_is_refused_stops_the_run_after_a_few_calls_and_says_why(
     assert online.run("resume", done.run_id, "--retry-errors", "--json").json["status"] == "completed"
 
 
-@pytest.mark.slow
 def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_the_rest(
     online: Workspace, service: ChatService
 ) -> None:
@@ -167,7 +156,6 @@ def test_a_network_that_breaks_in_the_middle_ends_the_run_and_resume_pays_for_th
     assert service.paid - paid == 400 - kept
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "faults",
     [

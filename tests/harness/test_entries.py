@@ -68,28 +68,19 @@ def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[bytes | str | list[Any], str]] = {
     "empty": ("", "providers.json:1: The file is not a list of configurations"),
-    "an object": ("{}", "The file is not a list of configurations. Write a list such as"),
     "an empty list": ("[]", "The file is not a list of configurations"),
     "cut off": ("[{", "Invalid JSON at line 1: it ends in the middle of a value"),
-    "a trailing comma": ('[{"id": "a"},]', "a trailing comma"),
     "not UTF-8": (b'[\n{"id": "\xff"}]', "Line 2 is not UTF-8"),
-    "NaN": ('[{"id": "a", "x": NaN}]', "NaN is not a JSON value"),
     "too deep": (f'[{{"id": "a", "x": {"[" * 100_000}}}]', "nested"),
     "a key twice": ('[{"id": "a", "x": 1, "x": 2}]', "the key 'x' appears twice"),
     "a text as an entry": ('["a"]', "Entry 1 is a text, not an object"),
     "no id": ([{"id": "a"}, {"model": "m"}], "providers.json:5: Entry 2 has no `id`"),
-    "a number as an id": ([{"id": 7}], "Entry 1: `id` is a whole number, not a text"),
     "an empty id": ([{"id": ""}], "Entry 1: `id` has to be at least 1 character long"),
-    "a long id": ([{"id": "a" * 201}], "Entry 1: `id` has to be at most 200 characters long"),
-    "an id with a space": ([{"id": "a "}], "the id 'a ' has spaces around it"),
     "an id with a line break": ([{"id": "a\nb"}], "characters that cannot be seen"),
     "an id twice": ([{"id": "a"}, {"id": "a"}], "Entry 2 has the id 'a' of an earlier one"),
     "retries below 0": ([{"id": "a", "retries": -1}], "Entry 1: `retries` has to be at least 0"),
     "too many retries": ([{"id": "a", "retries": 100}], "Entry 1: `retries` has to be at most 99"),
-    "true as retries": ([{"id": "a", "retries": True}], "Entry 1: `retries` is true or false, not a whole number"),
     "a list as a label": ([{"id": "a", "provider": ["p"]}], "Entry 1: `provider` is a list, not a text"),
-    "an empty target": ([{"id": "a", "target": ""}], "Entry 1: `target` has to be at least 1 character long"),
-    "a secret": ([{"id": "a", "apiKey": "k"}], "'apiKey' looks like a secret"),
     "a secret inside": ([{"id": "a", "headers": [{"Authorization": "k"}]}], "'Authorization' looks like a secret"),
 }
 

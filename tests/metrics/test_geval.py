@@ -205,14 +205,6 @@ async def test_tool_calls_are_judged_side_by_side() -> None:
     assert "How warm is it?" in asked
 
 
-async def test_no_calls_are_shown_as_none() -> None:
-    judge = ScriptedJudge(mark(0))
-
-    await judge_tools([], [], judge)
-
-    assert judge.asked[0].messages[-1].content.count("(none)") == 2
-
-
 # Criteria of one's own
 
 KIND = Criteria(criteria="Is it kind?")

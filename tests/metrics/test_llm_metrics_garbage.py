@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from calling import Calls
 from entries import each
 from scripted_judge import CASE, ScriptedJudge, about_numbers, about_texts, said
 
-from prompt_evaluator.datasets.loading import load_dataset
 from prompt_evaluator.metrics.decomposition import (
     AnswerRelevancy,
     ContextualPrecision,
@@ -17,20 +14,14 @@ from prompt_evaluator.metrics.decomposition import (
 )
 from prompt_evaluator.metrics.geval import Correctness, Criteria, judge_tools
 from prompt_evaluator.model import (
-    Answer,
     Failed,
-    Message,
-    ProviderSettings,
-    Request,
     Score,
     Scored,
     Scores,
-    Skipped,
-    TestCase,
 )
 
 if TYPE_CHECKING:
-    from prompt_evaluator.ports import JudgeClient, Metric, ModelClient
+    from prompt_evaluator.ports import JudgeClient, Metric
 
 OUTPUT = said("Three minutes.")
 CLAIMS = {"claims": ["A.", "B."]}
@@ -146,52 +137,3 @@ async def test_half_of_a_surrogate_pair_does_not_reach_the_result() -> None:
 
     assert isinstance(score, Scored)
     assert score.reason.encode("utf-8")
-
-
-# The offline judge
-
-
-class MockJudge:
-    """The shipped offline provider as a judge."""
-
-    def __init__(self, provider: ModelClient, case: TestCase | None) -> None:
-        self._provider, self._case = provider, case
-
-    async def ask(
-        self,
-        messages: tuple[Message, ...],
-        *,
-        schema: dict[str, Any] | None = None,
-        top_logprobs: int | None = None,
-        sample: int = 0,
-    ) -> Answer:
-        request = Request(
-            model="judge",
-            messages=messages,
-            temperature=0.0,
-            response_schema=schema,
-            top_logprobs=top_logprobs,
-            sample=sample,
-            case=self._case,
-        )
-        return await self._provider.complete(request)
-
-
-@each("dataset", ["retrieval-qa", "basic-coding"])
-@each("name", METRICS)
-async def test_the_offline_judge_answers_every_metric_on_the_shipped_benchmarks(name: str, dataset: str) -> None:
-    provider = Calls().open(ProviderSettings(kind="mock"), "mock")
-    cases, _ = load_dataset(str(files("prompt_evaluator").joinpath(f"benchmarks/{dataset}.yaml")))
-    metric = await METRICS[name].prepared(MockJudge(provider, None))
-    scores: list[Score | Scores] = []
-    for case in cases:
-        answer = await provider.complete(Request(model="m", messages=(Message("user", case.input),), case=case))
-        scores.append(await metric.score(case, answer, MockJudge(provider, case)))
-
-    if dataset == "basic-coding" and name not in {"answer_relevancy", "correctness", "criteria"}:
-        assert scores == [Skipped("the case has no context")] * len(cases)
-        return
-    values = [score.value for score in scores if isinstance(score, Scored)]
-    assert len(values) == len(cases)
-    assert 0.6 <= sum(values) / len(values) <= 1
-    assert len(set(values)) > 1

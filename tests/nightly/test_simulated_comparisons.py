@@ -16,17 +16,6 @@ def test_another_case_is_among_the_first_seven_by_chance_at_most_once_in_twenty(
     assert found.count(DROPPED) >= 950
 
 
-def test_a_drop_of_half_a_point_on_50_cases_is_called_worse() -> None:
-    verdicts = Counter[str]()
-    for seed in range(200):
-        random = Random(seed)
-        baseline = of_metric(drawn(random, [centre + 0.5 for centre in CENTRES], 5))
-        candidate = of_metric(drawn(random, CENTRES, 5))
-        verdicts[compared(baseline, candidate).metrics["quality"].verdict] += 1
-
-    assert verdicts == {"worse": 200}
-
-
 def test_a_second_draw_of_the_same_answers_is_rarely_called_worse_or_better() -> None:
     verdicts = Counter[str]()
     for seed in range(200):

@@ -6,9 +6,8 @@ import pytest
 from entries import each
 
 from prompt_evaluator.errors import ConfigurationError
-from prompt_evaluator.model import Message, MetricUse, PromptRef, Request, Target, TestCase, ToolCall
+from prompt_evaluator.model import Message, MetricUse, PromptRef, Target, TestCase, ToolCall
 from prompt_evaluator.pipeline.messages import CONTEXT_TEMPLATE, RequestBuilder, fill
-from prompt_evaluator.pipeline.naming import unit_name
 
 CASE = TestCase(id="a", input="hello {{task}}", task="greet", metadata={"n": 3, "deep": {"er": ["x"]}, "": 1})
 PROMPT = PromptRef(path=None, hash="0", text="Be kind.\r\n")
@@ -144,35 +143,3 @@ def test_expected_calls_are_offered_if_no_tools_are_given() -> None:
         {"name": "f", "parameters": {"type": "object", "properties": {"x": {}, "y": {}}}},
         {"name": "g", "parameters": {"type": "object", "properties": {}}},
     )
-
-
-CHANGES: list[dict[str, Any]] = [
-    {"model": "other"},
-    {"messages": (Message("user", "other"),)},
-    {"messages": (Message("system", "hello"),)},
-    {"temperature": 0.1},
-    {"temperature": None},
-    {"max_tokens": 5},
-    {"seed": 1},
-    {"sample": 1},
-    {"attempt": 1},
-    {"tools": ({"name": "f"},)},
-    {"response_schema": {"type": "object"}},
-    {"options": {"a": 1}},
-]
-PLAIN: dict[str, Any] = {"model": "m", "messages": (Message("user", "hello"),), "temperature": 0.0}
-
-
-@each("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_every_part_of_a_request_is_part_of_its_name(change: dict[str, Any]) -> None:
-    name = unit_name("generation", "openai|https://x", Request(**PLAIN))
-
-    assert unit_name("generation", "openai|https://x", Request(**PLAIN | change)) != name
-
-
-def test_a_name_depends_on_who_is_asked_and_not_on_the_case() -> None:
-    name = unit_name("generation", "openai|https://x", Request(**PLAIN))
-
-    assert unit_name("generation", "openai|https://y", Request(**PLAIN)) != name
-    assert unit_name("judgement", "openai|https://x", Request(**PLAIN)) != name
-    assert unit_name("generation", "openai|https://x", Request(**PLAIN, case=CASE)) == name

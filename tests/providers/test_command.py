@@ -8,13 +8,14 @@ import os
 import shlex
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from calling import Calls
+from entries import each
 
 from prompt_evaluator.errors import (
     BadReplyError,
@@ -26,7 +27,7 @@ from prompt_evaluator.errors import (
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.command import check
+from prompt_evaluator.providers.command import CommandProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
     Program = Callable[[str], str]
 
 SLEEPER = "import time; time.sleep(600)"
-STARTS_A_CHILD = f"""
-    import pathlib, subprocess, sys, time
-    child = subprocess.Popen([sys.executable, "-ISc", {SLEEPER!r}])
-    pathlib.Path(sys.argv[1] + ".new").write_text(str(child.pid))
-    pathlib.Path(sys.argv[1] + ".new").rename(sys.argv[1])
-"""
-"""Tells the child's process id in the file named by the first argument."""
+
+
+def with_child(program: Program, told: Path, then: str, child: str = "") -> str:
+    """A program that starts a child, which sleeps, and tells its process id in a file before it goes on."""
+    code = f"""
+        import pathlib, subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-ISc", {SLEEPER!r}]{child})
+        pathlib.Path(sys.argv[1] + ".new").write_text(str(child.pid))
+        pathlib.Path(sys.argv[1] + ".new").rename(sys.argv[1])
+        {then}
+    """
+    return f"{program(code)} {told}"
 
 
 @pytest.fixture
@@ -169,40 +175,43 @@ async def test_everything_a_program_knows_about_its_answer_is_kept(calls: Calls,
     )
 
 
-@pytest.mark.parametrize(
-    ("printed", "said"),
-    [
-        ("", "starts with ''"),
-        ("hello there", "starts with 'hello there'"),
-        ("[1]", "Expected `object`"),
-        ("{}", "there is no `text`"),
-        ('{"text": 3}', "$.text"),
-        ('{"text": "a", "cost": NaN}', "malformed"),
-        ('{"text": "a", "cost": -1}', "$.cost"),
-        ('{"text": "a", "usage": {"input_tokens": -1}}', "a negative number of tokens"),
-        ('{"text": "a", "tool_calls": [{"arguments": {}}]}', "$.tool_calls[0]"),
-        ('{"text": "a"} {"text": "b"}', "trailing"),
-        ("x" * 5000, "x" * 200 + "'."),
-        ("[" * 100_000, "["),
-    ],
-)
-async def test_output_other_than_the_expected_json_is_a_bad_reply_that_shows_it(
-    calls: Calls, program: Program, printed: str, said: str
+def prints(text: str) -> str:
+    return f"print({text!r}, end='')"
+
+
+FAILURES: dict[str, tuple[type[ProviderError], str]] = {
+    prints(""): (BadReplyError, "starts with ''"),
+    prints("hello there"): (BadReplyError, "starts with 'hello there'"),
+    prints("[1]"): (BadReplyError, "Expected `object`"),
+    prints("{}"): (BadReplyError, "there is no `text`"),
+    prints('{"text": 3}'): (BadReplyError, r"\$\.text"),
+    prints('{"text": "a", "cost": NaN}'): (BadReplyError, "malformed"),
+    prints('{"text": "a", "cost": -1}'): (BadReplyError, r"\$\.cost"),
+    prints('{"text": "a", "usage": {"input_tokens": -1}}'): (BadReplyError, "a negative number of tokens"),
+    prints('{"text": "a", "tool_calls": [{"arguments": {}}]}'): (BadReplyError, r"\$\.tool_calls\[0\]"),
+    prints('{"text": "a"} {"text": "b"}'): (BadReplyError, "trailing"),
+    "print('x' * 5000)": (BadReplyError, "[^x]x{200}'[.]"),
+    "print('[' * 100_000)": (BadReplyError, r"\["),
+    """import os; os.write(1, b'{"text": "\\xff"}')""": (BadReplyError, "expected JSON"),
+    "import sys; sys.stderr.write('trace\\nno such tool\\n'); print('{}'); sys.exit(3)": (
+        TargetFailedError,
+        r"exit code 3\. Its stderr ends with: trace\nno such tool",
+    ),
+    "raise SystemExit(4)": (TargetFailedError, "exit code 4 and wrote nothing to stderr"),
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)": (TargetFailedError, "was killed by SIGTERM"),
+    "while True: print('x' * 65536)": (OversizedReplyError, "1,000,000 bytes"),
+}
+
+
+@each(("code", "kind", "said"), [(code, *outcome) for code, outcome in FAILURES.items()])
+async def test_what_is_not_an_answer_is_an_error_that_shows_what_the_program_did(
+    calls: Calls, program: Program, code: str, kind: type[ProviderError], said: str
 ) -> None:
-    model = program(f"print({printed!r}, end='')")
+    with pytest.raises(kind, match=said) as caught:
+        await ask(calls, program(code), max_tries=2, first_backoff=0.001, max_reply_bytes=1_000_000)
 
-    with pytest.raises(BadReplyError) as caught:
-        await ask(calls, model)
-
-    assert said in str(caught.value)
+    assert caught.value.tries == (2 if kind is BadReplyError else 1)
     assert len(str(caught.value)) < 500
-
-
-async def test_bytes_that_are_not_text_are_a_bad_reply(calls: Calls, program: Program) -> None:
-    model = program("""import os; os.write(1, b'{"text": "\\xff"}')""")
-
-    with pytest.raises(BadReplyError, match="expected JSON"):
-        await ask(calls, model)
 
 
 async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries_it_took(
@@ -218,17 +227,6 @@ async def test_a_bad_reply_is_asked_for_again_and_the_answer_says_how_many_tries
     answer = await ask(calls, model, max_tries=2)
 
     assert (answer.text, answer.tries) == ("good", 2)
-
-
-async def test_a_failed_program_is_named_with_its_exit_code_and_last_words_and_not_tried_again(
-    calls: Calls, program: Program
-) -> None:
-    model = program("import sys; sys.stderr.write('trace\\nno such tool\\n'); print('{}'); sys.exit(3)")
-
-    with pytest.raises(TargetFailedError, match=r"exit code 3\. Its stderr ends with: trace\nno such tool") as caught:
-        await ask(calls, model, max_tries=5)
-
-    assert caught.value.tries == 1
 
 
 async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: Calls, program: Program) -> None:
@@ -248,16 +246,6 @@ async def test_only_the_last_lines_of_a_long_complaint_are_shown(calls: Calls, p
     assert all(line.startswith("line ") for line in message.partition("…")[2].splitlines())
 
 
-async def test_a_program_that_says_nothing_when_it_fails_is_reported_as_such(calls: Calls, program: Program) -> None:
-    with pytest.raises(TargetFailedError, match="exit code 4 and wrote nothing to stderr"):
-        await ask(calls, program("raise SystemExit(4)"))
-
-
-async def test_a_program_ended_by_a_signal_is_a_failure_that_names_the_signal(calls: Calls, program: Program) -> None:
-    with pytest.raises(TargetFailedError, match="was killed by SIGTERM"):
-        await ask(calls, program("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
-
-
 async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, program: Program) -> None:
     canary = "sk-canary-command-1234567890"
     secret = Secret(canary)
@@ -275,52 +263,49 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, program
         assert canary[:6] not in str(error)
 
 
-async def test_more_output_than_allowed_ends_the_program_at_once(calls: Calls, program: Program) -> None:
-    model = program("""
-        import sys
-        while True:
-            sys.stdout.write("x" * 65536)
-    """)
-
-    with pytest.raises(OversizedReplyError, match=r"100,000 bytes") as caught:
-        await ask(calls, model, max_reply_bytes=100_000, max_tries=3)
-
-    assert caught.value.tries == 1
+SLOWLY = """import time; time.sleep(0.05); print('{"text": "done"}')"""
 
 
-@pytest.mark.parametrize("reads", ["import sys; sys.stdin.close()", "import os; os.close(0)", "pass"])
-async def test_a_program_that_does_not_read_five_megabytes_still_answers(
-    calls: Calls, program: Program, reads: str
+@each(
+    "code",
+    [
+        f"import sys; sys.stdin.close(); {SLOWLY}",
+        f"import os; os.close(0); {SLOWLY}",
+        SLOWLY,
+        f"import sys; sys.stderr.write('x' * 3_000_000); {SLOWLY}",
+        """import json, sys; json.load(sys.stdin)['prompt'] == 'x' * 5_000_000 and print('{"text": "done"}')""",
+    ],
+)
+async def test_five_megabytes_go_in_whether_they_are_read_or_not(calls: Calls, program: Program, code: str) -> None:
+    assert (await ask(calls, program(code), prompt="x" * 5_000_000)).text == "done"
+
+
+async def test_five_megabytes_come_out_whole(calls: Calls, program: Program) -> None:
+    model = program("import json; print(json.dumps({'text': 'x' * 5_000_000}))")
+
+    assert (await ask(calls, model)).text == "x" * 5_000_000
+
+
+ANSWERS = """print('{"text": "done"}')"""
+ENDINGS: dict[str, tuple[str, str, type[ProviderError] | None, str]] = {
+    "runs on": ("time.sleep(600)", "", TimedOutError, "did not answer within 3 s"),
+    "answers": (ANSWERS, "", TimedOutError, "a process it started kept its output open"),
+    "fails": ("sys.exit(str(12345))", "", TargetFailedError, r"exit code 1\. Its stderr ends with: 12345"),
+    "answers, and the child has no output": (ANSWERS, ", stdout=subprocess.DEVNULL", None, ""),
+}
+
+
+@each("ending", ENDINGS.values(), ids=ENDINGS)
+async def test_however_a_program_ends_its_children_end_and_cannot_hold_up_the_call(
+    calls: Calls, program: Program, tmp_path: Path, ending: tuple[str, str, type[ProviderError] | None, str]
 ) -> None:
-    model = program(f"""{reads}\nimport time; time.sleep(0.05); print('{{"text": "done"}}')""")
-
-    answer = await ask(calls, model, prompt="x" * 5_000_000)
-
-    assert answer.text == "done"
-
-
-async def test_five_megabytes_go_in_and_come_out_whole(calls: Calls, program: Program) -> None:
-    model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
-
-    answer = await ask(calls, model, prompt="x" * 5_000_000)
-
-    assert answer.text == "x" * 5_000_000
-
-
-async def test_a_chatty_stderr_does_not_stop_a_program(calls: Calls, program: Program) -> None:
-    model = program("""import sys; sys.stderr.write("x" * 3_000_000); print('{"text": "done"}')""")
-
-    assert (await ask(calls, model)).text == "done"
-
-
-async def test_a_program_that_takes_too_long_is_killed_with_its_children(
-    calls: Calls, program: Program, tmp_path: Path
-) -> None:
+    then, child, kind, said = ending
     told = tmp_path / "pid"
-    model = f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"
+    told.unlink(missing_ok=True)
+    model = with_child(program, told, then, child)
 
-    with pytest.raises(TimedOutError, match="did not answer within 3 s"):
-        await ask(calls, model, try_timeout=3)
+    with pytest.raises(kind, match=said) if kind else nullcontext():
+        assert (await ask(calls, model, try_timeout=3 if kind is TimedOutError else 60)).text == "done"
 
     await until(lambda: not is_running(int(told.read_text())))
 
@@ -330,7 +315,7 @@ async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
-    call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    time.sleep(600)')} {told}"))
+    call = asyncio.create_task(ask(calls, with_child(program, told, "time.sleep(600)")))
     await until(told.exists)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -340,13 +325,12 @@ async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
     assert open_files() == files
 
 
-@pytest.mark.parametrize("ending", ["time.sleep(600)", "sys.exit(0)"], ids=["runs on", "ends"])
-@pytest.mark.parametrize("turns", range(10))
+@each(("then", "turns"), [(then, turns) for then in ("time.sleep(600)", "sys.exit(0)") for turns in range(10)])
 async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
-    calls: Calls, program: Program, tmp_path: Path, turns: int, ending: str
+    calls: Calls, program: Program, tmp_path: Path, turns: int, then: str
 ) -> None:
-    told, before = tmp_path / "pid", children()
-    call = asyncio.create_task(ask(calls, f"{program(STARTS_A_CHILD + '    ' + ending)} {told}"))
+    told, before = tmp_path / f"pid {turns} {then}".replace(" ", "-"), children()
+    call = asyncio.create_task(ask(calls, with_child(program, told, then)))
     for _ in range(turns):
         await asyncio.sleep(0)
     while children() > before and not told.exists():
@@ -359,55 +343,20 @@ async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
     await until(lambda: not (told.exists() and is_running(int(told.read_text()))))
 
 
-async def test_a_child_that_keeps_the_output_open_cannot_hold_up_the_call(
-    calls: Calls, program: Program, tmp_path: Path
-) -> None:
-    told = tmp_path / "pid"
-    code = STARTS_A_CHILD + """    print('{"text": "done"}')"""
-
-    with pytest.raises(TimedOutError, match="a process it started kept its output open"):
-        await ask(calls, f"{program(code)} {told}", try_timeout=3)
-
-    await until(lambda: not is_running(int(told.read_text())))
-
-
-async def test_a_failed_program_is_reported_at_once_although_a_child_keeps_its_output_open(
-    calls: Calls, program: Program, tmp_path: Path
-) -> None:
-    told = tmp_path / "pid"
-
-    with pytest.raises(TargetFailedError, match=r"exit code 1\. Its stderr ends with: 12345"):
-        await ask(calls, f"{program(STARTS_A_CHILD + '    sys.exit(str(12345))')} {told}", try_timeout=60)
-
-    await until(lambda: not is_running(int(told.read_text())))
-
-
 async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
     calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
     files = open_files()
-    code = STARTS_A_CHILD.replace("])\n", "], start_new_session=True)\n", 1)
+    model = with_child(program, told, "", ", start_new_session=True")
 
     try:
         with pytest.raises(TimedOutError):
-            await ask(calls, f"{program(code)} {told}", prompt="x" * 1_000_000, try_timeout=3)
+            await ask(calls, model, prompt="x" * 1_000_000, try_timeout=3)
 
         assert open_files() == files
     finally:
         os.kill(int(told.read_text()), 9)
-
-
-async def test_a_process_left_in_the_background_ends_with_the_answer(
-    calls: Calls, program: Program, tmp_path: Path
-) -> None:
-    told = tmp_path / "pid"
-    code = STARTS_A_CHILD.replace("])\n", "], stdout=subprocess.DEVNULL)\n", 1) + """    print('{"text": "done"}')"""
-
-    answer = await ask(calls, f"{program(code)} {told}")
-
-    assert answer.text == "done"
-    await until(lambda: not is_running(int(told.read_text())))
 
 
 async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: Calls, program: Program) -> None:
@@ -429,56 +378,38 @@ async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(calls:
     assert answer.text == "--fast|two words|$HOME|;|ls"
 
 
-def _file(folder: Path, name: str, content: str, mode: int) -> str:
-    path = folder / name
-    path.write_text(content)
-    path.chmod(mode)
-    return str(path)
+CANNOT_START = {
+    "no-such-program-anywhere --x": "Program 'no-such-program-anywhere' not found on the PATH",
+    "./no/such/agent": "Program './no/such/agent' not found in ",
+    "agent 'unclosed": "No closing quotation",
+    "  ": "does not name a program",
+    "FOLDER": "is not executable",
+    "FOLDER/not-executable": "executable bit",
+}
+CANNOT_RUN = {"FOLDER/no-program": "cannot be started", "FOLDER/no-interpreter": "cannot be started"}
 
 
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("no-such-program-anywhere --x", "Program 'no-such-program-anywhere' not found on the PATH"),
-        ("./no/such/agent", "Program './no/such/agent' not found in "),
-        ("agent 'unclosed", "No closing quotation"),
-        ("  ", "does not name a program"),
-        (os.fspath(Path(__file__).parent), "is not executable"),
-    ],
-    ids=["unknown", "wrong path", "quotes", "nothing", "folder"],
-)
-async def test_a_program_that_cannot_be_started_is_known_before_any_call_and_ends_a_run(
-    calls: Calls, model: str, said: str
+@each(("model", "said"), [*CANNOT_START.items(), *CANNOT_RUN.items()])
+async def test_a_program_that_cannot_be_started_is_known_before_any_call_if_possible_and_ends_a_run(
+    tmp_path: Path, model: str, said: str
 ) -> None:
-    with pytest.raises(ConfigurationError) as before:
-        check(model)
-    with pytest.raises(ModelNotFoundError) as during:
-        await ask(calls, model, max_tries=3)
+    files = {"not-executable": ("#!/bin/sh\n", 0o600), "no-program": ("\x00\x01", 0o700)}
+    for name, (content, mode) in {**files, "no-interpreter": ("#!/no/such/interpreter\n", 0o700)}.items():
+        (tmp_path / name).write_text(content)
+        (tmp_path / name).chmod(mode)
+    at_once, model = model in CANNOT_START, model.replace("FOLDER", str(tmp_path))
+    checker = CommandProvider("command", max_reply_bytes=1)
 
-    assert said in str(before.value)
-    assert said in str(during.value)
+    with pytest.raises(ConfigurationError, match=said) if at_once else nullcontext():
+        checker.check(model)
+    with pytest.raises(ModelNotFoundError, match=said) as during:
+        await ask(Calls(), model, max_tries=3)
+
     assert (during.value.tries, during.value.hopeless) == (1, True)
 
 
-async def test_a_file_without_its_executable_bit_is_not_started(calls: Calls, tmp_path: Path) -> None:
-    model = _file(tmp_path, "agent", "#!/bin/sh\n", 0o600)
-
-    with pytest.raises(ModelNotFoundError, match="executable bit"):
-        await ask(calls, model)
-
-
-async def test_an_executable_file_that_is_not_a_program_is_not_retried(tmp_path: Path) -> None:
-    no_program = _file(tmp_path, "data", "\x00\x01", 0o700)
-    no_interpreter = _file(tmp_path, "script", "#!/no/such/interpreter\n", 0o700)
-
-    for model in (no_program, no_interpreter):
-        check(model)
-        with pytest.raises(ModelNotFoundError, match="cannot be started"):
-            await ask(Calls(), model, max_tries=3)
-
-
 def test_a_program_that_is_there_passes_the_check() -> None:
-    check(f"{sys.executable} -c 'pass'")
+    CommandProvider("command", max_reply_bytes=1).check(f"{sys.executable} -c 'pass'")
 
 
 async def test_a_request_that_is_not_text_is_a_provider_error(calls: Calls) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import sys
 import threading
 from textwrap import dedent
@@ -11,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from calling import Calls
+from entries import each
 
 from prompt_evaluator.errors import (
     BadReplyError,
     ConfigurationError,
     ModelNotFoundError,
+    ProviderError,
     TargetFailedError,
     TimedOutError,
 )
 from prompt_evaluator.model import Limits, Message, ProviderSettings, Request, Secret, TestCase, ToolCall, Usage
-from prompt_evaluator.providers.function import check
+from prompt_evaluator.providers.function import FunctionProvider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,6 +34,12 @@ if TYPE_CHECKING:
     Module = Callable[[str], str]
 
 _numbers = itertools.count()
+MESSAGES = (
+    Message("system", "be kind"),
+    Message("user", "first"),
+    Message("assistant", "?"),
+    Message("user", "2+2"),
+)
 
 
 @pytest.fixture
@@ -56,44 +65,56 @@ async def calls() -> AsyncIterator[Calls]:
 
 async def ask(calls: Calls, model: str, try_timeout: float = 30, **request: Any) -> Answer:
     settings = ProviderSettings(kind="python", limits=Limits(try_timeout=try_timeout))
-    messages = (
-        Message("system", "be kind"),
-        Message("user", "first"),
-        Message("assistant", "?"),
-        Message("user", "2+2"),
-    )
-    return await calls.open(settings, "python").complete(Request(model=model, messages=messages, **request))
+    return await calls.open(settings, "python").complete(Request(model=model, messages=MESSAGES, **request))
 
 
-@pytest.mark.parametrize("form", ["def answer(text): return", "async def answer(text): return"], ids=["sync", "async"])
-async def test_a_function_is_asked_the_last_question(calls: Calls, module: Module, form: str) -> None:
-    model = f"{module(form + ' text + str(4)')}:answer"
-
-    answer = await ask(calls, model)
-
-    assert (answer.text, answer.model, answer.usage, answer.cost) == ("2+24", model, Usage(), None)
-    assert (answer.tries, answer.synthetic) == (1, False)
-    assert answer.latency_ms > 0
+async def failure(calls: Calls, model: str, try_timeout: float = 30) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await ask(calls, model, try_timeout)
+    assert caught.value.tries == 1
+    return caught.value
 
 
-async def test_a_function_gets_the_extras_its_signature_names(calls: Calls, module: Module) -> None:
-    name = module("""
-        def answer(text, case, seed=None, *, system, sample, attempt):
-            return f"{text} {case.id} {seed} {system} {sample} {attempt}"
-    """)
+WITH_REQUEST = "from prompt_evaluator.model import Request\n"
+LATER = "from __future__ import annotations\n"
+FOR_THE_TYPE_CHECKER = f"if False:\n    {WITH_REQUEST}"
+ASKS_FOR_IT = "def answer(request: Request): return f'{len(request.messages)} {request.seed}'"
+ROLES = "return ' '.join(turn.role for turn in messages)"
+AGENT = "class Agent:\n    {} __call__(self, text): return text\nanswer = Agent()"
+EXTRAS = """
+def answer(text, case, seed=None, *, system, sample, attempt):
+    return f"{text} {case.id} {seed} {system} {sample} {attempt}"
+"""
+CALLED = {
+    "a function": ("def answer(text): return text", "2+2"),
+    "an async function": ("async def answer(text): return text", "2+2"),
+    "an object": (AGENT.format("def"), "2+2"),
+    "an async object": (AGENT.format("async def"), "2+2"),
+    "a partial": (
+        "import functools\nasync def both(extra, text): return text\nanswer = functools.partial(both, 1)",
+        "2+2",
+    ),
+    "an undeclared coroutine": ("async def inner(text): return text\ndef answer(*args): return inner(*args)", "2+2"),
+    "a builtin": ("answer = str", "2+2"),
+    "extras": (EXTRAS, "2+2 a 3 be kind 1 2"),
+    "the messages": (f"def answer(messages): {ROLES}", "system user assistant user"),
+    "the messages beside the text": (f"def answer(text, messages): {ROLES}", "system user assistant user"),
+    "the request": (WITH_REQUEST + ASKS_FOR_IT, "4 3"),
+    "the request as text": (LATER + WITH_REQUEST + ASKS_FOR_IT, "4 3"),
+    "the request for the type checker only": (LATER + FOR_THE_TYPE_CHECKER + ASKS_FOR_IT, "4 3"),
+}
 
-    answer = await ask(calls, f"{name}:answer", case=TestCase(id="a", input="2+2"), seed=3, sample=1, attempt=2)
 
-    assert answer.text == "2+2 a 3 be kind 1 2"
-
-
-@pytest.mark.parametrize("form", ["(messages)", "(text, messages)"], ids=["first", "beside the text"])
-async def test_a_function_that_names_the_messages_gets_the_conversation(
-    calls: Calls, module: Module, form: str
+@each(("code", "said"), CALLED.values(), ids=CALLED)
+async def test_whatever_can_be_called_gets_the_question_and_what_its_signature_names(
+    calls: Calls, module: Module, code: str, said: str
 ) -> None:
-    name = module(f"def answer{form}: return ' '.join(turn.role for turn in messages)")
+    model = f"{module(code)}:answer"
 
-    assert (await ask(calls, f"{name}:answer")).text == "system user assistant user"
+    answer = await ask(calls, model, case=TestCase(id="a", input="2+2"), seed=3, sample=1, attempt=2)
+
+    assert (answer.text, answer.model, answer.usage, answer.cost) == (said, model, Usage(), None)
+    assert (answer.tries, answer.synthetic) == (1, False)
 
 
 async def test_a_function_may_change_its_parameters_without_changing_those_of_others(
@@ -106,72 +127,34 @@ async def test_a_function_may_change_its_parameters_without_changing_those_of_ot
     assert options == {"nested": {"a": 1}}
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "from prompt_evaluator.model import Request",
-        "from __future__ import annotations\nfrom prompt_evaluator.model import Request",
-        "from __future__ import annotations\nif False:\n    from prompt_evaluator.model import Request",
-    ],
-    ids=["object", "text", "for the type checker only"],
-)
-async def test_a_function_that_asks_for_the_request_gets_it_whole(calls: Calls, module: Module, head: str) -> None:
-    name = module(f"{head}\ndef answer(request: Request): return f'{{len(request.messages)}} {{request.seed}}'")
-
-    answer = await ask(calls, f"{name}:answer", seed=5)
-
-    assert answer.text == "4 5"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "class Agent:\n    async def __call__(self, text): return text\nanswer = Agent()",
-        "class Agent:\n    def __call__(self, text): return text\nanswer = Agent()",
-        "import functools\nasync def both(extra, text): return text\nanswer = functools.partial(both, 1)",
-        "async def inner(text): return text\ndef answer(*args): return inner(*args)",
-        "answer = str",
-    ],
-    ids=["async object", "object", "partial", "undeclared coroutine", "builtin"],
-)
-async def test_whatever_can_be_called_with_a_text_is_a_function(calls: Calls, module: Module, code: str) -> None:
-    assert (await ask(calls, f"{module(code)}:answer")).text == "2+2"
-
-
 async def test_a_method_is_named_by_its_path(calls: Calls, module: Module) -> None:
     name = module("class Agent:\n    def answer(self, text): return text + '!'\nagent = Agent()")
 
     assert (await ask(calls, f"{name}:agent.answer")).text == "2+2!"
 
 
-async def test_a_dictionary_may_say_more_than_the_text(calls: Calls, module: Module) -> None:
-    name = module("""
-        def answer(text):
-            return {"output": "4", "tool_calls": [{"name": "add", "arguments": {"a": 2}}],
-                    "usage": {"input_tokens": 3, "output_tokens": 1}, "cost": 0.5, "model": "inner"}
-    """)
-
-    answer = await ask(calls, f"{name}:answer")
-
-    assert (answer.text, answer.cost, answer.model) == ("4", 0.5, "inner")
-    assert answer.tool_calls == (ToolCall(name="add", arguments={"a": 2}),)
-    assert answer.usage == Usage(input_tokens=3, output_tokens=1)
-
-
-async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: Calls, module: Module) -> None:
+async def test_a_dictionary_or_an_answer_may_say_more_than_the_text_but_not_how_long_it_took(
+    calls: Calls, module: Module
+) -> None:
     name = module("""
         from prompt_evaluator.model import Answer
-        def answer(text):
+        def tells(text):
+            return {"output": "4", "tool_calls": [{"name": "add", "arguments": {"a": 2}}],
+                    "usage": {"input_tokens": 3, "output_tokens": 1}, "cost": 0.5, "model": "inner"}
+        def answers(text):
             return Answer(text="4", model="inner", latency_ms=1e9, finish_reason="stop", synthetic=True)
     """)
 
-    answer = await ask(calls, f"{name}:answer")
+    told, answer = await ask(calls, f"{name}:tells"), await ask(calls, f"{name}:answers")
 
+    assert (told.text, told.cost, told.model) == ("4", 0.5, "inner")
+    assert told.tool_calls == (ToolCall(name="add", arguments={"a": 2}),)
+    assert told.usage == Usage(input_tokens=3, output_tokens=1)
     assert (answer.text, answer.model, answer.finish_reason, answer.synthetic) == ("4", "inner", "stop", True)
-    assert answer.latency_ms < 1e6
+    assert 0 < answer.latency_ms < 1e6
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "said"),
     [
         ("None", "of type NoneType, not str, dict or Answer"),
@@ -187,43 +170,35 @@ async def test_an_answer_is_passed_on_with_the_latency_that_was_measured(calls: 
 async def test_a_result_that_is_not_an_answer_is_a_bad_reply_that_names_it(
     calls: Calls, module: Module, value: str, said: str
 ) -> None:
-    name = module(f"def answer(text): return {value}")
+    error = await failure(calls, f"{module(f'def answer(text): return {value}')}:answer")
 
-    with pytest.raises(BadReplyError) as caught:
-        await ask(calls, f"{name}:answer")
+    assert isinstance(error, BadReplyError)
+    assert said in str(error)
 
-    assert said in str(caught.value)
-    assert caught.value.tries == 1
+
+FAILURES = {
+    "raise LookupError('no such tool')": "LookupError: no such tool",
+    "raise TimeoutError('its own')": "TimeoutError: its own",
+    "import sys; sys.exit(3)": r"sys.exit\(3\)",
+    "raise StopIteration": "StopIteration",
+    "import asyncio; raise asyncio.CancelledError": "was cancelled by code it called",
+    "class E(Exception):\n        def __str__(self): raise RuntimeError\n    raise E": "its message cannot be read",
+    "return deeper()\ndef deeper():\n    return 1 / 0": r"ZeroDivisionError: division by zero \(/.*NAME\.py, line 6\)",
+}
 
 
 @pytest.mark.parametrize("form", ["def", "async def"])
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        ("raise LookupError('no such tool')", "LookupError: no such tool"),
-        ("raise TimeoutError('its own')", "TimeoutError: its own"),
-        ("import sys; sys.exit(3)", r"sys.exit\(3\)"),
-        ("raise StopIteration", "StopIteration"),
-        ("import asyncio; raise asyncio.CancelledError", "was cancelled by code it called"),
-    ],
-    ids=["error", "its own time-out", "exit", "stop", "cancelled"],
-)
-async def test_a_function_that_fails_is_named_with_its_error_and_called_once(
+@each(("statement", "said"), FAILURES.items())
+async def test_a_function_that_fails_is_named_with_its_error_and_where_it_was_and_called_once(
     calls: Calls, module: Module, form: str, statement: str, said: str
 ) -> None:
     name = module(f"calls = []\n{form} answer(text):\n    calls.append(text)\n    {statement}")
 
-    with pytest.raises(TargetFailedError, match=said):
-        await ask(calls, f"{name}:answer")
+    error = await failure(calls, f"{name}:answer")
 
+    assert isinstance(error, TargetFailedError)
+    assert re.search(said.replace("NAME", name), str(error))
     assert sys.modules[name].calls == ["2+2"]
-
-
-async def test_a_failure_says_where_it_happened(calls: Calls, module: Module) -> None:
-    name = module("def answer(text):\n    return deeper()\ndef deeper():\n    return 1 / 0")
-
-    with pytest.raises(TargetFailedError, match=rf"ZeroDivisionError: division by zero \(.*{name}\.py, line 4\)"):
-        await ask(calls, f"{name}:answer")
 
 
 async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, module: Module) -> None:
@@ -234,51 +209,36 @@ async def test_a_known_secret_is_in_no_error_and_no_answer(calls: Calls, module:
         def tells(text): return "it is {canary}"
         def nests(text): return {{"text": "", "tool_calls": [{{"name": "a", "arguments": {{"key": "{canary}"}}}}]}}
     """)
-    with pytest.raises(TargetFailedError) as failed:
-        await ask(calls, f"{name}:fails")
 
+    failed = await failure(calls, f"{name}:fails")
     told, nested = await ask(calls, f"{name}:tells"), await ask(calls, f"{name}:nests")
 
     assert secret
-    assert canary not in str(failed.value)
-    assert failed.value.__cause__ is None
+    assert canary not in str(failed)
+    assert failed.__cause__ is None
     assert told.text == "it is [secret]"
     assert nested.tool_calls[0].arguments == {"key": "[secret]"}
 
 
-async def test_an_async_function_that_takes_too_long_is_cancelled(calls: Calls, module: Module) -> None:
-    name = module("""
-        import asyncio
-        ended = []
-        async def answer(text):
-            try:
-                await asyncio.sleep(600)
-            finally:
-                ended.append(text)
-    """)
-
-    with pytest.raises(TimedOutError, match=r"did not answer within 0\.1 s") as caught:
-        await ask(calls, f"{name}:answer", try_timeout=0.1)
-
-    assert sys.modules[name].ended == ["2+2"]
-    assert caught.value.tries == 1
-
-
-async def test_an_async_function_that_ignores_its_cancellation_cannot_hold_up_the_call(
+async def test_an_async_function_that_takes_too_long_is_cancelled_and_cannot_hold_up_the_call(
     calls: Calls, module: Module
 ) -> None:
     name = module("""
         import asyncio
+        ended = []
         async def answer(text):
             for _ in range(2):
                 try:
                     await asyncio.sleep(600)
                 except asyncio.CancelledError:
-                    pass
+                    ended.append(text)
     """)
 
-    with pytest.raises(TimedOutError):
-        await ask(calls, f"{name}:answer", try_timeout=0.1)
+    error = await failure(calls, f"{name}:answer", try_timeout=0.1)
+
+    assert isinstance(error, TimedOutError)
+    assert "did not answer within 0.1 s" in str(error)
+    assert sys.modules[name].ended == ["2+2"]
 
 
 async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_others(
@@ -291,17 +251,18 @@ async def test_a_sync_function_that_hangs_holds_up_neither_its_call_nor_the_othe
         def quick(text): return text
     """)
     try:
-        hung = [ask(calls, f"{name}:answer", try_timeout=0.2) for _ in range(8)]
-        results = await asyncio.gather(*hung, return_exceptions=True)
+        errors = await asyncio.gather(*(failure(calls, f"{name}:answer", 0.2) for _ in range(8)))
         answers = await asyncio.gather(*(ask(calls, f"{name}:quick") for _ in range(8)))
     finally:
         sys.modules[name].gate.set()
 
-    assert {type(result) for result in results} == {TimedOutError}
+    assert {type(error) for error in errors} == {TimedOutError}
     assert [answer.text for answer in answers] == ["2+2"] * 8
 
 
-async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: Calls, module: Module) -> None:
+async def test_sync_functions_run_side_by_side_off_the_event_loop_in_a_module_that_is_imported_once(
+    calls: Calls, module: Module
+) -> None:
     name = module("""
         import threading
         together = threading.Barrier(8)
@@ -315,17 +276,16 @@ async def test_sync_functions_run_side_by_side_off_the_event_loop(calls: Calls, 
     assert threading.main_thread().name not in {answer.text for answer in answers}
 
 
-@pytest.mark.parametrize("body", ["gate.wait(600)", "import asyncio; await asyncio.sleep(600)"], ids=["sync", "async"])
-async def test_cancelling_a_call_takes_effect_at_once(calls: Calls, module: Module, body: str) -> None:
-    form = "async def" if "await" in body else "def"
+@each(("form", "wait"), [("def", "gate.wait(600)"), ("async def", "await asyncio.sleep(600)")])
+async def test_cancelling_a_call_takes_effect_at_once(calls: Calls, module: Module, form: str, wait: str) -> None:
     name = module(f"""
-        import threading
+        import asyncio, threading
         gate, began = threading.Event(), threading.Event()
         {form} answer(text):
             began.set()
-            {body}
+            {wait}
     """)
-    check(f"{name}:answer")
+    FunctionProvider("python").check(f"{name}:answer")
     call = asyncio.create_task(ask(calls, f"{name}:answer"))
     assert await asyncio.to_thread(sys.modules[name].began.wait, 20)
     call.cancel()
@@ -345,71 +305,36 @@ def test_an_interrupt_from_the_keyboard_ends_the_run(module: Module, form: str) 
         asyncio.run(run())
 
 
-async def test_a_module_is_imported_once_for_any_number_of_calls(calls: Calls, module: Module) -> None:
-    name = module("import random\nnumber = str(random.random())\ndef answer(text): return number")
+WRONG = {
+    "{package}": "does not name a function. Write it as `python:module:function`",
+    ":answer": "does not name a function",
+    "{package}x:answer": "Module `{package}x` not found in .* Did you mean `{package}`",
+    "{package}.agnt:answer": "Module `{package}.agnt` not found in .* Did you mean `{package}.agent`",
+    "{package}.agent:answer": "`{package}.agent` cannot be imported: ModuleNotFoundError: .*no_such_dependency_xyz",
+    "{package}.exits:answer": "`{package}.exits` cannot be imported: SystemExit",
+    "{module}:anser": "Module `{module}` has no `anser`. Did you mean `answer`",
+    "{module}:nothing_like_it": "Module `{module}` has no `nothing_like_it`. It has: Odd, answer, none, two.$",
+    "{module}:text": "`text` in module `{module}` is of type str, not a function",
+    "{module}:none": "cannot be called with a question: too many positional arguments",
+    "{module}:two": "cannot be called with a question: missing a required argument: 'other'.* system, case",
+    "{module}:odd.answer": "cannot be looked up: RuntimeError: odd",
+}
 
-    answers = [await ask(calls, f"{name}:answer") for _ in range(3)]
 
-    assert len({answer.text for answer in answers}) == 1
-
-
-def _package(folder: Path, name: str) -> None:
-    (folder / name).mkdir()
-    (folder / name / "__init__.py").touch()
-    (folder / name / "agent.py").write_text("import no_such_dependency_xyz")
-    (folder / name / "exits.py").write_text("raise SystemExit(1)")
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("{package}", "does not name a function. Write it as `python:module:function`"),
-        (":answer", "does not name a function"),
-        ("{package}x:answer", "Module `{package}x` not found in .* Did you mean `{package}`"),
-        ("{package}.agnt:answer", "Module `{package}.agnt` not found in .* Did you mean `{package}.agent`"),
-        (
-            "{package}.agent:answer",
-            "`{package}.agent` cannot be imported: ModuleNotFoundError: .*no_such_dependency_xyz",
-        ),
-        ("{package}.exits:answer", "`{package}.exits` cannot be imported: SystemExit"),
-        ("{module}:anser", "Module `{module}` has no `anser`. Did you mean `answer`"),
-        ("{module}:nothing_like_it", "Module `{module}` has no `nothing_like_it`. It has: answer, none, two.$"),
-        ("{module}:text", "`text` in module `{module}` is of type str, not a function"),
-        ("{module}:none", "cannot be called with a question: too many positional arguments"),
-        ("{module}:two", "cannot be called with a question: missing a required argument: 'other'.* system, case"),
-    ],
-)
+@each(("model", "said"), WRONG.items())
 async def test_a_function_that_cannot_be_called_is_known_before_any_call_and_ends_a_run(
     calls: Calls, module: Module, tmp_path: Path, model: str, said: str
 ) -> None:
-    names = {
-        "module": module("text = 'x'\ndef answer(text): ...\ndef none(): ...\ndef two(text, other): ..."),
-        "package": f"package_{next(_numbers)}",
-    }
-    _package(tmp_path, names["package"])
+    odd = "class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\ntext, odd = 'x', Odd()\n"
+    code = odd + "def answer(text): ...\ndef none(): ...\ndef two(text, other): ..."
+    names = {"module": module(code), "package": f"package_{next(_numbers)}"}
+    (tmp_path / names["package"]).mkdir()
+    for part, content in {"__init__": "", "agent": "import no_such_dependency_xyz", "exits": "exit(1)"}.items():
+        (tmp_path / names["package"] / f"{part}.py").write_text(content)
+    provider = FunctionProvider("python")
 
+    provider.check(f"{names['module']}:answer")
     with pytest.raises(ConfigurationError, match=said.format(**names)):
-        check(model.format(**names))
+        provider.check(model.format(**names))
     with pytest.raises(ModelNotFoundError, match=said.format(**names)):
         await ask(calls, model.format(**names))
-
-
-def test_a_function_that_is_there_passes_the_check(module: Module) -> None:
-    check(f"{module('def answer(text): ...')}:answer")
-
-
-@pytest.mark.parametrize("form", ["def", "async def"])
-async def test_an_exception_that_cannot_say_what_it_is_about_is_the_functions_failure(
-    calls: Calls, module: Module, form: str
-) -> None:
-    broken = "class Broken(Exception):\n    def __str__(self): raise RuntimeError\n"
-
-    with pytest.raises(TargetFailedError, match="Broken: its message cannot be read"):
-        await ask(calls, f"{module(f'{broken}{form} answer(text): raise Broken')}:answer")
-
-
-async def test_an_object_that_fails_when_inspected_is_not_a_function(calls: Calls, module: Module) -> None:
-    name = module("class Odd:\n    def __getattr__(self, name): raise RuntimeError('odd')\nodd = Odd()")
-
-    with pytest.raises(ModelNotFoundError, match="cannot be looked up: RuntimeError: odd"):
-        await ask(calls, f"{name}:odd.answer")

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from prompt_evaluator.providers.retry_after import retry_after
+from prompt_evaluator.providers.http import retry_after
 
 NOW = 1_800_000_000.0
 

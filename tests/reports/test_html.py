@@ -257,11 +257,6 @@ class TestTwoRuns:
             "Reproduce",
         ]
 
-    def test_the_verdict_is_the_heading(self) -> None:
-        report = compare_report()
-
-        assert Seen(pair(report)).content["h1"] == [f"✗bad{report.findings.headline}"]
-
     def test_a_diff_keeps_its_signs(self) -> None:
         made = pair(compare_report())
 

@@ -11,13 +11,9 @@ from summaries import flag, metric, totals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prompt_evaluator.model.findings import Findings, Note
+    from prompt_evaluator.model.findings import Findings
 
     Make = Callable[..., Findings]
-
-
-def codes(notes: tuple[Note, ...]) -> list[str]:
-    return [note.code for note in notes]
 
 
 CASES: dict[str, tuple[dict[str, Any], str, list[tuple[str, str]]]] = {
@@ -98,14 +94,6 @@ def test_a_large_scale_is_shown_with_few_digits(found: Make, scale: tuple[float,
     (made,) = found({"accuracy": metric(scale[1], scale=scale)}).metrics
 
     assert made.digits == digits
-
-
-def test_a_run_without_scores_says_so(found: Make) -> None:
-    made = found({})
-
-    assert made.no_scores is not None
-    assert made.no_scores.text == "No scores: no sample was judged."
-    assert found({"accuracy": metric(4.0)}).no_scores is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from asgi_site import Answer
 
-pytestmark = pytest.mark.slow
 _ROW = re.compile(r'<tr data-href="/runs/([^"]*)".*?</tr>', re.DOTALL)
 _SOURCE = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)
 

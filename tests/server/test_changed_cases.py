@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
 
 RUNS = 6
 OTHER, STEADY, DROPPED = 20, 21, 22

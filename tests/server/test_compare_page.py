@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from served import Served
 
-pytestmark = pytest.mark.slow
 
 PAIRS = 50
 RUNS = 12

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from prompt_evaluator.client import Event
 
-pytestmark = pytest.mark.slow
 
 CASES = 80
 
@@ -100,16 +99,6 @@ def test_a_watcher_that_comes_back_to_another_server_misses_nothing(online: Work
 
     assert set(_ids(seen)) == {f"case-{at:03}" for at in range(CASES)}
     assert seen[-1].data["status"] == "completed"
-
-
-def test_a_browser_that_saw_the_end_is_told_not_to_come_again(offline: Workspace) -> None:
-    with served(offline) as server:
-        run = server.client.wait(server.client.start_run(dataset="basic-coding", model="mock/default").id)
-        (end,) = [event for event in server.client.events(run.id) if event.kind == "ended"]
-        assert end.id
-        again = list(server.client.events(run.id, after=end.id))
-
-    assert again == []
 
 
 def test_watchers_that_never_read_and_500_idle_ones_leave_memory_and_runs_alone(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from seeded_site import Seeded
 
-pytestmark = pytest.mark.slow
 MOST = 300
 """Addresses to look at; more would show the same cases in other orders."""
 _COUNTED = re.compile(r"(Failing|Flaky|Flagged|Errors|worse|better|same|cannot tell) (\d+)")

@@ -35,7 +35,6 @@ def test_the_stricter_limit_counts_that_of_the_token_or_that_of_the_server(
     assert server.within(_token(max_samples=30)).max_samples == 10
 
 
-@pytest.mark.slow
 def test_a_run_beyond_the_limits_of_its_token_is_refused(offline: Workspace) -> None:
     made = offline.run("token", "create", "anna", "--role", "runner", "--max-samples", "2", "--max-cost", "0.5")
     listed = offline.run("token", "list", "--json").json["tokens"][0]

@@ -224,15 +224,3 @@ def test_many_cases_come_in_pieces_of_the_same_size(store: Store, record: MakeRe
     assert [set(piece.metrics) for piece in pieces] == [{"clarity"}, set()]
     assert len(run.digests()) == 2
     assert [len(ids.sizes) for ids in run.id_columns()] == [4 * CASES_AT_ONCE, 12]
-
-
-def test_flaky_cases_and_cases_with_errors_are_counted_alike_with_columns_and_without(
-    store: Store, record: MakeRecord
-) -> None:
-    many = [TestCase(id=f"ça-{at}", input="x") for at in range(CASES_AT_ONCE + 3)]
-    add_run(store, record("run-a"), results(), many)
-    counted = store.case_problems(["run-a"])
-    end(store, "run-a")
-
-    assert store.case_problems(["run-a"]) == counted
-    assert counted["run-a"].flaky > counted["run-a"].errors == 1

@@ -52,6 +52,15 @@ def test_requests_are_taken_in_order_and_say_what_became_of_them(store: Store, r
         store.finish_request(99, ended_at="8")
 
 
+def test_the_requests_of_a_group_wait_all_or_none(store: Store, run_id: str) -> None:
+    with pytest.raises(StoreError):
+        store.enqueue_all({run_id: {}, "nobody": {}}, requested_at="1")
+
+    assert store.queue() == []
+    store.enqueue_all({run_id: {"samples": 1}}, requested_at="1")
+    assert [(each.run_id, each.state) for each in store.queue()] == [(run_id, "waiting")]
+
+
 def _ask(store: Store, who: str, count: int) -> list[int]:
     return [store.enqueue({"asked_by": who}, requested_at="1").id for _ in range(count)]
 

@@ -108,13 +108,6 @@ def test_a_revoked_token_is_refused_from_then_on(settings: Settings, store: Stor
         revoke_token(settings, "anna", now=NOW)
 
 
-def test_a_mistyped_name_is_refused_with_the_nearest(settings: Settings) -> None:
-    make(settings)
-
-    with pytest.raises(UnknownNameError, match=r"There is no valid token 'ana'. Did you mean 'anna'\?"):
-        revoke_token(settings, "ana", now=NOW)
-
-
 def test_a_name_has_one_valid_token(settings: Settings, store: Store) -> None:
     first = make(settings)
     with pytest.raises(ConfigurationError, match=r"already a token 'anna', with the id .*Revoke it first"):

@@ -27,3 +27,14 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The assistant's calls in this turn."""
     tool_call_id: str | None = None
     """For a tool's turn, the call it answers."""
+
+
+def parsed_arguments(arguments: str | dict[str, Any] | None) -> dict[str, Any] | str:
+    """Return the arguments as a dict, or as raw text if the model did not write a JSON object."""
+    if not isinstance(arguments, str):
+        return arguments or {}
+    try:
+        found = msgspec.json.decode(arguments or "{}")
+    except (msgspec.MsgspecError, RecursionError):
+        return arguments
+    return found if isinstance(found, dict) else arguments

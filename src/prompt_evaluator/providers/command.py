@@ -73,8 +73,9 @@ class CommandProvider:
         self._max_bytes = max_reply_bytes
 
     def check(self, model: str) -> None:
-        """Raise `ConfigurationError` if the program cannot be started."""
-        check(model)
+        """Raise `ConfigurationError` if the program is missing or not executable."""
+        if problem := why_not(model):
+            raise ConfigurationError(problem)
 
     def fingerprint(self, model: str) -> str | None:
         """Digest of the program's files, so that answers of other versions are not reused. None if not found."""
@@ -154,17 +155,6 @@ class CommandProvider:
 
 def build(name: str, settings: ProviderSettings, _resources: Resources) -> CommandProvider:
     return CommandProvider(name, max_reply_bytes=settings.limits.max_reply_bytes)
-
-
-def check(model: str) -> None:
-    """Check, before any call, that the program can be started.
-
-    Raises:
-        ConfigurationError: The program is missing or not executable.
-    """
-    command_words(model)
-    if problem := why_not(model):
-        raise ConfigurationError(problem)
 
 
 def _cannot(model: str, error: Exception) -> str:

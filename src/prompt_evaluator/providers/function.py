@@ -46,7 +46,6 @@ _EXTRAS: dict[str, Callable[[Request], Any]] = {
     "params": lambda request: copy.deepcopy(request.options),  # shared by all requests, and part of their hashes
 }
 """Keyword arguments passed if the function's signature names them."""
-_SHOWN_MESSAGE = 2_000
 _PATIENCE = 1.0
 """Seconds a cancelled coroutine has for cleaning up."""
 
@@ -89,8 +88,8 @@ class FunctionProvider:
         self.name = name
 
     def check(self, model: str) -> None:
-        """Raise `ConfigurationError` if the function cannot be found or called."""
-        check(model)
+        """Raise `ConfigurationError` if the function cannot be found or called with a question."""
+        load(model)
 
     def fingerprint(self, model: str) -> str | None:
         """Digest of the function's code, so that answers of other versions are not reused. None if unknown."""
@@ -135,15 +134,6 @@ class FunctionProvider:
 
 def build(name: str, _settings: ProviderSettings, _resources: Resources) -> FunctionProvider:
     return FunctionProvider(name)
-
-
-def check(model: str) -> None:
-    """Check, before any call, that the function exists and can be called with a question.
-
-    Raises:
-        ConfigurationError: Says what is missing and suggests the closest name.
-    """
-    load(model)
 
 
 def adopt(function: Callable[..., Any]) -> str:
@@ -238,8 +228,4 @@ def _as_json(result: object) -> bytes:
         return encode_answer({"text": result})
     if isinstance(result, dict | Answer):
         return encode_answer(result)
-    raise TypeError(f"it is of type {_kind(result)}, not str, dict or Answer")
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
+    raise TypeError(f"it is of type {type(result).__name__}, not str, dict or Answer")

@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Mapping
 from contextvars import ContextVar
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import aiohttp
@@ -42,7 +43,6 @@ from prompt_evaluator.model import REDACTOR
 from prompt_evaluator.model.storable import decode_answer
 from prompt_evaluator.providers.address import NO_PROXY, find_proxy
 from prompt_evaluator.providers.certificates import HELD, make_context
-from prompt_evaluator.providers.retry_after import retry_after
 from prompt_evaluator.version import __version__
 
 if TYPE_CHECKING:
@@ -461,6 +461,35 @@ def _meaning(status: int, message: str) -> tuple[type[ProviderError], str]:  # n
     if 400 <= status < 500:  # noqa: PLR2004
         return RequestRefusedError, "the request was refused"
     return BadReplyError, "an unexpected status"
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return the seconds the service asks us to wait; None if it does not say, or the value is unreadable.
+
+    Args:
+        headers: The reply's headers; lookup must ignore case.
+        now: Seconds since the epoch, for services that state a date.
+    """
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        if (value := headers.get(name)) and (milliseconds := _number(value)) is not None:
+            return milliseconds / 1000
+    value = headers.get("retry-after")
+    if not value:
+        return None
+    if (seconds := _number(value)) is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
 
 
 def _proxy_refusal(call: Call, status: int, reason: str) -> ProviderError:

@@ -16,7 +16,6 @@ from prompt_evaluator.providers.http_provider import HttpProvider
 from prompt_evaluator.providers.presets import service_of
 from prompt_evaluator.providers.protocols import anthropic, chat, common, responses
 from prompt_evaluator.providers.rules import ALIASES, RuleBook
-from prompt_evaluator.providers.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -63,7 +62,7 @@ class ServiceProvider(HttpProvider):
         own = any(self._base.host.endswith(host) for host in self._facts.hosts)
         self._rules = RuleBook(settings, own_address=own)
         self._learned: Learned = resources.learned
-        self._shared = SharedParts(name)
+        self._shared = chat.SharedParts(name)
         self._lessons: Counter[str] = Counter()
         """How often something was learned in this process, by place."""
         self._settled: set[str] = set()

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 
 from prompt_evaluator.model import Answer, Request, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model.message import parsed_arguments
 from prompt_evaluator.model.storable import decode_answer
-from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 
 class TargetReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from prompt_evaluator.store.schema import RUNS
 from prompt_evaluator.store.texts import as_json, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, RowMapping
 
@@ -36,6 +36,12 @@ class Queue(Access):
         """Append a request to the queue; the run itself is not changed."""
         with self._write() as connection:
             return _added(connection, request, requested_at, run_id)
+
+    def enqueue_all(self, requests: Mapping[str, dict[str, Any]], *, requested_at: str) -> None:
+        """Append the requests for these runs to the queue, all or none; the runs themselves are not changed."""
+        with self._write() as connection:
+            for run_id, request in requests.items():
+                _added(connection, request, requested_at, run_id)
 
     def requeue(self, run_id: str, request: dict[str, Any], *, requested_at: str) -> QueuedRequest:
         """Let a run that no process works on wait for a worker. One that already waits keeps its place.

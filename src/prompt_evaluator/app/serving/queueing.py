@@ -128,9 +128,8 @@ async def _queued(settings: Settings, server: ServerSettings, asked: Asked, aske
                 record = await plan_evaluation(options, session, queued=True)
                 made.append(record.plan.run_id)
                 _check_size(record.plan, server)
-            for run_id in made:
-                wanted = QueuedRun(run_id=run_id, limits=asked.limits, asked_by=asked_by)
-                store.enqueue(msgspec.to_builtins(wanted), requested_at=now(), run_id=run_id)
+            wanted = [QueuedRun(run_id=run_id, limits=asked.limits, asked_by=asked_by) for run_id in made]
+            store.enqueue_all({each.run_id: msgspec.to_builtins(each) for each in wanted}, requested_at=now())
         except BaseException:
             for run_id in made:
                 store.cancel_queued(run_id, CANCELLED, ended_at=now())

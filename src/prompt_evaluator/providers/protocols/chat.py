@@ -8,22 +8,22 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.model import REDACTOR, Answer, Outcome, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model.message import parsed_arguments
 from prompt_evaluator.providers.conversation import chat_messages
-from prompt_evaluator.providers.http import stated_error
+from prompt_evaluator.providers.http import encode, stated_error
 from prompt_evaluator.providers.protocols.common import closed, is_closed
-from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from prompt_evaluator.model import Request
+    from prompt_evaluator.model import Message, Request
     from prompt_evaluator.providers.rules import Chosen
-    from prompt_evaluator.providers.shared_parts import SharedParts
 
 PATH = "/chat/completions"
 CONTENT = ("model", "messages", "tools", "response_format")
 """Fields that are not parameters."""
 _SHOWN = 300
+_MOST_SHARED = 32
 NOT_HERE: tuple[str, ...] = ()
 _OUTCOMES: Mapping[str, Outcome] = {
     "length": "length",
@@ -103,6 +103,29 @@ class Completion(msgspec.Struct, gc=False):
 
 
 DECODER = msgspec.json.Decoder(Completion)
+
+
+class SharedParts:
+    """System messages and schemas by `id`, encoded once: a run uses the same objects in every request."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._known: dict[int, tuple[object, msgspec.Raw]] = {}
+        """With the object itself, so that no other object gets its `id`."""
+
+    def encoded(self, part: Message | dict[str, Any]) -> msgspec.Raw:
+        """Raises `RequestRefusedError` if the part cannot be encoded."""
+        if (known := self._known.get(id(part))) is None:
+            if len(self._known) >= _MOST_SHARED:
+                self._known.clear()
+            known = self._known[id(part)] = (part, msgspec.Raw(encode(part, self._provider)))
+        return known[1]
+
+    def once(self, part: dict[str, Any], write: Callable[[dict[str, Any]], Any]) -> msgspec.Raw:
+        """What `write` makes of a part, encoded."""
+        if (known := self._known.get(id(part))) is None:
+            known = self._known[id(part)] = (part, msgspec.Raw(encode(write(part), self._provider)))
+        return known[1]
 
 
 def body(

@@ -8,9 +8,9 @@ import msgspec
 
 from prompt_evaluator.errors import BadReplyError
 from prompt_evaluator.model import Answer, Outcome, TokenChoice, ToolCall, Usage
+from prompt_evaluator.model.message import parsed_arguments
 from prompt_evaluator.providers.conversation import with_call_ids, written_arguments
 from prompt_evaluator.providers.protocols.common import closed, is_closed
-from prompt_evaluator.providers.tool_arguments import parsed_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
