@@ -102,7 +102,7 @@ def test_the_configuration_holds_also_with_its_examples_in_use(fresh: Workspace)
     done = fresh.run("config", "show", "--json", "-c", "new/prompt_evaluator.yaml")
 
     assert done.code == 0, done.err
-    assert {found["name"] for found in done.json["providers"]} >= {"local", "openai", "mock"}
+    assert {found["name"] for found in done.json["providers"]} >= {"team", "openai", "mock"}
 
 
 def test_files_in_the_way_are_named_and_left_alone(fresh: Workspace) -> None:
