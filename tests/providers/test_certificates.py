@@ -14,7 +14,8 @@ import pytest
 from calling import Calls
 from certificates import Authority
 from cryptography.hazmat.primitives import serialization
-from service import QUICK, a_request, service
+from entries import each
+from service import a_request, service
 
 from prompt_evaluator.config.loading import load_settings
 from prompt_evaluator.errors import (
@@ -57,7 +58,7 @@ async def test_two_providers_trust_their_own_authorities(authority: Authority, o
         assert len({id(request.reader) for request in svc.server.received}) == 1
 
 
-@pytest.mark.parametrize("files", ["two", "one"])
+@each("files", ["two", "one"])
 async def test_a_service_that_wants_a_certificate_is_shown_ours(
     authority: Authority, other: Authority, files: str
 ) -> None:
@@ -96,59 +97,48 @@ def strict_server(context: ssl.SSLContext) -> Iterator[str]:
             thread.join(60)
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@each("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 async def test_a_service_that_rejects_our_certificate_is_not_asked_again(
     authority: Authority, other: Authority, version: ssl.TLSVersion
 ) -> None:
     cert, key = authority.client()
     tls = authority.server("127.0.0.1", clients_of=other)
     tls.maximum_version = version
+    own: dict[str, Any] = {"ca_file": str(authority.file), "cert_file": str(cert), "key_file": str(key)}
     with strict_server(tls) as address:
-        calls = Calls()
-        own: dict[str, Any] = {"ca_file": str(authority.file), "cert_file": str(cert), "key_file": str(key)}
-        provider = calls.open(ProviderSettings(kind="openai", base_url=address, key_required=False, **own))
-        with pytest.raises(HopelessError, match=f"no secure connection.*{HINT}") as caught:
-            await provider.complete(a_request())
-        await calls.close()
+        async with service("openai", base_url=address, **own) as svc:
+            with pytest.raises(HopelessError, match=f"no secure connection.*{HINT}") as caught:
+                await svc.ask()
 
     assert caught.value.tries == 1
 
 
-async def test_a_service_that_hangs_up_because_it_wants_a_certificate_gets_a_hint_at_that(
+async def test_a_service_that_hangs_up_gets_a_hint_at_a_certificate_until_it_has_answered(
     authority: Authority, other: Authority
 ) -> None:
     tls = authority.server("127.0.0.1", clients_of=other)  # asyncio's servers do not say why
     async with service("openai", tls=tls, ca_file=str(authority.file)) as svc:
         with pytest.raises(ConnectionFailedError, match=HINT) as caught:
             await svc.ask()
-
-    assert "Errno" not in str(caught.value)
-
-
-async def test_a_service_that_has_answered_and_hangs_up_later_gets_no_hint_at_a_certificate(
-    authority: Authority,
-) -> None:
     async with service("openai", tls=authority.server("127.0.0.1"), ca_file=str(authority.file)) as svc:
         await svc.ask()
         svc.server.script = ["reset before the reply"] * 2
-        with pytest.raises(ConnectionFailedError) as caught:
+        with pytest.raises(ConnectionFailedError) as later:
             await svc.ask()
 
-    assert HINT not in str(caught.value)
+    assert "Errno" not in str(caught.value)
+    assert HINT not in str(later.value)
 
 
 async def test_a_service_that_hangs_up_in_the_handshake_is_said_to() -> None:
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
-    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    calls = Calls()
-    entry = ProviderSettings(kind="openai", base_url=f"https://127.0.0.1:{port}", key_required=False, limits=QUICK)
-    with pytest.raises(UnreachableError, match=f":{port}: it was closed during the TLS handshake"):
-        await calls.open(entry).complete(a_request())
-    await calls.close()
-    server.close()
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with service("openai", base_url=f"https://127.0.0.1:{port}") as svc:
+            with pytest.raises(UnreachableError, match=f":{port}: it was closed during the TLS handshake"):
+                await svc.ask()
 
 
 # Files that are wrong.
@@ -199,7 +189,7 @@ WRONG: dict[str, tuple[Callable[[Files], dict[str, Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize(("settings", "what"), WRONG.values(), ids=list(WRONG))
+@each(("settings", "what"), WRONG.values(), ids=WRONG)
 def test_a_file_that_cannot_be_used_is_refused_before_any_call(
     settings: Callable[[Files], dict[str, Any]], what: str, authority: Authority, tmp_path: Path
 ) -> None:
@@ -212,32 +202,24 @@ def test_a_file_that_cannot_be_used_is_refused_before_any_call(
     assert str(caught.value).endswith((".", "`."))
 
 
-def test_an_empty_path_counts_as_not_set(tmp_path: Path) -> None:
+def certificates_of(tmp_path: Path, **fields: str) -> ProviderSettings:
+    """The entry as it is read from a configuration file."""
     file = tmp_path / "prompt_evaluator.yaml"
-    file.write_text("providers:\n  openai:\n    kind: openai\n    ca_file: ''\n    cert_file: ''\n    key_file: ''\n")
-    settings = load_settings(file, {}, {}, tmp_path).providers["openai"]
+    lines = "".join(f"    {name}: {value}\n" for name, value in {"kind": "openai", **fields}.items())
+    file.write_text(f"providers:\n  openai:\n{lines}")
+    return load_settings(file, {}, {}, tmp_path / "elsewhere").providers["openai"]
 
-    assert (settings.ca_file, settings.cert_file, settings.key_file) == (None, None, None)
+
+def test_paths_start_from_the_configuration_file_and_an_empty_one_counts_as_not_set(tmp_path: Path) -> None:
+    settings = certificates_of(tmp_path, ca_file="certificates/ca.pem", cert_file="/etc/cert.pem", key_file="~/key.pem")
+    empty = certificates_of(tmp_path, ca_file="''", cert_file="''", key_file="''", proxy="http://proxy:3128")
+
+    assert settings.ca_file == str(tmp_path / "certificates/ca.pem")
+    assert settings.cert_file == "/etc/cert.pem"
+    assert settings.key_file == os.path.expanduser("~/key.pem")  # noqa: PTH111 - another way to the same
+    assert (empty.ca_file, empty.cert_file, empty.key_file, empty.proxy) == (None, None, None, "http://proxy:3128")
 
 
 def test_the_home_of_a_user_who_does_not_exist_is_refused_at_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "prompt_evaluator.yaml"
-    file.write_text("providers:\n  openai:\n    kind: openai\n    ca_file: ~nobody-by-this-name/ca.pem\n")
-
     with pytest.raises(InputError, match=r"yaml:4: `providers.openai.ca_file` is in the home of an unknown user"):
-        load_settings(file, {}, {}, tmp_path)
-
-
-def test_paths_start_from_the_configuration_file(tmp_path: Path) -> None:
-    folder = tmp_path / "company"
-    folder.mkdir()
-    (folder / "prompt_evaluator.yaml").write_text(
-        "providers:\n  openai:\n    kind: openai\n    ca_file: certificates/ca.pem\n    cert_file: /etc/cert.pem\n"
-        "    key_file: ~/key.pem\n    proxy: http://proxy:3128\n"
-    )
-    settings = load_settings(folder / "prompt_evaluator.yaml", {}, {}, tmp_path).providers["openai"]
-
-    assert settings.ca_file == str(folder / "certificates/ca.pem")
-    assert settings.cert_file == "/etc/cert.pem"
-    assert settings.key_file == os.path.expanduser("~/key.pem")  # noqa: PTH111 - another way to the same
-    assert settings.proxy == "http://proxy:3128"
+        certificates_of(tmp_path, ca_file="~nobody-by-this-name/ca.pem")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from entries import each
 from stands import ALL, HTTP, RETRYING, Stand
 
 from prompt_evaluator.errors import ProviderError, TimedOutError
@@ -32,7 +33,7 @@ async def becomes_true(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@each("kind", ALL)
 async def test_an_answer_says_what_it_is_who_gave_it_and_how_long_it_took(kind: str) -> None:
     async with Stand(kind, "answers") as stand:
         answer = await stand.ask()
@@ -42,82 +43,47 @@ async def test_an_answer_says_what_it_is_who_gave_it_and_how_long_it_took(kind: 
     assert answer.tries == 1
     assert answer.latency_ms > 0
     assert answer.synthetic == (kind == "mock")
+    assert bool(stand.proxy.asked) == (" " in kind)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in HTTP if " " in kind])
-async def test_what_is_said_to_be_reached_through_a_proxy_is(kind: str) -> None:
-    async with Stand(kind, "answers") as stand:
-        await stand.ask()
-        await stand.ask()
-        address = stand.server.url
-
-    asked, *more = stand.proxy.asked
-    if kind.endswith("tunnel"):
-        assert (asked.method, asked.target, more) == ("CONNECT", address.removeprefix("https://"), [])
-    else:
-        assert [(each.method, each.target.startswith(f"{address}/")) for each in (asked, *more)] == [("POST", True)] * 2
-    assert not any("proxy-authorization" in request.headers for request in stand.server.received)
-
-
-@pytest.mark.parametrize("kind", COUNTING)
-async def test_tokens_are_those_that_the_service_counted(kind: str) -> None:
-    async with Stand(kind, "answers") as stand:
-        answer = await stand.ask()
-
-    assert answer.usage == Usage(input_tokens=11, output_tokens=7)
-
-
-@pytest.mark.parametrize("kind", REAL)
-async def test_tokens_that_nobody_counted_are_unknown_not_zero(kind: str) -> None:
-    async with Stand(kind, "does not count", prices={"m": Price(input=2, output=10)}) as stand:
-        answer = await stand.ask()
-
-    assert answer.usage == Usage(input_tokens=None, output_tokens=None)
-    assert answer.cost is None
-
-
-@pytest.mark.parametrize("kind", REAL)
-async def test_a_cost_without_a_known_price_is_unknown(kind: str) -> None:
-    async with Stand(kind, "answers") as stand:
-        answer = await stand.ask()
-
-    assert answer.cost is None
-    assert stand.calls.meter.unpriced == 1
-
-
-@pytest.mark.parametrize("kind", COUNTING)
-async def test_a_cost_follows_from_the_configured_price(kind: str) -> None:
+@each("kind", COUNTING)
+async def test_tokens_are_those_that_the_service_counted_and_the_cost_follows_from_the_configured_price(
+    kind: str,
+) -> None:
     model = Stand(kind, "answers").model
     async with Stand(kind, "answers", prices={model: Price(input=2, output=10)}) as stand:
         answer = await stand.ask()
 
-    assert answer.cost == pytest.approx((11 * 2 + 7 * 10) / 1_000_000)
-    assert stand.calls.meter.cost == answer.cost
+    assert answer.usage == Usage(input_tokens=11, output_tokens=7)
+    assert answer.cost == stand.calls.meter.cost == pytest.approx((11 * 2 + 7 * 10) / 1_000_000)
 
 
-@pytest.mark.parametrize("behaviour", ["fails", "fails for now"])
-@pytest.mark.parametrize("kind", ALL)
-async def test_an_outage_is_a_provider_error_that_names_the_provider(kind: str, behaviour: Behaviour) -> None:
-    if kind not in RETRYING:
-        behaviour = "fails"
+@each(("kind", "behaviour"), [(kind, behaviour) for kind in REAL for behaviour in ("answers", "does not count")])
+async def test_tokens_that_nobody_counted_and_a_cost_without_a_known_price_are_unknown_not_zero(
+    kind: str, behaviour: Behaviour
+) -> None:
+    prices = {"m": Price(input=2, output=10)} if behaviour == "does not count" else {}
+    async with Stand(kind, behaviour, prices=prices) as stand:
+        answer = await stand.ask()
+
+    assert behaviour == "answers" or answer.usage == Usage(input_tokens=None, output_tokens=None)
+    assert (answer.cost, stand.calls.meter.unpriced) == (None, 1)
+
+
+@each(("kind", "behaviour"), [*((kind, "fails") for kind in ALL), *((kind, "fails for now") for kind in RETRYING)])
+async def test_an_outage_is_a_provider_error_that_names_the_provider_and_is_retried_if_it_may_pass(
+    kind: str, behaviour: Behaviour
+) -> None:
     async with Stand(kind, behaviour) as stand:
         with pytest.raises(ProviderError) as caught:
             await stand.ask()
 
     assert caught.value.provider == "svc"
     assert str(caught.value).startswith("svc: ")
+    assert caught.value.tries == stand.calls.meter.tries == (2 if behaviour == "fails for now" else 1)
 
 
-@pytest.mark.parametrize("kind", RETRYING)
-async def test_a_temporary_failure_is_retried_as_often_as_the_limits_say(kind: str) -> None:
-    async with Stand(kind, "fails for now") as stand:
-        with pytest.raises(ProviderError) as caught:
-            await stand.ask()
-
-    assert caught.value.tries == stand.calls.meter.tries == 2
-
-
-@pytest.mark.parametrize("kind", ALL)
+@each("kind", ALL)
 async def test_a_service_that_hangs_is_given_up(kind: str) -> None:
     async with Stand(kind, "hangs", limits=Limits(try_timeout=0.2, max_tries=1)) as stand:
         with pytest.raises(TimedOutError) as caught:
@@ -126,7 +92,7 @@ async def test_a_service_that_hangs_is_given_up(kind: str) -> None:
     assert caught.value.provider == "svc"
 
 
-@pytest.mark.parametrize("kind", ALL)
+@each("kind", ALL)
 async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(kind: str) -> None:
     async with Stand(kind, "hangs", limits=PATIENT) as stand:
         before = open_files()
@@ -142,7 +108,7 @@ async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(ki
         assert stand.calls.meter.in_flight == 0
 
 
-@pytest.mark.parametrize("kind", RETRYING)
+@each("kind", RETRYING)
 async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str) -> None:
     before = open_files()
     async with Stand(kind, "fails for now", limits=PATIENT) as stand:
@@ -159,7 +125,7 @@ async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str
     await becomes_true(lambda: open_files() <= before)
 
 
-@pytest.mark.parametrize("kind", ALL)
+@each("kind", ALL)
 async def test_calls_still_work_after_one_of_them_was_cancelled(kind: str) -> None:
     async with Stand(kind, "answers", limits=Limits(max_concurrency=1)) as stand:
         calls = [asyncio.ensure_future(stand.ask()) for _ in range(4)]
@@ -219,55 +185,35 @@ FOR_ROUTER = (
 )
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("openai", {"messages": FOR_OPENAI}),
-        ("anthropic", {"messages": FOR_ANTHROPIC, "system": "Be kind."}),
-        ("router", {"prompt": FOR_ROUTER}),
-        ("python", {"messages": FOR_TARGETS, "question": "And tomorrow?"}),
-        ("command", {"messages": FOR_TARGETS, "prompt": "And tomorrow?"}),
-    ],
-)
-async def test_a_conversation_with_tools_reaches_the_service_in_its_own_shape(
-    kind: str, expected: dict[str, Any]
+SHAPES: dict[str, tuple[dict[str, Any], str | None]] = {
+    "openai": ({"messages": FOR_OPENAI}, None),
+    "anthropic": ({"messages": FOR_ANTHROPIC, "system": "Be kind."}, None),
+    "router": ({"prompt": FOR_ROUTER}, "config"),
+    "python": ({"messages": FOR_TARGETS, "question": "And tomorrow?"}, "params"),
+    "command": ({"messages": FOR_TARGETS, "prompt": "And tomorrow?"}, "params"),
+}
+"""What arrives, and the field that holds the parameters, if there is one for them."""
+
+
+@each(("kind", "expected", "field"), [(kind, *entry) for kind, entry in SHAPES.items()])
+async def test_a_conversation_with_tools_and_parameters_of_the_service_reach_it_in_its_own_shape(
+    kind: str, expected: dict[str, Any], field: str | None
 ) -> None:
-    async with Stand(kind, "repeats") as stand:
-        received = await stand.received(messages=CONVERSATION)
-
-    assert {field: received[field] for field in expected} == expected
-
-
-async def test_the_mock_answers_what_the_user_said_last() -> None:
-    async with Stand("mock", "answers") as stand:
-        answer = await stand.ask(messages=CONVERSATION)
-
-    assert "tomorrow" in answer.text
-
-
-@pytest.mark.parametrize(
-    ("kind", "field"),
-    [
-        ("openai", None),
-        ("anthropic", None),
-        ("router", "config"),
-        ("python", "params"),
-        ("command", "params"),
-    ],
-)
-async def test_parameters_that_only_this_service_knows_are_passed_on(kind: str, field: str | None) -> None:
     options = {"top_p": 0.9, "reasoning": {"effort": "low"}}
     async with Stand(kind, "repeats") as stand:
-        received = await stand.received(options=options)
+        received = await stand.received(messages=CONVERSATION, options=options)
 
+    assert {name: received[name] for name in expected} == expected
     holder = received if field is None else received[field]
     assert {name: holder.get(name) for name in options} == options
 
 
-async def test_the_mock_answers_the_same_whatever_parameters_it_is_given() -> None:
+async def test_the_mock_answers_what_the_user_said_last_whatever_parameters_it_is_given() -> None:
     async with Stand("mock", "answers") as stand:
-        plain, with_options = await stand.ask(), await stand.ask(options={"top_p": 0.9})
+        plain = await stand.ask(messages=CONVERSATION)
+        with_options = await stand.ask(messages=CONVERSATION, options={"top_p": 0.9})
 
+    assert "tomorrow" in plain.text
     assert (plain.text, plain.usage) == (with_options.text, with_options.usage)
 
 
@@ -292,8 +238,8 @@ ODD_REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD_REQUESTS.values(), ids=list(ODD_REQUESTS))
 @pytest.mark.parametrize("kind", ALL)
+@each("odd", ODD_REQUESTS.values(), ids=ODD_REQUESTS)
 async def test_whatever_is_asked_there_is_an_answer_or_a_provider_error(kind: str, odd: dict[str, Any]) -> None:
     async with Stand(kind, "answers") as stand:
         try:
@@ -304,8 +250,8 @@ async def test_whatever_is_asked_there_is_an_answer_or_a_provider_error(kind: st
             assert answer.model
 
 
-@pytest.mark.parametrize("kind", ALL)
-async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
+@each("kind", ALL)
+async def test_many_calls_at_once_all_get_their_answer_and_closing_twice_is_not_an_error(kind: str) -> None:
     async with Stand(kind, "answers") as stand:
         async with asyncio.timeout(60):
             answers = await asyncio.gather(*(stand.ask(sample=number) for number in range(200)))
@@ -314,11 +260,5 @@ async def test_many_calls_at_once_all_get_their_answer(kind: str) -> None:
         assert all(answer.text and answer.tries == 1 for answer in answers)
         assert (meter.calls, meter.answers, meter.in_flight) == (200, 200, 0)
         assert stand.server.open_connections <= 64
-
-
-@pytest.mark.parametrize("kind", ALL)
-async def test_closing_twice_is_not_an_error(kind: str) -> None:
-    async with Stand(kind, "answers") as stand:
-        await stand.ask()
         await stand.calls.close()
         await stand.calls.close()

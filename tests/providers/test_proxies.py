@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from calling import Calls
 from certificates import Authority
+from entries import each
 from fault_server import FaultServer
 from proxy_server import ProxyServer
 from service import QUICK, a_request, refuses
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 NAMED = "http://somewhere.test:8123/v1"
 """Nobody can look this name up: only a proxy leads there."""
 SECURE = "https://somewhere.test/v1"
-WAYS = pytest.mark.parametrize("base_url", [NAMED, SECURE], ids=["forwarded", "tunnelled"])
+WAYS = [NAMED, SECURE]
+"""Forwarded, and tunnelled."""
 
 
 @pytest.fixture
@@ -82,18 +84,19 @@ ENVIRONMENTS: dict[str, tuple[dict[str, str], str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("variables", "address", "expected"), ENVIRONMENTS.values(), ids=list(ENVIRONMENTS))
+@each(("variables", "address", "expected"), ENVIRONMENTS.values(), ids=ENVIRONMENTS)
 def test_the_environment_names_a_proxy_by_the_rules_of_the_standard_library(
     variables: dict[str, str], address: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    found = find_proxy("svc", None, Address.parse(address))
+    with monkeypatch.context() as environment:
+        for name, value in variables.items():
+            environment.setenv(name, value)
+        found = find_proxy("svc", None, Address.parse(address))
 
     assert (str(found) if found else None) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("configured", "expected"),
     [
         (" None ", None),
@@ -122,7 +125,7 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize(("text", "what"), UNUSABLE.items(), ids=list(UNUSABLE))
+@each(("text", "what"), UNUSABLE.items())
 def test_a_proxy_that_cannot_be_used_is_refused_before_any_call_and_without_its_login(text: str, what: str) -> None:
     settings = ProviderSettings(kind="openai", base_url=SECURE, proxy=text.replace("HIDDEN", "never-seen-4711"))
 
@@ -133,7 +136,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_before_any_call_and_without_its_
 
 
 @pytest.mark.parametrize("kind", ["mock", "python", "command"])
-@pytest.mark.parametrize("field", ["proxy", "ca_file", "cert_file", "key_file"])
+@each("field", ["proxy", "ca_file", "cert_file", "key_file"])
 def test_a_proxy_or_certificate_that_would_not_be_used_is_refused(kind: str, field: str) -> None:
     settings = msgspec.convert({"kind": kind, field: "none"}, ProviderSettings)
 
@@ -196,12 +199,10 @@ async def test_an_international_name_and_an_ipv6_address_are_sent_as_proxies_exp
 # What goes wrong.
 
 
-@WAYS
-@pytest.mark.parametrize(
-    ("login", "what"),
-    [("", "requires a login"), ("user:wrong-word@", "does not accept the login")],
-    ids=["none", "wrong"],
-)
+LOGINS = {"": "requires a login", "user:wrong-word@": "does not accept the login"}
+
+
+@each(("base_url", "login", "what"), [(way, *login) for way in WAYS for login in LOGINS.items()])
 async def test_a_login_that_the_proxy_wants_is_asked_for_once(base_url: str, login: str, what: str) -> None:
     async with ProxyServer(login="user:secret-word") as proxy:
         error = await failure(base_url, proxy.url.replace("//", f"//{login}"))
@@ -213,13 +214,7 @@ async def test_a_login_that_the_proxy_wants_is_asked_for_once(base_url: str, log
     assert "wrong-word" not in str(error)
 
 
-@pytest.mark.parametrize(
-    ("status", "kind", "tries"),
-    [
-        ("403 Forbidden", HopelessError, 1),
-        ("502 Bad Gateway", UnavailableError, 2),
-    ],
-)
+@each(("status", "kind", "tries"), [("403 Forbidden", HopelessError, 1), ("502 Bad Gateway", UnavailableError, 2)])
 async def test_a_refused_tunnel_says_who_refused_what_and_what_to_do(
     status: str, kind: type[ProviderError], tries: int
 ) -> None:
@@ -234,18 +229,16 @@ async def test_a_refused_tunnel_says_who_refused_what_and_what_to_do(
         assert (error.tries, len(proxy.asked), error.status) == (tries, tries, int(status[:3]))
 
 
-async def test_a_variable_that_names_the_proxy_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_names_the_variable_that_names_the_proxy_or_the_proxy_that_may_have_written_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with ProxyServer("refuses") as proxy:
+        forwarded = await failure(NAMED, proxy.url)
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         with pytest.raises(HopelessError, match=r"Check HTTPS_PROXY, or add somewhere\.test to NO_PROXY if"):
             await ask(SECURE)
 
-
-async def test_a_refusal_that_was_forwarded_says_that_the_proxy_may_have_written_it() -> None:
-    async with ProxyServer("refuses") as proxy:
-        error = await failure(NAMED, proxy.url)
-
-        assert f"The reply came through the proxy {proxy.url}, which may have written it." in str(error)
+        assert f"The reply came through the proxy {proxy.url}, which may have written it." in str(forwarded)
 
 
 NOT_REACHED, THROUGH = ProxyUnreachableError, "through the proxy PROXY"
@@ -262,7 +255,7 @@ FAILURES: dict[tuple[Behaviour, str], tuple[type[ProviderError], str]] = {
 }
 
 
-@pytest.mark.parametrize(("behaviour", "base_url"), FAILURES, ids=str)
+@each(("behaviour", "base_url"), FAILURES)
 async def test_a_proxy_that_misbehaves_is_named_and_asked_again(behaviour: Behaviour, base_url: str) -> None:
     kind, what = FAILURES[behaviour, base_url]
     limits = msgspec.structs.replace(QUICK, try_timeout=0.2 if behaviour == "hangs" else 30)
@@ -273,7 +266,7 @@ async def test_a_proxy_that_misbehaves_is_named_and_asked_again(behaviour: Behav
         assert re.search(what.replace("PROXY", proxy.url), str(error))
 
 
-@WAYS
+@each("base_url", WAYS)
 async def test_a_proxy_that_cannot_be_reached_is_named_and_tried_again(base_url: str) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -316,8 +309,7 @@ async def test_a_service_that_has_answered_through_a_tunnel_and_hangs_up_is_not_
     assert type(caught.value) is ConnectionFailedError
 
 
-@WAYS
-@pytest.mark.parametrize("behaviour", ["works", "refuses", "garbage"])
+@each(("base_url", "behaviour"), [(way, does) for way in WAYS for does in ("works", "refuses", "garbage")])
 async def test_the_login_of_a_proxy_is_shown_to_nobody(
     base_url: str, behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
