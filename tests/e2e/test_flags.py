@@ -30,7 +30,8 @@ def test_the_defaults_are_those_of_the_guide(offline: Workspace) -> None:
     assert artifact["num_samples_per_case"] == 5
     assert artifact["generator_config"] == {
         "model": "mock/default", "temperature": 0.7, "max_tokens": None, "seed": None,
-        "params": {}, "render_prompt": False, "attempts": 1,
+        "effort": None, "params": {}, "left_out": [], "ignored": [], "response_schema": None,
+        "render_prompt": False, "attempts": 1,
     }  # fmt: skip
     assert artifact["judge_config"]["model"] == "mock/default"
     assert artifact["judge_config"]["temperature"] == 0.0

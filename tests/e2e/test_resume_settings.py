@@ -20,8 +20,14 @@ OTHERS = {
     ("--generator-model", "openai/other"): "--generator-model was openai/test and is now openai/other",
     ("--judge-model", "openai/other"): "--judge-model was openai/test and is now openai/other",
     ("--judge-temperature", "1"): "--judge-temperature was 0.0 and is now 1.0",
+    ("--judge-max-tokens", "9"): "--judge-max-tokens was not set and is now 9",
+    ("--judge-effort", "low"): "--judge-effort was not set and is now low",
+    ("--judge-param", "top_p=0.5"): '--judge-param was not set and is now {"top_p":0.5}',
+    ("--effort", "low"): "--effort was not set and is now low",
+    ("--strict-params",): "--strict-params was false and is now true",
     ("--judge-repeats", "2"): "--judge-repeats was 1 and is now 2",
     ("--judge-system-prompt", "other.txt"): "--judge-system-prompt was not set and is now 'Shout loud.'",
+    ("--schema", "other.json"): '--schema was not set and is now {"type":"object"}',
     ("--seed", "4"): "--seed was 3 and is now 4",
     ("--max-tokens", "9"): "--max-tokens was not set and is now 9",
     ("--param", "top_p=0.5"): '--param was not set and is now {"top_p":0.5}',
@@ -44,6 +50,7 @@ OTHERS = {
 @pytest.fixture
 def own(online: Workspace) -> Workspace:
     online.write("other.txt", "Shout loud.\n")
+    online.write("other.json", '{"type": "object"}')
     online.cases(3, "other.jsonl")
     return online
 
