@@ -9,7 +9,7 @@ import click
 import pytest
 import yaml
 from bad_numbers import bad_values
-from number_places import flags, metric_kinds, numbers, options
+from number_places import FIRST, flags, metric_kinds, numbers, options
 
 from prompt_evaluator.app.planning.options import given_options
 from prompt_evaluator.cli.main import cli
@@ -94,7 +94,7 @@ def _file(read: Callable[[Path], object], name: str, place: str) -> Give:
     def give(value: Any, folder: Path) -> None:
         data: Any = value
         for key in reversed(place.split(".")):
-            data = {key: data}
+            data = [data] if key == FIRST else {key: data}
         if place.startswith("providers."):
             data["providers"]["x"]["kind"] = "mock"
         if ".prices." in place:

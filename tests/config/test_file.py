@@ -9,7 +9,7 @@ from entries import each
 
 from prompt_evaluator.config.loading import Settings, load_settings
 from prompt_evaluator.errors import InputError, UnknownNameError
-from prompt_evaluator.model import Limits, Price, ProviderSettings
+from prompt_evaluator.model import Limits, Price, ProviderSettings, Rule
 
 OPENAI = ProviderSettings(kind="openai", base_url="https://openai.example", api_key_env="OPENAI_API_KEY")
 
@@ -27,7 +27,7 @@ WRONG = {
         "providers:\n  x:\n    kind: openai\n    base_urls: y",
         4,
         "`providers.x.base_urls`",
-        "Known here: api_key_env",
+        "Known here: api, api_key_command, api_key_env",
     ),
     "an unknown limit": (
         "providers:\n  x:\n    kind: openai\n    limits:\n      max_try: 2\n",
@@ -94,6 +94,30 @@ WRONG = {
         "has to be a number from 0 to 1,000,000, not the number -1",
         "",
     ),
+    "another protocol": (
+        "providers:\n  openai:\n    api: grpc",
+        3,
+        "`providers.openai.api` has to be chat or responses, not a text",
+        "",
+    ),
+    "a text for rules": (
+        "providers:\n  openai:\n    rules: none",
+        3,
+        "`providers.openai.rules` has to be a list, not a text",
+        "",
+    ),
+    "an unknown part of a rule": (
+        "providers:\n  openai:\n    rules: [{drip: [seed]}]",
+        3,
+        "There is no setting `providers.openai.rules.1.drip`",
+        "drop",
+    ),
+    "a pattern that is none": (
+        "providers:\n  openai:\n    rules: [{match: '('}]",
+        3,
+        "`providers.openai.rules.1.match` is not a regular expression",
+        "",
+    ),
     "a path that is none": ("dataset_paths:\n  a: 3", 2, "`dataset_paths.a` has to be the path of a file", ""),
     "a path that is empty": ("rubrics:\n  a:", 2, "`rubrics.a` has to be the path of a file, not empty", ""),
     "another version": ("version: 2", 1, "`version` has to be 1, not the number 2", "Another version"),
@@ -146,6 +170,14 @@ def test_an_entry_without_kind_changes_what_is_built_in(tmp_path: Path) -> None:
     assert changed.api_key_env == "OPENAI_API_KEY"
     assert changed.limits == Limits(max_tries=2)
     assert changed.prices == {"m": Price(input=1, output=2)}
+
+
+def test_rules_and_a_protocol_are_read(tmp_path: Path) -> None:
+    rules = "[{match: thinker-.*, drop: [seed], thinks: always}, {cap: {max_tokens: 8192}}]"
+    found = load(tmp_path, f"providers:\n  openai:\n    api: chat\n    rules: {rules}\n").providers["openai"]
+
+    assert found.api == "chat"
+    assert found.rules == (Rule(match="thinker-.*", drop=("seed",), thinks="always"), Rule(cap={"max_tokens": 8192}))
 
 
 def test_an_entry_with_kind_stands_alone(tmp_path: Path) -> None:

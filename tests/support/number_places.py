@@ -26,6 +26,10 @@ OWN_METRICS: dict[str, type[msgspec.Struct]] = {
 }
 
 
+FIRST = "1"
+"""Stands for an item of a list in a way of keys."""
+
+
 class Flag(NamedTuple):
     """A numeric flag of a command."""
 
@@ -81,6 +85,8 @@ def _numbers(shape: inspect.Type, way: tuple[str, ...]) -> Iterator[tuple[str, B
                 yield from _numbers(each, way)
         case inspect.DictType():
             yield from _numbers(shape.value_type, (*way, "NAME"))
+        case inspect.VarTupleType(item_type=inspect.StructType()):
+            yield from _numbers(shape.item_type, (*way, FIRST))
         case inspect.VarTupleType() | inspect.ListType():
             yield from _numbers(shape.item_type, way)
         case _:

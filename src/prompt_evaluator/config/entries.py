@@ -51,6 +51,8 @@ def _provider(name: str, entry: Any, place: Place, built_in: Mapping[str, Provid
         _check_variable(checked.get(field), place / field)
     for field in ("base_url", "proxy"):
         _check_port(checked.get(field, ""), place / field)
+    for number, rule in enumerate(checked.get("rules", ()), 1):
+        _check_pattern(rule.get("match", ""), place / "rules" / str(number) / "match")
     for field in _PATHS & checked.keys():
         if path := checked.pop(field):
             checked[field] = _path(path, place / field)
@@ -76,6 +78,10 @@ def _checked(value: Any, shape: inspect.Type, place: Place) -> Any:
         case inspect.UnionType():
             (inner,) = (kind for kind in shape.types if not isinstance(kind, inspect.NoneType))
             return _checked(value, inner, place)
+        case inspect.VarTupleType():
+            if not isinstance(value, list):
+                raise place.wrong("a list", value, advice=_HELP, shown=False)
+            return [_checked(item, shape.item_type, place / str(number)) for number, item in enumerate(value, 1)]
         case inspect.AnyType():
             return value
         case _:
@@ -99,6 +105,10 @@ def _struct(mapping: dict[str, Any], shape: inspect.StructType, place: Place) ->
 
 
 def _leaf(value: Any, shape: inspect.Type, place: Place) -> Any:
+    if isinstance(shape, inspect.LiteralType):
+        if value not in shape.values:
+            raise place.wrong(" or ".join(map(str, shape.values)), value, advice=_HELP, shown=False)
+        return value
     kind, words = _LEAVES[type(shape)]
     try:
         return msgspec.convert(value, kind)
@@ -120,6 +130,13 @@ def _check_port(address: str, place: Place) -> None:
             SERVICE_PORT.read_text(found[1])
         except ValueError:
             raise place.problem(f"The port in `{place.name}` has to be {SERVICE_PORT.words}", _HELP) from None
+
+
+def _check_pattern(pattern: str, place: Place) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise place.problem(f"`{place.name}` is not a regular expression: {error}", _HELP) from None
 
 
 def _check_variable(name: str | None, place: Place) -> None:

@@ -73,11 +73,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """Parameters that it takes without effect."""
     use_path: Literal["chat", "responses"] | None = None
     """The protocol to use, if the service has it."""
-    cap: dict[str, int] = {}
+    cap: dict[str, Annotated[int, bounds.TOKENS.meta]] = {}
     """The highest values of parameters."""
     strip_schema: bool = False
     """Whether it refuses bounds in JSON schemas; Anthropic's protocol never has them."""
-    cache_from: int | None = None
+    cache_from: Annotated[int, bounds.TOKENS.meta] | None = None
     """The fewest tokens that it caches, where caching has to be asked for."""
     source: str = ""
     """Where this is documented, and when it was read."""
