@@ -12,16 +12,9 @@ from calling import Calls
 from entries import each
 
 from prompt_evaluator.errors import (
-    AuthenticationError,
-    BadReplyError,
     ConfigurationError,
-    ConnectionFailedError,
     ProviderError,
-    QuotaExhaustedError,
-    RateLimitedError,
-    RequestRefusedError,
     TimedOutError,
-    UnavailableError,
 )
 from prompt_evaluator.metrics.catalogue import METRICS
 from prompt_evaluator.metrics.judge_prompt import judgement_schema, object_schema, system_message, user_message
@@ -40,8 +33,7 @@ from prompt_evaluator.model import (
     Skipped,
     TestCase,
 )
-from prompt_evaluator.providers.mock.judge import RATIONALES
-from prompt_evaluator.providers.mock.provider import MockOptions, MockProvider
+from prompt_evaluator.providers.mock.provider import FAULTS, MockOptions, MockProvider
 
 if TYPE_CHECKING:
     from prompt_evaluator.ports import ModelClient
@@ -52,18 +44,7 @@ REFERENCE = (
     "However, collisions have to be handled. Many languages have one built in."
 )
 CASE = TestCase(id="hash", input="What is a hash table?", reference=REFERENCE)
-WEATHER = {
-    "name": "get_weather",
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "city": {"type": "string"},
-            "days": {"type": "integer", "minimum": 1, "maximum": 14},
-            "unit": {"enum": ["celsius", "fahrenheit"]},
-        },
-        "required": ["city", "days", "unit"],
-    },
-}
+WEATHER = {"name": "get_weather"}
 
 
 def mock(limits: Limits = ONE_TRY, **options: Any) -> ModelClient:
@@ -139,22 +120,6 @@ async def test_the_same_request_gets_the_same_answer_from_another_provider_objec
     assert first.text == second.text
 
 
-@each("change", [{"seed": 2}, {"sample": 1}, {"attempt": 1}, {"temperature": 0.9}], ids=str)
-async def test_what_names_a_generation_changes_the_answer(change: dict[str, Any]) -> None:
-    case = TestCase(id="a", input="Plan a garden.")
-    base = {"case": case, "seed": 1, "temperature": 0.5}
-
-    pairs = [
-        (
-            await ask(mock(quality=1), asking(f"{n}", **base)),
-            await ask(mock(quality=1), asking(f"{n}", **base | change)),
-        )
-        for n in range(10)
-    ]
-
-    assert sum(one.text != other.text for one, other in pairs) >= 9
-
-
 async def test_samples_hardly_differ_at_temperature_0() -> None:
     found = await texts(mock(), 100, case=CASE, temperature=0.0)
 
@@ -182,16 +147,6 @@ async def test_most_answers_meet_the_required_and_forbidden_phrases_and_some_do_
     assert shares[1] == 1
 
 
-async def test_code_in_a_reference_is_kept_as_it_is() -> None:
-    code = "```python\ndef often(many):\n    return many  # because\n```"
-    case = TestCase(id="a", input="Write it.", reference=f"Use this function. It also helps.\n\n{code}\n\nThat is it.")
-
-    found = await texts(mock(quality=1), 30, case=case)
-
-    assert all(code in text for text in found)
-    assert len(set(found)) > 5
-
-
 @each("reference", ["42", '{"a": [1, 2]}', "x = 1"], ids=str)
 async def test_a_reference_is_repeated_word_for_word_where_the_wording_counts(reference: str) -> None:
     case = TestCase(id="a", input="?", reference=reference, checks=(MetricUse(metric="exact_match"),))
@@ -199,30 +154,14 @@ async def test_a_reference_is_repeated_word_for_word_where_the_wording_counts(re
     assert set(await texts(mock(quality=1), 10, case=case)) == {reference}
 
 
-@each(
-    "case",
-    [
-        TestCase(id="a", input=""),
+async def test_odd_cases_still_get_an_answer() -> None:
+    odd = [
         TestCase(id="a", input="{} {0} %s\ud800 \x00", reference=""),
-        TestCase(id="a", input="?", reference="```", metadata={"context": [], "expected_tools": "none"}),
-        TestCase(id="a", input="?", metadata={"context": [1, ""]}, checks=(MetricUse(metric="includes"),)),
-        TestCase(id="a", input="?", checks=(MetricUse(metric="excludes", options={"phrases": [3, ""]}),)),
-    ],
-    ids=["empty", "odd characters", "open fence", "odd context", "odd phrases"],
-)
-@each("quality", [0, 1])
-async def test_odd_cases_still_get_an_answer(case: TestCase, quality: float) -> None:
-    for sample in range(20):
-        answer = await ask(mock(quality=quality), asking(case.input, case=case, sample=sample))
-
-        assert isinstance(answer.text, str)
-
-
-async def test_few_tokens_cut_the_answer_short() -> None:
-    answer = await ask(mock(), asking(case=CASE, max_tokens=5))
-
-    assert len(answer.text) == 20
-    assert (answer.finish_reason, answer.usage.output_tokens) == ("length", 5)
+        TestCase(id="b", input="", metadata={"expected_tools": "none"}, checks=(MetricUse(metric="includes"),)),
+        TestCase(id="c", input="?", checks=(MetricUse(metric="excludes", options={"phrases": [3, ""]}),)),
+    ]
+    for case in odd:
+        assert all(await texts(mock(quality=0.5), 10, case=case)), case.id
 
 
 # Tools
@@ -243,15 +182,6 @@ async def test_the_expected_tools_are_mostly_called_with_the_expected_arguments(
     assert 0.8 <= mean(right) <= 0.95
     assert all((a.finish_reason == "tool_calls") == bool(a.tool_calls) for a in answers)
     assert {len(a.tool_calls) for a in answers} == {0, 1}
-
-
-async def test_arguments_that_are_not_given_are_of_the_types_that_the_tool_requires() -> None:
-    case = tool_case({"name": "get_weather"})
-    tool = {"type": "function", "function": WEATHER}
-
-    answer = await ask(mock(quality=1), asking(case.input, case=case, tools=(tool,)))
-
-    assert answer.tool_calls[0].arguments == {"city": "example", "days": 1, "unit": "celsius"}
 
 
 async def test_no_tool_is_called_that_was_not_offered() -> None:
@@ -301,21 +231,6 @@ async def test_a_rubric_is_answered_with_high_but_varying_scores() -> None:
     assert 0.01 <= mean(reply["flags"]["invented_facts"] for reply in replies) <= 0.25
 
 
-async def test_a_rationale_fits_its_score_and_where_a_flag_is_raised_nothing_is_praised() -> None:
-    replies = [await by_rubric(text) for text in await texts(mock(quality=0.5), 300, case=CASE)]
-    grades = [grade for reply in replies for grade in reply["metrics"].values()]
-    flagged = [reply for reply in replies if reply["flags"]["invented_facts"]]
-
-    fitting = [next(row for row in RATIONALES if round((grade["score"] - 1) / 4, 2) < row[0]) for grade in grades]
-
-    assert all(grade["rationale"] in row for grade, row in zip(grades, fitting, strict=True))
-    assert len(set(fitting)) == 4
-    assert flagged
-    assert all(grade["score"] <= 3.4 for reply in flagged for grade in reply["metrics"].values())
-    assert all(reply["overall_comment"].endswith("Flagged: invented facts.") for reply in flagged)
-    assert not any("Flagged" in reply["overall_comment"] for reply in replies if reply not in flagged)
-
-
 async def test_a_poor_output_is_scored_below_a_good_one_and_the_reference_itself_is_good() -> None:
     [good], [bad] = await texts(mock(quality=1), 1, case=CASE), await texts(mock(quality=0), 1, case=CASE)
 
@@ -326,13 +241,6 @@ async def test_a_poor_output_is_scored_below_a_good_one_and_the_reference_itself
 
     assert means[0] > means[1] + 1
     assert means[2] > 3.8
-
-
-async def test_repeats_of_a_judgement_vary_a_little() -> None:
-    scores = [(await by_rubric(REFERENCE, sample=n))["metrics"]["quality"]["score"] for n in range(20)]
-
-    assert len(set(scores)) > 5
-    assert max(scores) - min(scores) < 1.4
 
 
 async def test_every_metric_that_asks_a_judge_gets_a_reply_that_it_can_read() -> None:
@@ -372,19 +280,6 @@ async def test_the_better_answer_is_preferred_in_either_place(first: Any) -> Non
     assert (await marked(Preference(first=first, rival=said(REFERENCE)), poor)).value == 0
 
 
-async def test_neither_place_is_preferred_and_orders_usually_agree() -> None:
-    firsts = agree = 0.0
-    for number in range(300):
-        ours, theirs = f"Answer {number} says this.", f"Something else is said in {number}."
-        one = await marked(Preference(first="candidate", rival=said(theirs)), ours)
-        other = await marked(Preference(first="baseline", rival=said(theirs)), ours)
-        firsts += one.value + 1 - other.value
-        agree += one.value == other.value
-
-    assert 0.42 < firsts / 600 < 0.58
-    assert 180 < agree < 300
-
-
 async def test_log_probabilities_add_up_to_the_text_and_weigh_a_score_by_its_neighbours() -> None:
     schema = object_schema({"reason": {"type": "string"}, "score": {"type": "integer", "minimum": 5, "maximum": 9}})
 
@@ -400,24 +295,12 @@ async def test_log_probabilities_add_up_to_the_text_and_weigh_a_score_by_its_nei
 # Bad days
 
 
-@each(
-    ("kind", "error"),
-    [
-        ("rate_limited", RateLimitedError),
-        ("unavailable", UnavailableError),
-        ("connection", ConnectionFailedError),
-        ("timeout", TimedOutError),
-        ("bad_reply", BadReplyError),
-        ("refused", RequestRefusedError),
-        ("authentication", AuthenticationError),
-        ("quota", QuotaExhaustedError),
-    ],
-)
-async def test_each_kind_of_fault_raises_its_error(kind: str, error: type[ProviderError]) -> None:
-    with pytest.raises(error, match="simulated") as caught:
-        await ask(mock(faults={kind: 1}), asking())
+async def test_each_kind_of_fault_raises_its_error() -> None:
+    for kind, fault in FAULTS.items():
+        with pytest.raises(fault.error, match="simulated") as caught:
+            await ask(mock(faults={kind: 1}), asking())
 
-    assert caught.value.provider == "mock"
+        assert caught.value.provider == "mock", kind
 
 
 async def failures(**options: Any) -> list[int]:
@@ -448,12 +331,6 @@ async def test_another_try_draws_anew() -> None:
     assert len({answer.tries for answer in answers}) > 1
 
 
-async def test_latency_is_spent_and_reported() -> None:
-    answer = await ask(mock(latency_ms=30), asking())
-
-    assert answer.latency_ms > 29
-
-
 async def test_a_simulated_latency_is_reported_and_not_waited_for() -> None:
     requests = [asking("a", options={"simulated_latency_ms": 60_000}, attempt=attempt) for attempt in range(20)]
 
@@ -461,12 +338,6 @@ async def test_a_simulated_latency_is_reported_and_not_waited_for() -> None:
 
     assert reported == [(await ask(mock(), request)).latency_ms for request in requests]
     assert 15_000 < min(reported) < max(reported) < 240_000
-
-
-@each("options", [{"simulated_latency_ms": "fast"}, {"simulated_latency_ms": -1}, {"simulated_quality": 2}], ids=repr)
-async def test_a_simulation_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RequestRefusedError, match=next(iter(options))):
-        await ask(mock(), asking(options=options))
 
 
 async def test_a_latency_beyond_the_time_out_is_a_time_out() -> None:
@@ -482,15 +353,9 @@ async def test_a_latency_beyond_the_time_out_is_a_time_out() -> None:
     [
         ({"latencyms": 5}, "Did you mean 'latency_ms'"),
         ({"faults": {"rate_limit": 0.1}}, "Did you mean 'rate_limited'"),
-        ({"faults": {"refused": 1.5}}, "`faults.refused`"),
         ({"faults": {"refused": 0.7, "quota": 0.7}}, "add up to 1.4"),
-        ({"faults": ["refused"]}, r"\$.faults"),
-        ({"quality": "high"}, "`quality`"),
         ({"quality": True}, "`quality`"),
-        ({"quality": math.nan}, r"quality"),
-        ({"latency_ms": -1}, "`latency_ms`"),
         ({"latency_ms": math.inf}, "`latency_ms`"),
-        ({"bad_judge": 2}, "`bad_judge`"),
     ],
     ids=str,
 )

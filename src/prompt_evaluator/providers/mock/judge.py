@@ -7,7 +7,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from prompt_evaluator.providers.mock.answers import FILLER, POOR_SIGNS, contains, sentences, wishes_of, words
+from prompt_evaluator.providers.mock.answers import FILLER, POOR_SIGNS, contains, wishes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,42 +17,20 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 RATIONALES = (
-    (
-        0.5,
-        "The output stays too vague to be useful.",
-        "Weak: it says little that helps with the request.",
-        "The reader is left with more questions than before.",
-    ),
-    (
-        0.66,
-        "The output covers the main point; the rest stays vague.",
-        "Usable, although it could be much clearer.",
-        "On topic, with clear weaknesses.",
-    ),
-    (
-        0.85,
-        "Good, with minor weaknesses.",
-        "The output answers the request; some of it could be more precise.",
-        "It follows the request closely, with small differences.",
-    ),
-    (
-        1.01,
-        "The output addresses the request clearly and completely.",
-        "The content matches what was asked for and is easy to follow.",
-        "Accurate and to the point.",
-    ),
+    (0.5, "The output stays too vague to be useful.", "Weak: it says little that helps with the request."),
+    (0.66, "The output covers the main point; the rest stays vague.", "On topic, with clear weaknesses."),
+    (0.85, "Good, with minor weaknesses.", "It follows the request closely, with small differences."),
+    (1.01, "The output addresses the request clearly and completely.", "Accurate and to the point."),
 )
 """Each row: an upper bound, as a share of the scale, and rationales for scores below it. None mentions what a flag may
 be about."""
 _STEPS = (
     "Read the input and note what a good answer has to contain.",
     "Compare the output with the expected answer, point by point.",
-    "Look for statements that contradict or go beyond what is known.",
     "Weigh omissions and errors, and settle on a score.",
 )
 _PROSE = (
     "I would say this is a decent answer overall, though it could be more precise.",
-    "The answer looks good to me. I have no further remarks.",
     "As an assistant I find it hard to put a number on this.",
 )
 _PREFERENCES = {
@@ -63,7 +41,8 @@ _PREFERENCES = {
 _PART = re.compile(r"^<(\w+) nonce=(\w+)>\n(.*?)\n</\1 nonce=\2>$", re.DOTALL | re.MULTILINE)
 """How our metrics present material."""
 _WANTED = re.compile(r"^That was all of the material\. Give (\d+) verdict", re.MULTILINE)
-_REFERENCE_LABEL = re.compile(r"reference|expected|ideal|gold", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_WORD = re.compile(r"\w{4,}")
 _MOST_EXTRACTED = 6
 _TRUE_FLAGS = 0.06
 _MIDDLE = 0.5
@@ -85,10 +64,10 @@ def judgement(request: Request, stable: Random, varied: Random) -> str:
         varied: The judge's mood, which differs between repeats.
     """
     properties = (request.response_schema or {}).get("properties") or {}
-    if "better" in properties:
-        return _written(_preference(request, varied))
     known = next((key for key in _REPLIES if key in properties), None)
-    return _written(_REPLIES[known](_Judge(request, properties, stable, varied))) if known else prose(varied)
+    if known is None:
+        return prose(varied)
+    return json.dumps(_REPLIES[known](_Judge(request, properties, stable, varied)), ensure_ascii=False)
 
 
 def prose(rng: Random) -> str:
@@ -96,46 +75,32 @@ def prose(rng: Random) -> str:
     return rng.choice(_PROSE)
 
 
-def _written(reply: Any) -> str:
-    return json.dumps(reply, ensure_ascii=False)
-
-
-def _prompt_of(request: Request) -> str:
-    return "\n\n".join(message.content for message in request.messages if message.role in ("system", "user"))
-
-
-def _parts_of(prompt: str) -> dict[str, str]:
-    return {name: text for name, _, text in _PART.findall(prompt)}
-
-
-def _preference(request: Request, varied: Random) -> Any:
-    """Depends on the judge and the answers alone, not on where they are shown."""
-    parts, looks = _parts_of(_prompt_of(request)), []
-    for number in ("1", "2"):
-        answer = parts.get(f"answer_{number}", "")
-        opinion = Random(f"{request.model}\n{answer}")  # noqa: S311 - only for made-up judgements
-        looks.append(looks_of(request.case, answer, opinion))
-    gap = looks[0] - looks[1] + varied.gauss(0, _CHANGE_OF_MIND)
-    better = "tie" if abs(gap) < _CLOSE else "1" if gap > 0 else "2"
-    return {"reason": _PREFERENCES[better], "better": better}
-
-
 class _Judge:
     """Keeps scores, rationales, verdicts and flags consistent."""
 
     def __init__(self, request: Request, properties: Schema, stable: Random, varied: Random) -> None:
-        prompt = _prompt_of(request)
-        self._properties, self._stable, self._varied = properties, stable, varied
-        self._parts, self._wanted = _parts_of(prompt), _WANTED.findall(prompt)
-        self._looks = looks_of(request.case, prompt, stable)
-        self._spread = 0.05 if request.temperature == 0 else 0.08
+        prompt = "\n\n".join(each.content for each in request.messages if each.role in ("system", "user"))
+        self._request, self._properties, self._stable, self._varied = request, properties, stable, varied
+        self._parts = {name: text for name, _, text in _PART.findall(prompt)}
+        self._wanted = _WANTED.findall(prompt)
+        output = self._parts.get("output", prompt)
+        self._looks = looks_of(request.case, output, stable)
         self._flags = {name: self._raises() for name in _within(properties.get("flags"))}
         """Decided before any score, because they must agree."""
-        self._most = _MOST_WITH_FLAG if any(self._flags.values()) else _MOST_OF_FILLER if is_filler(prompt) else 1.0
-        self._impression = self._mood()
+        self._most = _MOST_WITH_FLAG if any(self._flags.values()) else _MOST_OF_FILLER if is_filler(output) else 1.0
+
+    def preference(self) -> Any:
+        """Depends on the judge and the answers alone, not on where they are shown."""
+        looks = []
+        for number in ("1", "2"):
+            answer = self._parts.get(f"answer_{number}", "")
+            opinion = Random(f"{self._request.model}\n{answer}")  # noqa: S311 - only for made-up judgements
+            looks.append(looks_of(self._request.case, answer, opinion))
+        gap = looks[0] - looks[1] + self._varied.gauss(0, _CHANGE_OF_MIND)
+        better = "tie" if abs(gap) < _CLOSE else "1" if gap > 0 else "2"
+        return {"reason": _PREFERENCES[better], "better": better}
 
     def rubric(self) -> Any:
-        self._mood()  # unused; the numbers that pages and tests show depend on it
         moods, metrics = [], {}
         for name, criterion in _within(self._properties["metrics"]).items():
             moods.append(self._mood())
@@ -147,11 +112,11 @@ class _Judge:
         return {"metrics": metrics, "flags": self._flags, "overall_comment": comment}
 
     def mark(self) -> Any:
-        reason = self._rationale(self._impression)
-        return {"reason": reason, "score": round(_scaled(self._impression, self._properties["score"]))}
+        mood = self._mood()
+        return {"reason": self._rationale(mood), "score": round(_scaled(mood, self._properties["score"]))}
 
     def steps(self) -> Any:
-        return {"steps": _STEPS[: self._stable.randint(3, 4)]}
+        return {"steps": _STEPS}
 
     def texts(self) -> Any:
         (name,) = self._properties
@@ -161,22 +126,21 @@ class _Judge:
         item = _within(self._properties["verdicts"]["items"])
         (about,) = item.keys() - {"reason", "verdict"}
         texts = [] if about == "number" else self._extracted(about)
-        count = int(self._wanted[-1]) if self._wanted else len(self._passages())
+        count = int(self._wanted[-1]) if self._wanted else sum(name.startswith("context_") for name in self._parts)
+        options = item["verdict"]["enum"]
         return {
             "verdicts": [
-                {about: texts[at % len(texts)] if texts else at + 1, **self._verdict(item["verdict"]["enum"])}
-                for at in range(count)
+                {about: texts[at % len(texts)] if texts else at + 1, **self._verdict(options)} for at in range(count)
             ]
         }
 
     def _verdict(self, options: list[str]) -> dict[str, str]:
-        self._mood()  # as above
         is_good = self._stable.random() < 0.58 + 0.4 * self._looks
         reason = self._rationale(0.9 if is_good else 0.2)
         return {"reason": reason, "verdict": options[0] if is_good else self._stable.choice(options[1:])}
 
     def _mood(self) -> float:
-        mood = self._looks + self._stable.gauss(0, 0.08) + self._varied.gauss(0, self._spread)
+        mood = self._looks + self._stable.gauss(0, 0.08) + self._varied.gauss(0, 0.05)
         return round(min(self._most, max(0.0, mood)), 2)  # as precise as scores are
 
     def _raises(self) -> bool:
@@ -186,17 +150,15 @@ class _Judge:
         fitting = next(row for row in RATIONALES if mood < row[0])
         return self._varied.choice(fitting[1:])
 
-    def _passages(self) -> list[str]:
-        return [text for name, text in self._parts.items() if name.startswith("context_")]
-
     def _extracted(self, name: str) -> list[str]:
         """The sentences of the part that a list of this name is about."""
         start = {"claims": "output", "statements": "output", "sentence": "reference"}.get(name, "context_")
         about = "\n".join(text for part, text in self._parts.items() if part.startswith(start))
-        return sentences(about) or ["Nothing is claimed."]
+        return [part for part in _SENTENCE_END.split(about.strip()) if part] or ["Nothing is claimed."]
 
 
 _REPLIES: dict[str, Callable[[_Judge], Any]] = {
+    "better": _Judge.preference,
     "metrics": _Judge.rubric,
     "score": _Judge.mark,
     "steps": _Judge.steps,
@@ -208,43 +170,30 @@ _REPLIES: dict[str, Callable[[_Judge], Any]] = {
 """By the property that names the question."""
 
 
-def looks_of(case: TestCase | None, text: str, stable: Random) -> float:
-    """Rate how good the judged output looks, from 0 to 1."""
-    shares = [] if case is None else _shares(case, text)
+def looks_of(case: TestCase | None, output: str, stable: Random) -> float:
+    """Rate how good an output looks, from 0 to 1."""
+    shares = [] if case is None else _shares(case, output)
     looks = 0.45 + 0.43 * sum(shares) / len(shares) if shares else stable.choices((0.85, 0.6), (9, 1))[0]
-    if any(sign in text for sign in POOR_SIGNS):
+    if any(sign in output for sign in POOR_SIGNS):
         looks -= 0.3
-    if is_filler(text):
+    if is_filler(output):
         looks = min(looks, 0.74)
     return min(1.0, max(0.0, looks + stable.gauss(0, 0.03)))
 
 
-def is_filler(text: str) -> bool:
-    """Return whether the judged output has sentences that would fit any question."""
-    return any(sentence in text for sentence in FILLER)
+def is_filler(output: str) -> bool:
+    """Return whether an output has sentences that would fit any question."""
+    return any(sentence in output for sentence in FILLER)
 
 
-def _shares(case: TestCase, text: str) -> list[float]:
+def _shares(case: TestCase, output: str) -> list[float]:
+    """How much of the reference's words, and of the required phrases, the output has."""
     shares = []
-    if case.reference:
-        shares.append(_overlap(case.reference, case.input, text))
-    wishes = wishes_of(case)
-    if wishes.includes:
-        shares.append(sum(contains(text, phrase) for phrase in wishes.includes) / len(wishes.includes))
+    if known := set(_WORD.findall((case.reference or "").lower())):
+        shares.append(len(known & set(_WORD.findall(output.lower()))) / len(known))
+    if phrases := wishes_of(case).includes:
+        shares.append(sum(contains(output, phrase) for phrase in phrases) / len(phrases))
     return shares
-
-
-def _overlap(reference: str, question: str, text: str) -> float:
-    """Return the share of the reference's words in the text, not counting the reference and the question."""
-    if (at := text.find(reference)) >= 0:
-        if text.count(reference) > 1 or not _REFERENCE_LABEL.search(text[max(0, at - 60) : at]):
-            return 1.0  # the output itself repeats it
-        text = text[:at] + text[at + len(reference) :]
-    known = words(reference)
-    new = (known - words(question)) or known
-    if not new:
-        return 1.0 if reference.strip(" .") in text else 0.3
-    return len(new & words(text)) / len(new)
 
 
 def _within(schema: Schema | None) -> Schema:
