@@ -197,7 +197,7 @@ class ServiceProvider(HttpProvider):
                 text="",
                 finish_reason=refusal.category or refusal.outcome,
                 outcome=refusal.outcome,
-                usage=Usage(),
+                usage=Usage(input_tokens=0, output_tokens=0),  # an error is not billed
                 latency_ms=0.0,
                 model=request.model,
             )
