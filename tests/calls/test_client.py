@@ -45,7 +45,7 @@ def late() -> TimedOutError:
     return TimedOutError("no complete reply within 600 s.", provider="svc")
 
 
-def failing(count: int) -> list[UnavailableError]:
+def failing(count: int) -> list[ProviderError]:
     return [down() for _ in range(count)]
 
 
@@ -63,10 +63,12 @@ async def test_an_answer_says_how_many_tries_it_took_and_how_many_of_them_timed_
     assert b"time_outs" not in msgspec.json.encode(without)  # as it was always stored
 
 
+LIMITED = RateLimitedError("no.", provider="svc", status=429)
 GARBAGE = BadReplyError("garbage.", provider="svc")
 REFUSED = RequestRefusedError("no.", provider="svc", status=400)
 TRIES: dict[str, tuple[list[ProviderError], int, int, int]] = {
     "as configured": (failing(10), 4, 4, 0),
+    "a 429": ([LIMITED] * 10, 6, 6, 0),
     "an unreadable reply": ([GARBAGE] * 10, 6, 3, 0),
     "a refused request": ([REFUSED] * 10, 6, 1, 0),
     "two after a time-out": ([late(), *failing(20)], 20, 3, 1),
@@ -193,17 +195,6 @@ async def test_twenty_failures_in_a_row_stop_the_run() -> None:
 
 
 @in_virtual_time
-async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
-    service = FakeProvider(AuthenticationError("wrong key.", provider="svc"))
-    shared = client(service, Limits(max_concurrency=1))
-
-    results = await asyncio.gather(*(shared.complete(REQUEST) for _ in range(10)), return_exceptions=True)
-
-    assert len(service.tries) == 1
-    assert sum(isinstance(result, CircuitOpenError) for result in results) == 9
-
-
-@in_virtual_time
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
     retries: list[RetryEvent] = []
@@ -222,10 +213,10 @@ async def test_the_meter_counts_what_happens() -> None:
     assert meter.cost == pytest.approx(0.007)
 
 
-LIMITED = RateLimitedError("no.", provider="svc", retry_after=20)
+LATER = RateLimitedError("no.", provider="svc", retry_after=20)
 WAITS: dict[str, tuple[FakeProvider, Limits, int | None, int, tuple[float, float]]] = {
     "a configured rate": (FakeProvider(), Limits(requests_per_minute=600), None, 13, (0.6, 0.6)),
-    "the next try after a 429": (FakeProvider(LIMITED), Limits(), None, 1, (20, 21)),
+    "the next try after a 429": (FakeProvider(LATER), Limits(), None, 1, (20, 21)),
     "the next try after an outage": (FakeProvider(down()), Limits(), None, 1, (0, 0)),
     "the next try after a time-out": (FakeProvider(late()), Limits(), None, 1, (0, 0)),
     "other calls at the start": (FakeProvider(seconds=1), Limits(), None, 40, (0, 0)),

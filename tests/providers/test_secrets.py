@@ -233,7 +233,9 @@ async def test_a_key_that_changes_between_calls_is_sent_as_it_is_then(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "key"
-    settings = {"api_key_env": "TEST_CHANGING_KEY"} if source == "variable" else {"api_key_file": str(path)}
+    settings: dict[str, Any] = (
+        {"api_key_env": "TEST_CHANGING_KEY"} if source == "variable" else {"api_key_file": str(path)}
+    )
     async with service("openai", **settings) as svc:
         for value in ("sk-first-key", "sk-second-key"):
             monkeypatch.setenv("TEST_CHANGING_KEY", value)
