@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +14,7 @@ from entries import each
 from virtual_time import in_virtual_time
 
 from prompt_evaluator.calls.meter import Meter, RetryEvent
+from prompt_evaluator.calls.retry import wait_before_retry
 from prompt_evaluator.errors import (
     AuthenticationError,
     BadReplyError,
@@ -249,3 +252,21 @@ async def test_providers_with_one_key_at_one_endpoint_share_a_limit() -> None:
 
     assert len(service.tries) == 10
     assert service.most_at_once == 1
+
+
+@each("asked", [0.2, 1.0, 60.0])
+def test_the_wait_is_never_shorter_than_asked_and_hardly_longer(asked: float) -> None:
+    waits = [wait_before_retry(1, asked, 0.5, Random(seed)) for seed in range(200)]
+
+    assert min(waits) >= asked
+    assert max(waits) <= asked + 1
+    assert len(set(waits)) > 100
+
+
+@each("asked", [None, 0.0])
+def test_without_a_wait_in_retry_after_waits_double_up_to_a_limit(asked: float | None) -> None:
+    waits = [wait_before_retry(tries, asked, 0.5, Random(1)) for tries in range(1, 12)]
+
+    assert 0.5 <= waits[0] <= 0.75
+    assert all(later >= earlier for earlier, later in pairwise(waits))
+    assert waits[-1] <= 45
