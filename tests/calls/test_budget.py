@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from calling import REQUEST, Calls, FakeProvider
+from entries import each
 
 from prompt_evaluator.calls.budget import Budget
 from prompt_evaluator.errors import BudgetSpentError, ProviderError, UnavailableError
@@ -52,7 +53,7 @@ class Desk:
             admission.end()
 
 
-@pytest.mark.parametrize("workers", [1, 7, 64])
+@each("workers", [1, 7, 64])
 async def test_every_sample_that_begins_is_also_judged(workers: int) -> None:
     provider = FakeProvider()
     desk = Desk(provider, Budget(max_calls=60))
@@ -63,38 +64,28 @@ async def test_every_sample_that_begins_is_also_judged(workers: int) -> None:
     assert set(desk.refusals) == {"The budget of 60 calls is used up."}
 
 
-async def test_a_sample_that_does_not_fit_is_refused_in_a_sentence() -> None:
-    desk = Desk(FakeProvider(), Budget(max_calls=5))
+@each(
+    ("limits", "expected", "judged", "said"),
+    [
+        ({"max_calls": 5}, 2, 2, "5 calls ... 4 are used, and the next takes about 2."),
+        ({"max_calls": 60}, 6, 28, "60 calls ... 56 are used, and the next takes about 6."),  # not before four are left
+        ({"max_calls": 41}, 1, 20, "41 calls ... 40 are used, and the next takes about 2."),  # what others took
+        ({"max_cost": 0.61}, 2, 30, "$0.6100 ... $0.6000 has been spent, and the next costs about $0.0200."),
+    ],
+)
+async def test_samples_begin_while_what_is_left_covers_what_they_are_expected_to_take(
+    limits: dict[str, Any], expected: int, judged: int, said: str
+) -> None:
+    provider = FakeProvider()  # a cent for each call
+    desk = Desk(provider, Budget(**limits), calls=expected)
 
-    await desk.work(10)
+    await desk.work(100, workers=1 if expected == 1 else 20)
 
-    assert desk.judged == 2
-    said = "The budget of 5 calls allows no further sample: 4 are used, and the next takes about 2."
-    assert set(desk.refusals) == {said}
-
-
-async def test_a_sample_that_takes_less_than_expected_makes_room_for_another() -> None:
-    provider = FakeProvider()
-    desk = Desk(provider, Budget(max_calls=60), calls=6)
-
-    await desk.work(100)
-
-    assert (desk.judged, len(provider.tries)) == (28, 56)  # not before four are left
-
-
-async def test_samples_are_expected_to_take_what_others_took() -> None:
-    provider = FakeProvider()
-    desk = Desk(provider, Budget(max_calls=41), calls=1)
-
-    await desk.work(100, workers=1)
-
-    assert (desk.judged, len(provider.tries)) == (20, 40)
-    assert desk.refusals == [
-        "The budget of 41 calls allows no further sample: 40 are used, and the next takes about 2."
-    ]
+    assert (desk.started, desk.judged, len(provider.tries)) == (judged, judged, 2 * judged)
+    assert set(desk.refusals) == {f"The budget of {said.replace('...', 'allows no further sample:')}"}
 
 
-@pytest.mark.parametrize(("failures", "judged"), [(1, 28), (9, 20), (200, 0)])
+@each(("failures", "judged"), [(1, 28), (9, 20), (200, 0)])
 async def test_retries_and_failures_never_make_a_run_wait_for_ever_or_spend_more(failures: int, judged: int) -> None:
     provider = FakeProvider(*(UnavailableError("down.", provider="svc") for _ in range(failures)))
     desk = Desk(provider, Budget(max_calls=60))
@@ -133,17 +124,6 @@ async def test_a_sample_of_which_everything_is_there_needs_no_budget() -> None:
     budget.settle()
 
     assert budget.try_start_sample(0)
-
-
-async def test_money_is_spent_on_whole_samples() -> None:
-    provider = FakeProvider()  # a cent for each call
-    desk = Desk(provider, Budget(max_cost=0.61))
-
-    await desk.work(100)
-
-    assert desk.started == desk.judged == 30
-    said = "The budget of $0.6100 allows no further sample: $0.6000 has been spent, and the next costs about $0.0200."
-    assert set(desk.refusals) == {said}
 
 
 async def test_only_a_few_samples_begin_before_one_has_told_its_cost() -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from calling import REQUEST, Calls, FakeProvider
+from entries import each
 from virtual_time import in_virtual_time
 
 from prompt_evaluator.calls.meter import Meter, RetryEvent
+from prompt_evaluator.calls.retry import wait_before_retry
 from prompt_evaluator.errors import (
     AuthenticationError,
     BadReplyError,
@@ -44,73 +48,51 @@ def late() -> TimedOutError:
     return TimedOutError("no complete reply within 600 s.", provider="svc")
 
 
-@in_virtual_time
-async def test_an_answer_after_two_failures_says_it_took_three_tries() -> None:
-    service = FakeProvider(down(), down())
-
-    answer = await client(service).complete(REQUEST)
-
-    assert (answer.text, answer.tries) == ("hi", 3)
-    assert [request.tries for request in service.asked] == [0, 1, 2]
+def failing(count: int) -> list[ProviderError]:
+    return [down() for _ in range(count)]
 
 
 @in_virtual_time
-async def test_tries_are_finite_and_the_error_says_how_many() -> None:
-    service = FakeProvider(*(down() for _ in range(10)))
-
-    with pytest.raises(UnavailableError, match="Given up after 4 tries") as caught:
-        await client(service, Limits(max_tries=4)).complete(REQUEST)
-
-    assert caught.value.tries == len(service.tries) == 4
-
-
-@in_virtual_time
-async def test_an_unreadable_reply_is_asked_for_three_times_at_most() -> None:
-    service = FakeProvider(*(BadReplyError("garbage.", provider="svc") for _ in range(10)))
-
-    with pytest.raises(BadReplyError):
-        await client(service).complete(REQUEST)
-
-    assert len(service.tries) == 3
-
-
-@pytest.mark.parametrize("before", [0, 1, 3])
-@in_virtual_time
-async def test_after_a_time_out_there_are_two_more_tries_at_most(before: int) -> None:
-    service = FakeProvider(*(down() for _ in range(before)), late(), *(down() for _ in range(20)))
-
-    with pytest.raises(UnavailableError, match=f"Given up after {before + 3} tries") as caught:
-        await client(service, Limits(max_tries=20)).complete(REQUEST)
-
-    assert len(service.tries) == before + 3
-    assert caught.value.time_outs == 1
-
-
-@in_virtual_time
-async def test_a_time_out_does_not_allow_more_tries_than_configured() -> None:
-    service = FakeProvider(*(late() for _ in range(9)))
-
-    with pytest.raises(TimedOutError) as caught:
-        await client(service, Limits(max_tries=2)).complete(REQUEST)
-
-    assert (len(service.tries), caught.value.time_outs) == (2, 2)
-
-
-@in_virtual_time
-async def test_time_outs_before_an_answer_are_counted_with_it() -> None:
+async def test_an_answer_says_how_many_tries_it_took_and_how_many_of_them_timed_out() -> None:
     calls = Calls()
+    service = FakeProvider(late(), late())
 
-    answer = await client(FakeProvider(late(), late()), calls=calls).complete(REQUEST)
+    answer = await client(service, calls=calls).complete(REQUEST)
+    without = await client(FakeProvider(down()), calls=calls).complete(REQUEST)
 
-    assert (answer.tries, answer.time_outs, calls.meter.time_outs) == (3, 2, 2)
+    assert (answer.text, answer.tries, answer.time_outs, calls.meter.time_outs) == ("hi", 3, 2, 2)
+    assert [request.tries for request in service.asked] == [0, 1, 2]
+    assert without.tries == 2
+    assert b"time_outs" not in msgspec.json.encode(without)  # as it was always stored
 
 
+LIMITED = RateLimitedError("no.", provider="svc", status=429)
+GARBAGE = BadReplyError("garbage.", provider="svc")
+REFUSED = RequestRefusedError("no.", provider="svc", status=400)
+TRIES: dict[str, tuple[list[ProviderError], int, int, int]] = {
+    "as configured": (failing(10), 4, 4, 0),
+    "a 429": ([LIMITED] * 10, 6, 6, 0),
+    "an unreadable reply": ([GARBAGE] * 10, 6, 3, 0),
+    "a refused request": ([REFUSED] * 10, 6, 1, 0),
+    "two after a time-out": ([late(), *failing(20)], 20, 3, 1),
+    "two after a later time-out": ([*failing(3), late(), *failing(20)], 20, 6, 1),
+    "time-outs as configured": ([late() for _ in range(9)], 2, 2, 2),
+}
+
+
+@each(("errors", "most", "tries", "time_outs"), TRIES.values(), ids=TRIES)
 @in_virtual_time
-async def test_an_answer_without_time_outs_is_stored_as_it_always_was() -> None:
-    answer = await client(FakeProvider(down())).complete(REQUEST)
+async def test_tries_are_finite_and_the_error_says_how_many(
+    errors: list[ProviderError], most: int, tries: int, time_outs: int
+) -> None:
+    service = FakeProvider(*errors)
 
-    assert answer.tries == 2
-    assert b"time_outs" not in msgspec.json.encode(answer)
+    said = f"Given up after {tries} tries" if tries > 1 else "no"
+    with pytest.raises(type(errors[-1]), match=said) as caught:
+        await client(service, Limits(max_tries=most)).complete(REQUEST)
+
+    assert caught.value.tries == len(service.tries) == tries
+    assert caught.value.time_outs == time_outs
 
 
 @in_virtual_time
@@ -134,16 +116,6 @@ async def test_a_try_has_ten_minutes_and_a_call_three_times_that() -> None:
 
     assert service.given == [600]
     assert Limits().deadline == 1_800
-
-
-@in_virtual_time
-async def test_a_refused_request_is_not_tried_again() -> None:
-    service = FakeProvider(RequestRefusedError("no.", provider="svc", status=400))
-
-    with pytest.raises(RequestRefusedError):
-        await client(service).complete(REQUEST)
-
-    assert len(service.tries) == 1
 
 
 @in_virtual_time
@@ -226,34 +198,6 @@ async def test_twenty_failures_in_a_row_stop_the_run() -> None:
 
 
 @in_virtual_time
-async def test_calls_that_wait_when_the_circuit_opens_are_not_made() -> None:
-    service = FakeProvider(AuthenticationError("wrong key.", provider="svc"))
-    shared = client(service, Limits(max_concurrency=1))
-
-    results = await asyncio.gather(*(shared.complete(REQUEST) for _ in range(10)), return_exceptions=True)
-
-    assert len(service.tries) == 1
-    assert sum(isinstance(result, CircuitOpenError) for result in results) == 9
-
-
-@in_virtual_time
-async def test_cost_comes_from_the_configured_price() -> None:
-    answer = await client(FakeProvider()).complete(REQUEST)
-
-    assert answer.cost == pytest.approx((1_000 * 2.0 + 500 * 10.0) / 1e6)
-
-
-@in_virtual_time
-async def test_cost_is_unknown_when_the_price_is() -> None:
-    calls = Calls()
-
-    answer = await calls.around(FakeProvider(), ProviderSettings(kind="test")).complete(REQUEST)
-
-    assert answer.cost is None
-    assert calls.meter.unpriced == 1
-
-
-@in_virtual_time
 async def test_the_meter_counts_what_happens() -> None:
     meter = Meter()
     retries: list[RetryEvent] = []
@@ -272,46 +216,30 @@ async def test_the_meter_counts_what_happens() -> None:
     assert meter.cost == pytest.approx(0.007)
 
 
+LATER = RateLimitedError("no.", provider="svc", retry_after=20)
+WAITS: dict[str, tuple[FakeProvider, Limits, int | None, int, tuple[float, float]]] = {
+    "a configured rate": (FakeProvider(), Limits(requests_per_minute=600), None, 13, (0.6, 0.6)),
+    "the next try after a 429": (FakeProvider(LATER), Limits(), None, 1, (20, 21)),
+    "the next try after an outage": (FakeProvider(down()), Limits(), None, 1, (0, 0)),
+    "the next try after a time-out": (FakeProvider(late()), Limits(), None, 1, (0, 0)),
+    "other calls at the start": (FakeProvider(seconds=1), Limits(), None, 40, (0, 0)),
+    "other calls of our own cap": (FakeProvider(seconds=1), Limits(), 2, 40, (0, 0)),
+}
+
+
+@each(("service", "limits", "cap", "count", "seconds"), WAITS.values(), ids=WAITS)
 @in_virtual_time
-async def test_waiting_for_a_configured_rate_is_counted_as_throttled() -> None:
-    calls = Calls()
-    shared = client(FakeProvider(), Limits(requests_per_minute=600), calls)
-
-    await asyncio.gather(*(shared.complete(REQUEST) for _ in range(13)))
-
-    assert calls.meter.throttled_seconds == pytest.approx(0.1 + 0.2 + 0.3)
-    assert 0 < calls.meter.throttled_share <= 1
-
-
-@in_virtual_time
-async def test_waiting_for_the_next_try_after_a_429_is_counted_as_throttled() -> None:
-    calls = Calls()
-
-    await client(FakeProvider(RateLimitedError("no.", provider="svc", retry_after=20)), calls=calls).complete(REQUEST)
-
-    assert calls.meter.throttled_seconds >= 20
-
-
-@pytest.mark.parametrize("error", [down(), late()], ids=["unavailable", "timed out"])
-@in_virtual_time
-async def test_waiting_for_the_next_try_after_another_failure_is_not(error: ProviderError) -> None:
-    calls = Calls()
-
-    await client(FakeProvider(error), calls=calls).complete(REQUEST)
-
-    assert calls.meter.throttled_seconds == 0
-
-
-@pytest.mark.parametrize("cap", [None, 2], ids=["our own start-up", "our own cap"])
-@in_virtual_time
-async def test_waiting_for_other_calls_to_end_is_not_counted_as_throttled(cap: int | None) -> None:
+async def test_waiting_for_what_a_service_takes_is_counted_as_throttled_and_other_waiting_is_not(
+    service: FakeProvider, limits: Limits, cap: int | None, count: int, seconds: tuple[float, float]
+) -> None:
     calls = Calls(max_concurrency=cap)
-    service = FakeProvider(seconds=1)
+    least, most = seconds
 
-    await asyncio.gather(*(client(service, calls=calls).complete(REQUEST) for _ in range(40)))
+    await asyncio.gather(*(client(service, limits, calls).complete(REQUEST) for _ in range(count)))
 
-    assert service.most_at_once < 40
-    assert calls.meter.throttled_seconds == 0
+    assert service.most_at_once < max(count, 2)
+    assert least - 1e-9 <= calls.meter.throttled_seconds <= most + 1e-9
+    assert (0 < calls.meter.throttled_share <= 1) == (most > 0)
 
 
 @in_virtual_time
@@ -324,3 +252,21 @@ async def test_providers_with_one_key_at_one_endpoint_share_a_limit() -> None:
 
     assert len(service.tries) == 10
     assert service.most_at_once == 1
+
+
+@each("asked", [0.2, 1.0, 60.0])
+def test_the_wait_is_never_shorter_than_asked_and_hardly_longer(asked: float) -> None:
+    waits = [wait_before_retry(1, asked, 0.5, Random(seed)) for seed in range(200)]
+
+    assert min(waits) >= asked
+    assert max(waits) <= asked + 1
+    assert len(set(waits)) > 100
+
+
+@each("asked", [None, 0.0])
+def test_without_a_wait_in_retry_after_waits_double_up_to_a_limit(asked: float | None) -> None:
+    waits = [wait_before_retry(tries, asked, 0.5, Random(1)) for tries in range(1, 12)]
+
+    assert 0.5 <= waits[0] <= 0.75
+    assert all(later >= earlier for earlier, later in pairwise(waits))
+    assert waits[-1] <= 45

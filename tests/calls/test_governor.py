@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from entries import each
 
 from prompt_evaluator.calls.governor import Bucket, Governor
 from prompt_evaluator.model import Limits
@@ -51,13 +52,9 @@ class OneRun(Governor):
             self.pushed_back(object(), self._clock(), retry_after)
 
 
-def test_concurrency_starts_modest(clock: Clock) -> None:
-    assert OneRun(Limits(), clock=clock).fill() == 8
-
-
-def test_concurrency_grows_fourfold_in_the_time_of_a_call_until_the_cap(clock: Clock) -> None:
+def test_concurrency_starts_modest_and_grows_fourfold_in_the_time_of_a_call_until_the_cap(clock: Clock) -> None:
     governor = OneRun(Limits(max_concurrency=100), clock=clock)
-    governor.fill()
+    assert governor.fill() == 8
 
     governor.answer(8)
     assert governor.in_flight == 32
@@ -176,27 +173,19 @@ def test_where_the_only_call_in_flight_is_refused_all_wait_a_moment(clock: Clock
     assert governor.fill() == 1
 
 
-def test_requests_per_minute_are_paced(clock: Clock) -> None:
-    governor = OneRun(Limits(requests_per_minute=60), clock=clock)
-    entered = 0
+@each(("rate", "pause", "entered"), [(60, 0.1, 11), (3, 2.0, 11)])
+def test_requests_per_minute_are_paced(rate: int, pause: float, entered: int) -> None:
+    clock = Clock()
+    governor = OneRun(Limits(requests_per_minute=rate), clock=clock)
+    found = 0
 
     for _ in range(100):
-        entered += (count := governor.fill())
+        found += (count := governor.fill())
         for _ in range(count):
             governor.leave(governor.lane)
-        clock.now += 0.1
+        clock.now += pause
 
-    assert entered == pytest.approx(11, abs=1)  # ten seconds and the first
-
-
-def test_three_requests_a_minute_are_one_every_twenty_seconds(clock: Clock) -> None:
-    governor = OneRun(Limits(requests_per_minute=3), clock=clock)
-    assert governor.fill() == 1
-
-    clock.now += 19.9
-    assert governor.fill() == 0
-    clock.now += 0.2
-    assert governor.fill() == 1
+    assert found == pytest.approx(entered, abs=1)  # those of the time, and the first
 
 
 def test_tokens_per_minute_are_paced_by_what_calls_really_used(clock: Clock) -> None:

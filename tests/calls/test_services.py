@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from calling import ANSWER, Calls, asking
+from entries import each
 from virtual_time import in_virtual_time, now
 
 from prompt_evaluator.errors import PromptEvaluatorError, RateLimitedError, RequestRefusedError, UnreachableError
 from prompt_evaluator.model import Answer, Limits, ProviderSettings, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Service:
@@ -27,13 +30,19 @@ class Service:
         per_second: float | None = None,
         seconds: float = 1.0,
         retry_after: float | None = None,
+        fails: Callable[[Request], Exception | None] = lambda _: None,
     ) -> None:
         self._at_once, self._per_second = at_once, per_second
         self._seconds, self._retry_after = seconds, retry_after
+        self._fails = fails
         self._level, self._since = per_second or 0.0, now()
-        self.answering = self.most_at_once = self.answers = self.refusals = 0
+        self.tries = self.answering = self.most_at_once = self.answers = self.refusals = 0
 
-    async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ARG002, ASYNC109
+    async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ARG002, ASYNC109
+        self.tries += 1
+        if error := self._fails(request):
+            await asyncio.sleep(0.01)
+            raise error
         if not self._admits():
             self.refusals += 1
             await asyncio.sleep(0.01)
@@ -75,9 +84,13 @@ async def run(service: Any, count: int, *, max_tokens: int | None = None, **limi
     return failures
 
 
-@pytest.mark.parametrize("retry_after", [None, 1.0], ids=["says nothing", "Retry-After"])
-@pytest.mark.parametrize("seconds", [0.02, 2.0])
-@pytest.mark.parametrize("limit", [{"at_once": 1}, {"at_once": 3}, {"per_second": 1.0}, {"per_second": 20.0}], ids=str)
+LIMITS: list[dict[str, Any]] = [{"at_once": 1}, {"at_once": 3}, {"per_second": 1.0}, {"per_second": 20.0}]
+
+
+@each(
+    ("limit", "seconds", "retry_after"),
+    [(limit, seconds, after) for limit in LIMITS for seconds in (0.02, 2.0) for after in (None, 1.0)],
+)
 @in_virtual_time
 async def test_every_call_is_answered_whatever_the_service_can_take(
     limit: dict[str, Any], seconds: float, retry_after: float | None
@@ -136,28 +149,19 @@ async def test_a_configured_rate_is_kept_and_used() -> None:
 
 @in_virtual_time
 async def test_one_request_that_always_gets_a_429_fails_and_the_others_do_not() -> None:
-    class TooLarge(Service):
-        async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-            if request.messages == asking(100).messages:
-                raise RateLimitedError("too large for the tokens of a minute.", provider="svc", status=429)
-            return await super().answer(request, timeout)
-
-    service = TooLarge()
+    too_large = RateLimitedError("too large for the tokens of a minute.", provider="svc", status=429)
+    service = Service(fails=lambda request: too_large if request.messages == asking(100).messages else None)
 
     assert await run(service, 200) == {"RateLimitedError": 1}
     assert service.answers == 199
 
 
+NOBODY = UnreachableError("connection refused.", provider="svc")
+
+
 @in_virtual_time
 async def test_a_hundred_calls_to_a_wrong_address_do_not_try_a_hundred_times() -> None:
-    class Nobody(Service):
-        tries = 0
-
-        async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ARG002, ASYNC109
-            self.tries += 1
-            raise UnreachableError("connection refused.", provider="svc")
-
-    service = Nobody()
+    service = Service(fails=lambda _: NOBODY)
 
     began = now()
     failures = await run(service, 100)
@@ -169,13 +173,7 @@ async def test_a_hundred_calls_to_a_wrong_address_do_not_try_a_hundred_times() -
 
 @in_virtual_time
 async def test_a_local_server_may_start_a_moment_after_the_run() -> None:
-    class Late(Service):
-        async def answer(self, request: Request, timeout: float) -> Answer:  # noqa: ASYNC109
-            if now() < 1_002:
-                raise UnreachableError("connection refused.", provider="svc")
-            return await super().answer(request, timeout)
-
-    service = Late()
+    service = Service(fails=lambda _: NOBODY if now() < 1_002 else None)
 
     assert not await run(service, 100)
     assert service.answers == 100
@@ -183,15 +181,7 @@ async def test_a_local_server_may_start_a_moment_after_the_run() -> None:
 
 @in_virtual_time
 async def test_a_service_that_refuses_every_request_is_asked_twenty_times_or_a_few_more() -> None:
-    class Refusing(Service):
-        tries = 0
-
-        async def answer(self, _request: Request, timeout: float) -> Answer:  # noqa: ARG002, ASYNC109
-            self.tries += 1
-            await asyncio.sleep(1)
-            raise RequestRefusedError("not this.", provider="svc", status=400)
-
-    service = Refusing()
+    service = Service(fails=lambda _: RequestRefusedError("not this.", provider="svc", status=400))
 
     failures = await run(service, 500)
 

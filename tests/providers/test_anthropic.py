@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from entries import each
 from service import says, service
 
 from prompt_evaluator.errors import QuotaExhaustedError, RequestRefusedError
@@ -87,20 +88,13 @@ async def test_a_parameter_given_by_the_user_wins_over_ours_and_null_takes_it_ou
     assert svc.last.json == {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
 
 
-async def test_tools_may_be_given_in_either_shape() -> None:
+async def test_tools_may_be_given_in_either_shape_and_without_parameters() -> None:
     async with service("anthropic") as svc:
-        await svc.ask(tools=(FUNCTION, {"type": "function", "function": FUNCTION}))
+        await svc.ask(tools=(FUNCTION, {"type": "function", "function": FUNCTION}, {"name": "now"}))
 
-    first, second = svc.last.json["tools"]
+    first, second, without = svc.last.json["tools"]
     assert first == second
-
-
-async def test_a_tool_without_parameters_takes_none() -> None:
-    async with service("anthropic") as svc:
-        await svc.ask(tools=({"name": "now"},))
-
-    nothing = {"type": "object", "properties": {}}
-    assert svc.last.json["tools"] == [{"name": "now", "description": "", "input_schema": nothing}]
+    assert without == {"name": "now", "description": "", "input_schema": {"type": "object", "properties": {}}}
 
 
 async def test_the_key_has_a_header_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,30 +123,26 @@ async def test_an_answer_carries_what_the_reply_says() -> None:
     assert answer.usage == Usage(input_tokens=3, output_tokens=5)
 
 
-async def test_cached_tokens_are_tokens() -> None:
-    usage = {
-        "input_tokens": 3,
-        "output_tokens": 5,
-        "cache_creation_input_tokens": 100,
-        "cache_read_input_tokens": 1_000,
-    }
+CACHED = {"cache_creation_input_tokens": 100, "cache_read_input_tokens": 1_000}
+USAGES: dict[str, tuple[dict[str, int] | None, Usage]] = {
+    "cached tokens are tokens": (
+        {"input_tokens": 3, "output_tokens": 5, **CACHED},
+        Usage(input_tokens=1_103, output_tokens=5, cached_tokens=1_000, cache_write_tokens=100),
+    ),
+    "no usage": (None, Usage()),
+    "half of it": ({"output_tokens": 5}, Usage(output_tokens=5)),
+    "only what was cached": ({"cache_read_input_tokens": 9}, Usage()),
+}
+
+
+@each(("usage", "expected"), USAGES.values(), ids=USAGES)
+async def test_cached_tokens_are_tokens_and_what_was_not_counted_is_unknown(
+    usage: dict[str, int] | None, expected: Usage
+) -> None:
     async with service("anthropic", says(reply(usage=usage))) as svc:
         answer = await svc.ask()
 
-    assert answer.usage == Usage(input_tokens=1_103, output_tokens=5, cached_tokens=1_000, cache_write_tokens=100)
-
-
-@pytest.mark.parametrize(
-    ("usage", "expected"),
-    [(None, Usage()), ({"output_tokens": 5}, Usage(output_tokens=5)), ({"cache_read_input_tokens": 9}, Usage())],
-    ids=["no usage", "half of it", "only what was cached"],
-)
-async def test_tokens_that_were_not_counted_are_unknown(usage: dict[str, int] | None, expected: Usage) -> None:
-    async with service("anthropic", says(reply(usage=usage))) as svc:
-        answer = await svc.ask()
-
-    assert answer.usage == expected
-    assert answer.cost is None
+    assert (answer.usage, answer.cost) == (expected, None)
 
 
 async def test_thinking_that_used_up_the_tokens_is_an_answer_that_was_cut() -> None:

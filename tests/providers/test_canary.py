@@ -10,11 +10,13 @@ import traceback
 from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, unquote_plus
 
 import msgspec
 import pytest
+from entries import each
 from fault_server import FaultServer, Handler, Received, send
 from service import service
 
@@ -22,32 +24,22 @@ from prompt_evaluator.errors import ProviderError
 
 if TYPE_CHECKING:
     import asyncio
-    from pathlib import Path
 
 
-class Place(NamedTuple):
-    """Where a key can be."""
-
-    settings: dict[str, Any]
-    variable: str | None = None
-    """The value of the environment variable TEST_CANARY."""
-    file: str | None = None
-    """The content of the file that `api_key_file` names."""
-
-
-def places(canary: str) -> dict[str, Place]:
+def places(canary: str, file: Path) -> dict[str, dict[str, Any]]:
+    """The settings that hold a key, by where it is. The environment and the file hold it as well."""
     in_address = quote(canary, safe="")
     return {
-        "environment": Place({"api_key_env": "TEST_CANARY"}, canary),
-        "file": Place({}, file=canary),
-        "header for the key": Place({"api_key_env": "TEST_CANARY", "api_key_header": "api-key"}, canary),
-        "password of the address": Place({"base_url": f"http://someone:{in_address}@HOST"}),
-        "user of the address": Place({"base_url": f"http://{in_address}@HOST"}),
-        "query of the address": Place({"base_url": f"http://HOST?key={in_address}"}),
-        "query": Place({"query": {"code": canary}}),
-        "authorization header": Place({"headers": {"Authorization": f"Bearer {canary}"}}),
-        "header that is a key by its name": Place({"headers": {"X-Portkey-Virtual-Key": canary}}),
-        "header that is a key by its looks": Place({"headers": {"X-Bypass": canary}}),
+        "environment": {"api_key_env": "TEST_CANARY"},
+        "file": {"api_key_file": str(file)},
+        "header for the key": {"api_key_env": "TEST_CANARY", "api_key_header": "api-key"},
+        "password of the address": {"base_url": f"http://someone:{in_address}@HOST"},
+        "user of the address": {"base_url": f"http://{in_address}@HOST"},
+        "query of the address": {"base_url": f"http://HOST?key={in_address}"},
+        "query": {"query": {"code": canary}},
+        "authorization header": {"headers": {"Authorization": f"Bearer {canary}"}},
+        "header that is a key by its name": {"headers": {"X-Portkey-Virtual-Key": canary}},
+        "header that is a key by its looks": {"headers": {"X-Bypass": canary}},
     }
 
 
@@ -170,53 +162,36 @@ def readings(text: str) -> list[str]:
     return [text, decoded, unquote(text), unquote_plus(text), html.unescape(text), text.replace("\\/", "/"), *logins]
 
 
-def canary_of(test: pytest.FixtureRequest) -> str:
-    """Another one for each test: the redactor remembers those of the tests before."""
-    return f"sk-{sha256(test.node.nodeid.encode()).hexdigest()[:20]}/+Q=9"
+def canary_of(*names: str) -> str:
+    """Another one for each: the redactor remembers those of before."""
+    return f"sk-{sha256(str(names).encode()).hexdigest()[:20]}/+Q=9"
 
 
-@pytest.fixture
-def planted(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """The place that the test names, with the test's canary in it."""
-    place = places(canary_of(request))[request.getfixturevalue("place")]
-    if place.variable:
-        monkeypatch.setenv("TEST_CANARY", place.variable)
-    if place.file:
-        path = tmp_path / "key"
-        path.write_text(place.file)
-        place.settings["api_key_file"] = str(path)
-    return place
-
-
-@pytest.fixture
-def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.DEBUG)
-    return caplog
-
-
-@pytest.mark.parametrize("echo", ECHOES.values(), ids=list(ECHOES))
 @pytest.mark.parametrize(
     ("kind", "place"),
     [
-        *(("openai", place) for place in places("")),
+        *(("openai", place) for place in places("", Path())),
         *((kind, place) for kind in ("anthropic", "router") for place in ("environment", "password of the address")),
     ],
 )
-@pytest.mark.usefixtures("place")
-async def test_no_echo_of_a_key_gets_through(
-    kind: str, echo: Echo, planted: Place, request: pytest.FixtureRequest, log: pytest.LogCaptureFixture
+@each("echo", ECHOES)
+async def test_no_echo_of_a_key_gets_through(  # noqa: PLR0913, PLR0917
+    kind: str, place: str, echo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    canary = canary_of(request)
+    caplog.set_level(logging.DEBUG)
+    canary, file = canary_of(kind, place, echo), tmp_path / "key"
+    file.write_text(canary)
+    monkeypatch.setenv("TEST_CANARY", canary)
 
-    sighting = await look(kind, echo, canary, planted.settings)
+    sighting = await look(kind, ECHOES[echo], canary, places(canary, file)[place])
 
-    carried = [text for each in sighting.requests for text in readings(f"{each.path} {each.headers}")]
+    carried = [text for request in sighting.requests for text in readings(f"{request.path} {request.headers}")]
     assert any(canary in text for text in carried), "the request carries the canary, or this test proves nothing"
-    assert not any(canary in text for text in readings(sighting.seen + log.text))
+    assert not any(canary in text for text in readings(sighting.seen + caplog.text))
 
 
-async def test_a_canary_that_nobody_planted_is_seen(request: pytest.FixtureRequest) -> None:
-    canary = canary_of(request)
+async def test_a_canary_that_nobody_planted_is_seen() -> None:
+    canary = canary_of("nobody's")
 
     sighting = await look("openai", ECHOES["an answer"], canary, {})
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from calling import Calls
 from entries import each
+from leftovers import becomes_true, open_files
 
 from prompt_evaluator.errors import (
     BadReplyError,
@@ -95,17 +96,6 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state not in "ZX"
-
-
-async def until(fact: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < end, "did not come true"
-        await asyncio.sleep(0.01)
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def children() -> set[str]:
@@ -307,22 +297,22 @@ async def test_however_a_program_ends_its_children_end_and_cannot_hold_up_the_ca
     with pytest.raises(kind, match=said) if kind else nullcontext():
         assert (await ask(calls, model, try_timeout=3 if kind is TimedOutError else 60)).text == "done"
 
-    await until(lambda: not is_running(int(told.read_text())))
+    await becomes_true(lambda: not is_running(int(told.read_text())))
 
 
 async def test_cancelling_a_call_kills_the_program_with_its_children_at_once(
     calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
-    files = open_files()
+    files = len(open_files())
     call = asyncio.create_task(ask(calls, with_child(program, told, "time.sleep(600)")))
-    await until(told.exists)
+    await becomes_true(told.exists)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
 
-    await until(lambda: not is_running(int(told.read_text())))
-    assert open_files() == files
+    await becomes_true(lambda: not is_running(int(told.read_text())))
+    assert len(open_files()) == files
 
 
 @each(("then", "turns"), [(then, turns) for then in ("time.sleep(600)", "sys.exit(0)") for turns in range(10)])
@@ -340,21 +330,21 @@ async def test_a_call_can_be_cancelled_while_the_program_is_being_started(
     with pytest.raises(asyncio.CancelledError):
         await call
 
-    await until(lambda: not (told.exists() and is_running(int(told.read_text()))))
+    await becomes_true(lambda: not (told.exists() and is_running(int(told.read_text()))))
 
 
 async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
     calls: Calls, program: Program, tmp_path: Path
 ) -> None:
     told = tmp_path / "pid"
-    files = open_files()
+    files = len(open_files())
     model = with_child(program, told, "", ", start_new_session=True")
 
     try:
         with pytest.raises(TimedOutError):
             await ask(calls, model, prompt="x" * 1_000_000, try_timeout=3)
 
-        assert open_files() == files
+        assert len(open_files()) == files
     finally:
         os.kill(int(told.read_text()), 9)
 
@@ -362,12 +352,12 @@ async def test_a_child_in_a_session_of_its_own_cannot_hold_up_the_call_either(
 async def test_many_programs_at_once_leave_no_process_and_no_file_open(calls: Calls, program: Program) -> None:
     model = program("import json, sys; print(json.dumps({'text': json.load(sys.stdin)['prompt']}))")
     await ask(calls, model)
-    files = open_files()
+    files = len(open_files())
 
     answers = await asyncio.gather(*(ask(calls, model, prompt=str(number)) for number in range(20)))
 
     assert [answer.text for answer in answers] == [str(number) for number in range(20)]
-    assert open_files() == files
+    assert len(open_files()) == files
 
 
 async def test_arguments_are_split_as_a_shell_does_but_no_shell_sees_them(calls: Calls, program: Program) -> None:

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import each
+from leftovers import becomes_true, open_files
 from stands import ALL, HTTP, RETRYING, Stand
 
 from prompt_evaluator.errors import ProviderError, TimedOutError
 from prompt_evaluator.model import Limits, Message, Price, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from stands import Behaviour
 
 COUNTING = tuple(kind for kind in ALL if kind != "mock" and not kind.startswith("router"))
 REAL = tuple(kind for kind in ALL if kind != "mock")
 PATIENT = Limits(first_backoff=600, deadline=6_000, try_timeout=600)
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-async def becomes_true(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.005)
 
 
 @each("kind", ALL)
@@ -95,7 +83,7 @@ async def test_a_service_that_hangs_is_given_up(kind: str) -> None:
 @each("kind", ALL)
 async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(kind: str) -> None:
     async with Stand(kind, "hangs", limits=PATIENT) as stand:
-        before = open_files()
+        before = len(open_files())
         call = asyncio.ensure_future(stand.ask())
         await becomes_true(lambda: bool(stand.server.received) if kind in HTTP else stand.calls.meter.tries == 1)
         await asyncio.sleep(0.02)
@@ -104,13 +92,13 @@ async def test_cancelling_a_call_takes_effect_at_once_and_leaves_nothing_open(ki
         with pytest.raises(asyncio.CancelledError):
             await call
 
-        await becomes_true(lambda: stand.server.open_connections == 0 and open_files() <= before)
+        await becomes_true(lambda: stand.server.open_connections == 0 and len(open_files()) <= before)
         assert stand.calls.meter.in_flight == 0
 
 
 @each("kind", RETRYING)
 async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str) -> None:
-    before = open_files()
+    before = len(open_files())
     async with Stand(kind, "fails for now", limits=PATIENT) as stand:
         call = asyncio.ensure_future(stand.ask())
         await becomes_true(lambda: bool(stand.calls.meter.retries))
@@ -122,7 +110,7 @@ async def test_cancelling_a_wait_for_the_next_try_takes_effect_at_once(kind: str
         assert stand.calls.meter.in_flight == 0
         await stand.calls.close()
         await becomes_true(lambda: stand.server.open_connections == 0)
-    await becomes_true(lambda: open_files() <= before)
+    await becomes_true(lambda: len(open_files()) <= before)
 
 
 @each("kind", ALL)

@@ -13,7 +13,6 @@ import zlib
 from base64 import b64decode
 from contextlib import asynccontextmanager, suppress
 from email.utils import formatdate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +20,7 @@ import pytest
 from certificates import Authority
 from entries import each
 from fault_server import FAULTS, FaultServer, Handler, Received, respond, send
+from leftovers import becomes_true, open_files
 from proxy_server import ProxyServer
 from service import QUICK, says, service
 
@@ -37,7 +37,8 @@ from prompt_evaluator.providers.address import Address
 from prompt_evaluator.providers.http import Call, Http, retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
+    from pathlib import Path
 
 GOOD = b'{"choices": [{"message": {"content": "Gr\xc3\xbc\xc3\x9fe"}, "finish_reason": "stop"}], "model": "m"}'
 BOM = b"\xef\xbb\xbf"
@@ -61,16 +62,6 @@ def raw(data: bytes, *, stays: bool = False) -> Handler:
 def raw_deflate(data: bytes) -> bytes:
     machine = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return machine.compress(data) + machine.flush()
-
-
-def open_files() -> list[int]:
-    return [int(path.name) for path in Path("/proc/self/fd").iterdir()]
-
-
-async def becomes_true(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
-            await asyncio.sleep(0.002)
 
 
 @asynccontextmanager

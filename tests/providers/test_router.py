@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from entries import each
 from service import says, service
 
 from prompt_evaluator.errors import BadReplyError, ConfigurationError
@@ -21,40 +24,31 @@ async def test_the_body_is_prompt_config_and_attempt_with_the_whole_entry() -> N
     assert svc.last.path == "/router"
 
 
-async def test_the_first_attempt_is_number_0() -> None:
+NAMED = {"id": "candidate-9"}
+SENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "the first attempt is number 0": ({}, {"attempt": 0}),
+    "without an entry the model is the config": ({"model": "candidate-9"}, {"config": NAMED}),
+    "an entry without an id has the model's": (
+        {"model": "candidate-9", "options": {"top_p": 0.9}},
+        {"config": {**NAMED, "top_p": 0.9}},
+    ),
+    "turns of a longer conversation begin with their role": (
+        {"messages": (Message("user", "hi"), Message("assistant", "ho"), Message("user", "again"))},
+        {"prompt": "user: hi\n\nassistant: ho\n\nuser: again"},
+    ),
+    "all messages make the prompt": (
+        {"messages": (Message("system", "Be kind."), Message("user", "hi"))},
+        {"prompt": "Be kind.\n\nhi"},
+    ),
+}
+
+
+@each(("asked", "sent"), SENT.values(), ids=SENT)
+async def test_what_is_asked_is_sent_as_the_harness_expects(asked: dict[str, Any], sent: dict[str, Any]) -> None:
     async with service("router") as svc:
-        await svc.ask()
+        await svc.ask(**asked)
 
-    assert svc.last.json["attempt"] == 0
-
-
-async def test_without_an_entry_the_model_is_the_config() -> None:
-    async with service("router") as svc:
-        await svc.ask(model="candidate-9")
-
-    assert svc.last.json["config"] == {"id": "candidate-9"}
-
-
-async def test_an_entry_without_an_id_has_the_models() -> None:
-    async with service("router") as svc:
-        await svc.ask(model="candidate-9", options={"top_p": 0.9})
-
-    assert svc.last.json["config"] == {"id": "candidate-9", "top_p": 0.9}
-
-
-async def test_turns_of_a_longer_conversation_begin_with_their_role() -> None:
-    turns = (Message("user", "hi"), Message("assistant", "ho"), Message("user", "again"))
-    async with service("router") as svc:
-        await svc.ask(messages=turns)
-
-    assert svc.last.json["prompt"] == "user: hi\n\nassistant: ho\n\nuser: again"
-
-
-async def test_all_messages_make_the_prompt() -> None:
-    async with service("router") as svc:
-        await svc.ask(messages=(Message("system", "Be kind."), Message("user", "hi")))
-
-    assert svc.last.json["prompt"] == "Be kind.\n\nhi"
+    assert {name: svc.last.json[name] for name in sent} == sent
 
 
 async def test_authorization_is_sent_only_when_the_key_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +80,7 @@ async def test_the_output_is_the_text_and_what_the_router_does_not_say_is_unknow
     assert (answer.usage, answer.cost, answer.finish_reason) == (Usage(), None, None)
 
 
-@pytest.mark.parametrize("output", [None, 7, ["x"], {"text": "x"}], ids=repr)
+@each("output", [None, 7, ["x"], {"text": "x"}])
 async def test_an_output_that_is_not_text_is_not_an_answer(output: object) -> None:
     async with service("router", *[says({"output": output})] * 2) as svc:
         with pytest.raises(BadReplyError, match="expected shape"):

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
+from entries import each
 from service import service
 
 from prompt_evaluator.errors import AuthenticationError, ConfigurationError
@@ -53,9 +54,12 @@ SHOWN: dict[str, Callable[[Secret], object]] = {
 }
 
 
-@pytest.mark.parametrize("show", SHOWN.values(), ids=list(SHOWN))
-def test_a_secret_has_no_printable_form(show: Callable[[Secret], object]) -> None:
-    assert VALUE not in str(show(Secret(VALUE)))
+@each("show", SHOWN.values(), ids=SHOWN)
+def test_a_secret_has_no_printable_form(show: Callable[[Secret], object], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("any").warning("%r %s", Secret(VALUE), Secret(VALUE))
+
+    assert VALUE not in f"{show(Secret(VALUE))} {caplog.text}"
 
 
 SERIALISED: dict[str, Callable[[Secret], object]] = {
@@ -74,19 +78,12 @@ SERIALISED: dict[str, Callable[[Secret], object]] = {
 }
 
 
-@pytest.mark.parametrize("serialise", SERIALISED.values(), ids=list(SERIALISED))
+@each("serialise", SERIALISED.values(), ids=SERIALISED)
 def test_a_secret_cannot_be_serialised(serialise: Callable[[Secret], object]) -> None:
     with pytest.raises(TypeError) as caught:
         serialise(Secret(VALUE))
 
     assert VALUE not in "".join(traceback.format_exception(caught.value))
-
-
-def test_a_secret_in_a_log_line_stays_secret(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    logging.getLogger("any").warning("%r %s", Secret(VALUE), Secret(VALUE))
-
-    assert VALUE not in caplog.text
 
 
 def test_secrets_are_equal_when_their_values_are() -> None:
@@ -96,6 +93,13 @@ def test_secrets_are_equal_when_their_values_are() -> None:
     assert Secret(VALUE) != VALUE
     assert not Secret("")
     assert Secret(VALUE).reveal() == VALUE
+
+
+def knowing(*values: str) -> Redactor:
+    redactor = Redactor()
+    for value in values:
+        redactor.add(value)
+    return redactor
 
 
 AWKWARD = "k/e+y=<&>\"\\'%~42ü"
@@ -117,19 +121,16 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+@each("form", FORMS.values(), ids=FORMS)
 def test_the_redactor_finds_a_secret_in_every_spelling(form: str) -> None:
-    redactor = Redactor()
-    redactor.add(AWKWARD)
+    redactor = knowing(AWKWARD)
 
     assert redactor.text(f"a {form} b {form}") == "a [secret] b [secret]"
     assert redactor.json(msgspec.json.encode([f"ä {form} b"])) == '["ä [secret] b"]'.encode()
 
 
 def test_the_redactor_masks_the_longest_secret_whole() -> None:
-    redactor = Redactor()
-    for value in ("abcdef-123456", "x=abcdef-123456&y=2", "123456-abcdef"):
-        redactor.add(value)
+    redactor = knowing("abcdef-123456", "x=abcdef-123456&y=2", "123456-abcdef")
 
     assert redactor.text("? x=abcdef-123456&y=2 abcdef-123456") == "? [secret] [secret]"
 
@@ -137,32 +138,32 @@ def test_the_redactor_masks_the_longest_secret_whole() -> None:
 WORDS = ["ollama", "completed", "000000", "1234567890123456", "swordfish-and-co", "judge_overall_comment"]
 
 
-@pytest.mark.parametrize("value", [*WORDS, "", "a", "12345", "\\" * 6])
+@each("value", [*WORDS, "", "a", "12345", "\\" * 6])
 def test_a_secret_that_is_also_a_word_or_a_number_is_left_where_it_may_be_one(value: str) -> None:
-    redactor = Redactor()
-    redactor.add(value)
+    redactor = knowing(value)
     text = f"{value} run x/{value}: the {value} at http://{value}:11434/{value}, 0.{value}"
 
     assert redactor.text(text) == redactor.message(text) == text
     assert redactor.json(document := msgspec.json.encode({value: [text, 52.3000000123456]})) == document
 
 
-@pytest.mark.parametrize("value", WORDS)
-@pytest.mark.parametrize(
-    "text",
-    ["wrong API key: HERE", "api_key=HERE", "Authorization: Bearer HERE", "http://someone:HERE@host", "GET /?sig=HERE"],
-)
+LOGINS = [
+    "wrong API key: HERE",
+    "api_key=HERE",
+    "Authorization: Bearer HERE",
+    "http://someone:HERE@host",
+    "GET /?sig=HERE",
+]
+
+
+@each(("value", "text"), [(value, text) for value in WORDS for text in LOGINS])
 def test_a_message_that_speaks_of_a_login_has_no_secret_of_any_kind(value: str, text: str) -> None:
-    redactor = Redactor()
-    redactor.add(value)
-
-    assert redactor.message(f"{text.replace('HERE', value)}!") == f"{text.replace('HERE', '[secret]')}!"
+    assert knowing(value).message(f"{text.replace('HERE', value)}!") == f"{text.replace('HERE', '[secret]')}!"
 
 
-@pytest.mark.parametrize("value", ["sk-000000000", "123e4567-e89b-12d3", "correct horse battery"])
+@each("value", ["sk-000000000", "123e4567-e89b-12d3", "correct horse battery"])
 def test_a_secret_that_looks_random_is_masked_in_strings_and_nowhere_else(value: str) -> None:
-    redactor = Redactor()
-    redactor.add(value)
+    redactor = knowing(value)
     document = {"text": f"it's {value}", "many": [{value: 0.000000001, "n": 2**70, "none": None}], value: value}
 
     masked = msgspec.json.decode(redactor.json(msgspec.json.encode(document)))
@@ -171,18 +172,11 @@ def test_a_secret_that_looks_random_is_masked_in_strings_and_nowhere_else(value:
     assert masked == {"text": "it's [secret]", "many": many, "[secret]": "[secret]"}
 
 
-def test_the_redactor_leaves_other_text_as_it_is() -> None:
-    redactor = Redactor()
-    redactor.add("sk-something-4711")
+def test_the_redactor_leaves_other_text_as_it_is_and_is_quick_with_hostile_text() -> None:
     text = 'C:\\\\users\\u00e4 \\/ \\n "quoted" %2F &amp; sk-something-471'
+    redactor = knowing("sk-something-4711", "//////////1a")
 
     assert redactor.text(text) == redactor.message(text) == text
-
-
-def test_the_redactor_is_quick_with_hostile_text() -> None:
-    redactor = Redactor()
-    redactor.add("//////////1a")
-
     assert redactor.text("\\" * 1_000_000) == "\\" * 1_000_000
 
 
@@ -190,19 +184,13 @@ def key_of(environment: dict[str, str], **settings: Any) -> Key:
     return Key("svc", ProviderSettings(kind="openai", **settings), environment)
 
 
-def test_a_missing_key_is_an_error_that_names_the_variable() -> None:
+def test_a_missing_key_is_an_error_that_names_the_variable_or_the_file_unless_it_is_not_needed(tmp_path: Path) -> None:
     with pytest.raises(AuthenticationError, match=r"svc: no key\. Set MY_KEY\.") as caught:
         key_of({}, api_key_env="MY_KEY").resolve()
-
-    assert caught.value.provider == "svc"
-
-
-def test_a_missing_file_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(AuthenticationError, match=r"absent\.txt"):
         key_of({}, api_key_file=str(tmp_path / "absent.txt")).resolve()
 
-
-def test_a_missing_key_that_is_not_needed_is_none() -> None:
+    assert caught.value.provider == "svc"
     assert key_of({}, api_key_env="MY_KEY", key_required=False).resolve() is None
     assert key_of({}).resolve() is None
 
@@ -215,7 +203,7 @@ def test_white_space_around_a_key_is_dropped(tmp_path: Path) -> None:
     assert key_of({"MY_KEY": " sk-in-env\r\n"}, api_key_env="MY_KEY").resolve() == Secret("sk-in-env")
 
 
-@pytest.mark.parametrize("value", ["sk-two\nlines-x", "sk-nul\0inside", "sk-ünicode-x", "sk-\x1bescape"], ids=ascii)
+@each("value", ["sk-two\nlines-x", "sk-nul\0inside", "sk-ünicode-x", "sk-\x1bescape"])
 def test_what_cannot_be_a_key_is_refused_and_not_shown(value: str) -> None:
     with pytest.raises(AuthenticationError, match="MY_KEY") as caught:
         key_of({"MY_KEY": value}, api_key_env="MY_KEY").resolve()
@@ -240,20 +228,17 @@ async def test_a_missing_key_makes_no_request(monkeypatch: pytest.MonkeyPatch) -
     assert svc.server.received == []
 
 
-async def test_a_key_that_changes_between_calls_is_sent_as_it_is_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with service("openai", api_key_env="TEST_CHANGING_KEY") as svc:
+@each("source", ["variable", "file"])
+async def test_a_key_that_changes_between_calls_is_sent_as_it_is_then(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "key"
+    settings: dict[str, Any] = (
+        {"api_key_env": "TEST_CHANGING_KEY"} if source == "variable" else {"api_key_file": str(path)}
+    )
+    async with service("openai", **settings) as svc:
         for value in ("sk-first-key", "sk-second-key"):
             monkeypatch.setenv("TEST_CHANGING_KEY", value)
-            await svc.ask()
-
-    sent = [request.headers["authorization"] for request in svc.server.received]
-    assert sent == ["Bearer sk-first-key", "Bearer sk-second-key"]
-
-
-async def test_a_key_file_that_changes_between_calls_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    async with service("openai", api_key_file=str(path)) as svc:
-        for value in ("sk-first-key", "sk-second-key"):
             path.write_text(value + "\n")
             await svc.ask()
 
@@ -261,7 +246,7 @@ async def test_a_key_file_that_changes_between_calls_is_read_again(tmp_path: Pat
     assert sent == ["Bearer sk-first-key", "Bearer sk-second-key"]
 
 
-def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_replaced(tmp_path: Path) -> None:
+def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_replaced_or_deleted(tmp_path: Path) -> None:
     path, new = tmp_path / "key", tmp_path / "new"
     key = key_of({}, api_key_file=str(path))
     for at, value in enumerate(("sk-key-1", "sk-key-2", "sk-key-3")):
@@ -270,14 +255,6 @@ def test_a_key_file_that_has_not_changed_for_long_is_read_again_when_it_is_repla
         new.replace(path)
 
         assert key.resolve() == key.resolve() == Secret(value)
-
-
-def test_a_key_file_that_is_deleted_holds_no_key(tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    key = key_of({}, api_key_file=str(path))
-    path.write_text("sk-in-a-file")
-    os.utime(path, (1_000_000_000, 1_000_000_000))
-    key.resolve()
     path.unlink()
 
     with pytest.raises(AuthenticationError, match="no key"):
@@ -298,7 +275,7 @@ def test_a_variable_goes_before_the_file_for_as_long_as_it_is_set(tmp_path: Path
     assert key.resolve() == Secret("sk-in-a-file")
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     ["ftp://user:HIDDEN@host", "http://user:HIDDEN@host:999999", "user:HIDDEN@host", "//host/?key=HIDDEN"],
 )
